@@ -1,0 +1,44 @@
+"""Embedding: a row for each piece of the vocabulary, read on the way in and out.
+
+Source: Vaswani et al. 2017, section 3.4; Press and Wolf 2017 for the tying. Chapter 03.
+"""
+
+import math
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class ScaledEmbedding(nn.Module):
+    """Turn token ids into vectors, and vectors back into scores over tokens.
+
+    On the way in ``x = E[id] * sqrt(D)``, on the way out ``logits = h E^T``. Rows start
+    with variance 1/D, so that logits start near variance 1; the factor sqrt(D) brings
+    the inputs to the size of the positions that are added to them. One such table can
+    serve source, target and output: the paper's three-way tying.
+
+    Args:
+        vocab_size: number of rows V.
+        d_model: width D.
+
+    Source: section 3.4.
+    """
+
+    def __init__(self, vocab_size: int, d_model: int) -> None:
+        super().__init__()
+        self.scale = math.sqrt(d_model)
+        self.table = nn.Embedding(vocab_size, d_model)
+        nn.init.normal_(self.table.weight, std=d_model**-0.5)
+
+    @property
+    def weight(self) -> nn.Parameter:
+        """The table E, (V, D)."""
+        return self.table.weight
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """(B, T) int64 ids -> (B, T, D) scaled vectors."""
+        return self.table(ids) * self.scale
+
+    def unembed(self, hidden: Tensor) -> Tensor:
+        """(..., D) hidden vectors -> (..., V) logits, by the unscaled table."""
+        return F.linear(hidden, self.table.weight)

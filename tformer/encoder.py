@@ -1,0 +1,85 @@
+"""The encoder: every source position learns about every other.
+
+Source: Vaswani et al. 2017, section 3.1. Chapter 08.
+"""
+
+from torch import Tensor, nn
+
+from tformer.attention import MultiHeadAttention
+from tformer.feedforward import FeedForward
+from tformer.norm import LayerNorm
+from tformer.residual import Residual
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then the feed-forward network, each beside a residual stream.
+
+    Args:
+        d_model: width D of the stream.
+        n_heads: number of heads H.
+        d_ff: width F of the feed-forward network.
+        dropout: on the output of both sub-layers.
+        norm: "post" (the paper) or "pre".
+        activation: of the feed-forward network.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm: str = "post",
+        activation: str = "relu",
+    ) -> None:
+        super().__init__()
+        self.self_attention = MultiHeadAttention(d_model, n_heads)
+        self.self_attention_residual = Residual(d_model, dropout, norm)
+        self.feed_forward = FeedForward(d_model, d_ff, activation)
+        self.feed_forward_residual = Residual(d_model, dropout, norm)
+
+    def forward(self, x: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        """Args:
+            x: (B, S, D)
+            source_mask: bool, broadcasts to (B, H, S, S); True = may attend.
+
+        Returns:
+            (B, S, D)
+        """
+        x = self.self_attention_residual(
+            x, lambda h: self.self_attention(h, mask=source_mask)
+        )
+        return self.feed_forward_residual(x, self.feed_forward)
+
+
+class Encoder(nn.Module):
+    """A stack of encoder layers; with pre-norm, one last norm closes the stream.
+
+    The paper's post-norm stack ends in a norm already and gets no other.
+
+    Args:
+        n_layers: number of layers N; the rest as in `EncoderLayer`.
+    """
+
+    def __init__(
+        self,
+        n_layers: int,
+        d_model: int,
+        n_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm: str = "post",
+        activation: str = "relu",
+    ) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(
+            EncoderLayer(d_model, n_heads, d_ff, dropout, norm, activation)
+            for _ in range(n_layers)
+        )
+        self.final_norm = LayerNorm(d_model) if norm == "pre" else nn.Identity()
+
+    def forward(self, x: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        """(B, S, D) embedded source -> (B, S, D) memory."""
+        for layer in self.layers:
+            x = layer(x, source_mask)
+        return self.final_norm(x)

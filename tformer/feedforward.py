@@ -1,0 +1,41 @@
+"""The feed-forward network: the same two-layer perceptron at every position.
+
+Source: Vaswani et al. 2017, section 3.3. Chapter 08.
+"""
+
+from collections.abc import Callable
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
+
+
+class FeedForward(nn.Module):
+    """Widen each position, keep what is positive, narrow it again.
+
+    ``FFN(x) = max(0, x W_1 + b_1) W_2 + b_2``. No position sees another.
+
+    Args:
+        d_model: width D of input and output.
+        d_ff: width F in between; 4 D in the paper.
+        activation: "relu" as in the paper, or "gelu".
+
+    Raises:
+        ValueError: unknown activation.
+
+    Source: section 3.3, equation 2.
+    """
+
+    def __init__(self, d_model: int, d_ff: int, activation: str = "relu") -> None:
+        super().__init__()
+        if activation not in ACTIVATIONS:
+            known = ", ".join(ACTIVATIONS)
+            raise ValueError(f"activation={activation!r} is none of: {known}")
+        self.expand = nn.Linear(d_model, d_ff)
+        self.activation = ACTIVATIONS[activation]
+        self.contract = nn.Linear(d_ff, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, T, D) -> (B, T, D), through (B, T, F)."""
+        return self.contract(self.activation(self.expand(x)))

@@ -1,0 +1,131 @@
+"""Masks: who may attend to whom.
+
+One rule everywhere: a mask is a bool tensor, **True means "may attend"**, it broadcasts
+to (B, H, Tq, Tk), masks are joined with ``&``, and what may not be attended to gets a
+score of minus infinity. ``torch.nn.MultiheadAttention`` has the opposite polarity.
+
+Source: Vaswani et al. 2017, section 3.2.3. Chapter 07.
+"""
+
+import torch
+from torch import Tensor
+
+
+def causal_mask(length: int, *, device: torch.device | str | None = None) -> Tensor:
+    """Let every position see itself and what comes before it.
+
+    ``mask[i, j] = (j <= i)``
+
+    Args:
+        length: number of positions T, at least 1.
+        device: where the mask is made.
+
+    Returns:
+        (T, T) bool, lower triangular; broadcasts over batch and heads.
+
+    Raises:
+        ValueError: length < 1.
+
+    Source: section 3.2.3, third point.
+    """
+    if length < 1:
+        raise ValueError(f"a causal mask needs length >= 1, got {length}")
+    return torch.ones(length, length, dtype=torch.bool, device=device).tril()
+
+
+def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
+    """Hide padded *keys*; queries are never hidden, so no row is ever empty.
+
+    ``mask[b, 0, 0, j] = (ids[b, j] != pad_id)``
+
+    Args:
+        ids: (B, Tk) int64 token ids.
+        pad_id: the id that only fills up a batch.
+
+    Returns:
+        (B, 1, 1, Tk) bool; broadcasts over heads and queries.
+
+    Raises:
+        TypeError: ids is not int64.
+        ValueError: ids is not (B, Tk), or a row has no visible token. (A GPU tensor's
+            values are not looked at: that would stall the GPU. `check_ids` does so
+            where ids enter.)
+    """
+    check_id_shape(ids)
+    if ids.device.type == "cpu":
+        _check_visible(ids, pad_id)
+    return (ids != pad_id)[:, None, None, :]
+
+
+def source_mask(source_ids: Tensor, pad_id: int) -> Tensor:
+    """Mask for the encoder and for cross-attention: every real source token is seen.
+
+    Args:
+        source_ids: (B, S) int64.
+        pad_id: the padding id.
+
+    Returns:
+        (B, 1, 1, S) bool.
+    """
+    return padding_mask(source_ids, pad_id)
+
+
+def target_mask(target_ids: Tensor, pad_id: int) -> Tensor:
+    """Mask for the decoder's self-attention: no future, no padding.
+
+    ``mask[b, 0, i, j] = (j <= i) & (ids[b, j] != pad_id)``
+
+    It is made from the *target*: the source's padding has no place in it.
+
+    Args:
+        target_ids: (B, T) int64, padded on the right.
+        pad_id: the padding id.
+
+    Returns:
+        (B, 1, T, T) bool.
+    """
+    causal = causal_mask(target_ids.size(-1), device=target_ids.device)
+    return causal & padding_mask(target_ids, pad_id)
+
+
+def check_id_shape(ids: Tensor) -> None:
+    """Raise unless ``ids`` is a non-empty (B, T) int64 tensor. Looks at no value."""
+    if not isinstance(ids, Tensor):
+        raise TypeError(f"expected token ids as a tensor, got {type(ids).__name__}")
+    if ids.dtype != torch.int64:
+        raise TypeError(f"token ids must be int64, got {ids.dtype}: use ids.long()")
+    if ids.dim() != 2 or ids.numel() == 0:
+        raise ValueError(
+            f"token ids must have shape (batch, length), both at least 1, got "
+            f"{tuple(ids.shape)}: pad sentences to one length and stack them"
+        )
+
+
+def check_ids(ids: Tensor, *, vocab_size: int, pad_id: int) -> None:
+    """Raise unless ids are valid: (B, T) int64, in range, a visible token in each row.
+
+    Called where ids enter (batches, decoding, and the model when they lie on the CPU).
+
+    Raises:
+        TypeError: not an int64 tensor.
+        ValueError: wrong shape, an id outside ``0 … vocab_size-1``, an all-padding row.
+    """
+    check_id_shape(ids)
+    low, high = int(ids.min()), int(ids.max())
+    if low < 0 or high >= vocab_size:
+        wrong = low if low < 0 else high
+        raise ValueError(
+            f"token id {wrong} is outside the vocabulary 0…{vocab_size - 1}: "
+            "was the text encoded by another tokenizer?"
+        )
+    _check_visible(ids, pad_id)
+
+
+def _check_visible(ids: Tensor, pad_id: int) -> None:
+    empty = (ids == pad_id).all(dim=-1)
+    if bool(empty.any()):
+        row = int(empty.nonzero()[0, 0])
+        raise ValueError(
+            f"row {row} has no visible token: all its ids are pad_id={pad_id}. "
+            "Attention over nothing is undefined; remove the row"
+        )

@@ -1,0 +1,145 @@
+"""The whole Transformer: embeddings, positions, encoder, decoder, logits.
+
+Axes: B batch, S source length, T target length, D d_model, V vocabulary.
+
+Source: Vaswani et al. 2017, figure 1. Chapter 10.
+"""
+
+from torch import Tensor, nn
+
+from tformer import masks
+from tformer.config import TransformerConfig
+from tformer.decoder import Cache, Decoder
+from tformer.embedding import ScaledEmbedding
+from tformer.encoder import Encoder
+from tformer.positions import SinusoidalPositions
+
+
+class Transformer(nn.Module):
+    """The encoder–decoder Transformer of *Attention Is All You Need*.
+
+    Args:
+        config: a validated `TransformerConfig`.
+
+    Example:
+        >>> model = Transformer(TransformerConfig())
+        >>> logits = model(source_ids, target_ids)  # (B, S), (B, T) -> (B, T, V)
+    """
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.config = config
+        stack = (
+            config.d_model,
+            config.n_heads,
+            config.d_ff,
+            config.dropout,
+            config.norm,
+            config.activation,
+        )
+        self.source_embedding = ScaledEmbedding(config.vocab_size, config.d_model)
+        if config.tie_embeddings:
+            self.target_embedding = self.output_embedding = self.source_embedding
+        else:
+            self.target_embedding = ScaledEmbedding(config.vocab_size, config.d_model)
+            self.output_embedding = ScaledEmbedding(config.vocab_size, config.d_model)
+        self.positions = SinusoidalPositions(config.d_model, config.max_len)
+        self.dropout = nn.Dropout(config.dropout)
+        self.encoder = Encoder(config.n_encoder_layers, *stack)
+        self.decoder = Decoder(config.n_decoder_layers, *stack)
+        for module in [*self.encoder.modules(), *self.decoder.modules()]:
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+
+    def forward(self, source_ids: Tensor, target_ids: Tensor) -> Tensor:
+        """Score every next piece at every target position, in one parallel pass.
+
+        Args:
+            source_ids: (B, S) int64, pieces + eos, padded on the right.
+            target_ids: (B, T) int64, bos + pieces, padded on the right.
+
+        Returns:
+            logits: (B, T, V); row t scores the piece that follows ``target_ids[:, t]``.
+
+        Raises:
+            TypeError: ids are not int64 tensors.
+            ValueError: wrong shape, other batch sizes, longer than max_len; on the CPU
+                also ids out of range and rows without a visible token.
+        """
+        if source_ids.shape[:1] != target_ids.shape[:1]:
+            raise ValueError(
+                f"source and target must have the same batch size, got "
+                f"{tuple(source_ids.shape)} and {tuple(target_ids.shape)}"
+            )
+        memory = self.encode(source_ids)
+        source_mask = masks.source_mask(source_ids, self.config.pad_id)
+        return self.unembed(self.decode(target_ids, memory, source_mask))
+
+    def encode(self, source_ids: Tensor) -> Tensor:
+        """Read the source once: (B, S) int64 ids -> (B, S, D) memory."""
+        self._check(source_ids)
+        source_mask = masks.source_mask(source_ids, self.config.pad_id)
+        x = self.positions(self.source_embedding(source_ids))
+        return self.encoder(self.dropout(x), source_mask)
+
+    def decode(
+        self,
+        target_ids: Tensor,
+        memory: Tensor,
+        source_mask: Tensor,
+        cache: Cache | None = None,
+    ) -> Tensor:
+        """Run the decoder; the vocabulary projection is left to `unembed`.
+
+        Args:
+            target_ids: (B, T) int64, bos + pieces. With a cache: the one new column.
+            memory: (B, S, D) from `encode`.
+            source_mask: (B, 1, 1, S) bool, from `tformer.masks.source_mask`.
+            cache: from `new_cache`, extended in place.
+
+        Returns:
+            (B, T, D) the stream after the last layer.
+
+        Raises:
+            ValueError: with a cache, more than one new column.
+        """
+        offset = 0
+        target_mask: Tensor | None = None
+        if cache is None:
+            self._check(target_ids)
+            target_mask = masks.target_mask(target_ids, self.config.pad_id)
+        elif target_ids.size(1) == 1:
+            offset = cache.length  # one new query: all that is cached is its past
+        else:
+            raise ValueError(
+                "with a cache, decode takes one new column of ids at a time, got "
+                f"{tuple(target_ids.shape)}"
+            )
+        x = self.positions(self.target_embedding(target_ids), offset)
+        return self.decoder(self.dropout(x), memory, target_mask, source_mask, cache)
+
+    def unembed(self, hidden: Tensor) -> Tensor:
+        """(..., D) streams -> (..., V) logits."""
+        return self.output_embedding.unembed(hidden)
+
+    def new_cache(self) -> Cache:
+        """An empty key/value cache for `decode`."""
+        return Cache(self.config.n_decoder_layers)
+
+    def n_parameters(self) -> int:
+        """Number of trained numbers; tied tables count once."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+    def _check(self, ids: Tensor) -> None:
+        """Shapes always; values only on the CPU, where looking costs nothing."""
+        masks.check_id_shape(ids)
+        if ids.size(1) > self.config.max_len:
+            raise ValueError(
+                f"{ids.size(1)} tokens are more than max_len={self.config.max_len}: "
+                "split the text, or build the model with a larger max_len"
+            )
+        if ids.device.type == "cpu":
+            config = self.config
+            masks.check_ids(ids, vocab_size=config.vocab_size, pad_id=config.pad_id)

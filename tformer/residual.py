@@ -1,0 +1,50 @@
+"""The residual connection and the place of the norm beside it.
+
+Source: Vaswani et al. 2017, sections 3.1 and 5.4; Xiong et al. 2020. Chapter 08.
+"""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from tformer.norm import LayerNorm
+
+NORM_PLACES = ("post", "pre")
+
+
+class Residual(nn.Module):
+    """Add what a sub-layer has to say to the stream that runs past it.
+
+    - ``norm="post"``, the paper: ``LayerNorm(x + Dropout(sublayer(x)))``
+    - ``norm="pre"``, most later models: ``x + Dropout(sublayer(LayerNorm(x)))``
+
+    Args:
+        d_model: width D of the stream.
+        dropout: probability of zeroing an entry of the sub-layer's output.
+        norm: "post" or "pre".
+
+    Raises:
+        ValueError: unknown place of the norm.
+
+    Source: section 3.1 (post-norm), section 5.4 (dropout).
+    """
+
+    def __init__(self, d_model: int, dropout: float, norm: str = "post") -> None:
+        super().__init__()
+        if norm not in NORM_PLACES:
+            raise ValueError(f"norm={norm!r} is neither 'post' nor 'pre'")
+        self.is_pre = norm == "pre"
+        self.norm = LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """Args:
+            x: (B, T, D) the stream.
+            sublayer: (B, T, D) -> (B, T, D).
+
+        Returns:
+            (B, T, D)
+        """
+        if self.is_pre:
+            return x + self.dropout(sublayer(self.norm(x)))
+        return self.norm(x + self.dropout(sublayer(x)))

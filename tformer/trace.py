@@ -1,0 +1,94 @@
+"""Tracing: look at values inside a model while it does its real work.
+
+Nothing is computed twice or apart from the model: hooks on named modules hand out what
+the *actual* forward pass produced, and are gone afterwards.
+
+Chapters 06 and 14.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from tformer.model import Transformer
+
+
+@contextmanager
+def watch(model: nn.Module, *names: str) -> Iterator[dict[str, list[Tensor]]]:
+    """Collect the outputs of named modules while the model runs.
+
+    Args:
+        model: any module.
+        names: as in ``model.named_modules()``, such as
+            ``"encoder.layers.0.self_attention.weights"`` or ``"decoder.layers.2"``.
+
+    Yields:
+        A dictionary from each name to its outputs, detached, one per forward pass.
+
+    Raises:
+        ValueError: no module has such a name.
+    """
+    modules = dict(model.named_modules())
+    unknown = [name for name in names if name not in modules]
+    if unknown:
+        raise ValueError(
+            f"no module is called {unknown[0]!r}; "
+            "list(dict(model.named_modules())) shows all names"
+        )
+    seen: dict[str, list[Tensor]] = {name: [] for name in names}
+
+    def keep(name: str, output: Tensor) -> None:
+        seen[name].append(output.detach())
+
+    handles = [
+        modules[name].register_forward_hook(
+            lambda module, inputs, output, name=name: keep(name, output)
+        )
+        for name in names
+    ]
+    try:
+        yield seen
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def attention_weights(
+    model: Transformer, source_ids: Tensor, target_ids: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """All attention weights of one forward pass, without dropout.
+
+    Args:
+        model: any `Transformer`.
+        source_ids: (B, S) int64, pieces + eos.
+        target_ids: (B, T) int64, bos + pieces.
+
+    Returns:
+        encoder: (B, L, H, S, S), decoder: (B, L, H, T, T), cross: (B, L, H, T, S);
+        axes: batch, layer, head, query, key. Rows sum to 1.
+
+    Raises:
+        TypeError, ValueError: as `Transformer.forward`.
+    """
+    sites = {
+        "encoder": (len(model.encoder.layers), "encoder.layers.{}.self_attention"),
+        "decoder": (len(model.decoder.layers), "decoder.layers.{}.self_attention"),
+        "cross": (len(model.decoder.layers), "decoder.layers.{}.cross_attention"),
+    }
+    names = {
+        site: [f"{pattern.format(layer)}.weights" for layer in range(n_layers)]
+        for site, (n_layers, pattern) in sites.items()
+    }
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.no_grad(), watch(model, *sum(names.values(), [])) as seen:
+            model(source_ids, target_ids)
+    finally:
+        model.train(was_training)
+    encoder, decoder, cross = (
+        torch.stack([seen[name][0] for name in names[site]], dim=1) for site in names
+    )
+    return encoder, decoder, cross
