@@ -1,0 +1,627 @@
+"""The command line: ``python -m tformer train|translate|evaluate``.
+
+For people without notebooks. What the user got wrong ends in one line on standard
+error and exit status 2, never in a traceback; Ctrl-C ends with 130. Results go to
+standard output, everything said about them to standard error.
+
+Nothing heavy is imported before the arguments are understood.
+Chapters: 12, Training; 13, Decoding and scoring.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn, TextIO
+
+__all__ = ["main"]
+
+PROGRAM = "python -m tformer"
+CHUNK = 64  # lines translated at once
+INTERRUPTED = 130  # the shell's status of a command that Ctrl-C ended
+
+# The same values as TransformerConfig() and Recipe(), which may not be imported before
+# --help: (option, field, type or choices, default, help). A test holds them equal.
+CONFIG_OPTIONS: list[tuple[str, str, Any, Any, str]] = [
+    ("--vocab-size", "vocab_size", int, 6000, "pieces, both languages together"),
+    ("--d-model", "d_model", int, 192, "width of the residual stream"),
+    ("--heads", "n_heads", int, 6, "attention heads; must divide d-model"),
+    ("--d-ff", "d_ff", int, 768, "inner width of the feed-forward networks"),
+    ("--encoder-layers", "n_encoder_layers", int, 3, "depth of the encoder"),
+    ("--decoder-layers", "n_decoder_layers", int, 3, "depth of the decoder"),
+    ("--dropout", "dropout", float, 0.1, "share of activations dropped in training"),
+    ("--max-len", "max_len", int, 256, "longest sequence in pieces"),
+    ("--norm", "norm", ["post", "pre"], "post", "place of the layer norms"),
+    ("--activation", "activation", ["relu", "gelu"], "relu", "inside feed-forward"),
+]
+RECIPE_OPTIONS: list[tuple[str, str, Any, Any, str]] = [
+    ("--max-tokens", "max_tokens", int, 4096, "tokens per batch, both sides, padded"),
+    ("--warmup-steps", "warmup_steps", int, 1000, "steps of rising learning rate"),
+    ("--lr-scale", "lr_scale", float, 1.0, "factor on the paper's learning rate"),
+    ("--label-smoothing", "label_smoothing", float, 0.1, "mass spread over all pieces"),
+    ("--clip-norm", "clip_norm", float, 1.0, "largest norm of the gradient"),
+    ("--average-last", "average_last", int, 5, "checkpoints averaged at the end"),
+    ("--eval-every", "eval_every", int, 250, "steps between checkpoints"),
+    (
+        "--patience",
+        "patience",
+        int,
+        None,
+        "stop after so many checkpoints without gain",
+    ),
+    (
+        *("--tokenizer", "tokenizer_algorithm", ["unigram", "bpe"], "unigram"),
+        "how pieces are learned",
+    ),
+    (
+        *("--precision", "precision", ["auto", "fp32", "bf16", "fp16"], "auto"),
+        "auto = bf16 or fp16 where the hardware has it",
+    ),
+    ("--seed", "seed", int, 0, "equal seeds repeat a run exactly on one device"),
+]
+
+
+class UsageError(Exception):
+    """Something the user can put right; its text is the one line they see."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Argparse that reports a mistake in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        command = self.prog.removeprefix(PROGRAM).strip()
+        hint = f"{PROGRAM} {command} --help" if command else f"{PROGRAM} --help"
+        _say(f"tformer: error: {message} (see `{hint}`)")
+        raise SystemExit(2)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; return its exit status.
+
+    Args:
+        arguments: without the program's name; those of the process unless given.
+
+    Returns:
+        0 = done, 2 = wrong input (one line on standard error), 130 = Ctrl-C.
+    """
+    _use_utf8()
+    try:
+        options = _parser().parse_args(arguments)
+        return int(options.run(options))
+    except SystemExit as end:  # argparse: --help, --version or a mistake
+        return end.code if isinstance(end.code, int) else 2
+    except KeyboardInterrupt:
+        _say("tformer: interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output went away: `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (UsageError, ValueError, TypeError, OSError, ImportError) as error:
+        if os.environ.get("TFORMER_TRACEBACK") == "1":
+            raise
+        _say(f"tformer: error: {_one_line(error)}")
+        return 2
+
+
+# --- train -------------------------------------------------------------------------
+
+
+def _train(options: argparse.Namespace) -> int:
+    if options.steps is None and options.minutes is None:
+        raise UsageError("train needs a budget: give --steps N or --minutes M")
+    for name, value in (("--steps", options.steps), ("--minutes", options.minutes)):
+        if value is not None and value <= 0:
+            raise UsageError(f"{name} {value:g} must be more than 0")
+    folder = Path(options.out)
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"--out {folder} is a file: name a folder for the run")
+
+    from tformer import data
+    from tformer.config import TransformerConfig
+    from tformer.train import Recipe, fit
+
+    config = TransformerConfig(**_given(options, CONFIG_OPTIONS))
+    recipe = Recipe(**_given(options, RECIPE_OPTIONS))
+    corpus = data.load(options.corpus)
+    _say(f"{corpus.name}: {len(corpus.train)} pairs to train on. {corpus.attribution}")
+
+    with _stop_on_interrupt() as stop:
+        run = fit(
+            config,
+            corpus,
+            steps=options.steps,
+            minutes=options.minutes,
+            device=options.device,
+            folder=folder,
+            recipe=recipe,
+            progress="none" if options.quiet else "auto",
+            on_event=lambda event: stop.wanted,
+            resume=not options.restart,
+        )
+    if stop.wanted:
+        _say(
+            f"tformer: interrupted; the checkpoint is kept in {folder}: "
+            "run the same command again to go on"
+        )
+        return INTERRUPTED
+    print(_trained(run, folder, options.corpus))
+    return 0
+
+
+def _trained(run: Any, folder: Path, corpus: str) -> str:
+    """What became of the run, and what to do next."""
+    lines = [f"run: {folder}"]
+    losses = [row for row in run.history if row.get("valid_loss") is not None]
+    if losses:
+        last = losses[-1]
+        lines.append(f"step {last['step']}: validation loss {last['valid_loss']:.3f}")
+    lines += [
+        "next:",
+        f'  {PROGRAM} translate --model {folder} "A man is riding a horse."',
+        f"  {PROGRAM} evaluate --model {folder} --corpus {corpus}",
+    ]
+    return "\n".join(lines)
+
+
+class _Stop:
+    wanted = False
+
+
+@contextmanager
+def _stop_on_interrupt() -> Iterator[_Stop]:
+    """Turn the first Ctrl-C into a wish to stop after the step; the second ends all."""
+    stop = _Stop()
+
+    def ask(signum: int, frame: Any) -> None:
+        if stop.wanted:
+            raise KeyboardInterrupt
+        stop.wanted = True
+        _say("\ntformer: stopping after this step (Ctrl-C again: at once)")
+
+    before = signal.signal(signal.SIGINT, ask)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+# --- translate ---------------------------------------------------------------------
+
+
+def _translate(options: argparse.Namespace) -> int:
+    _check_search(options)
+    if options.sentences and options.input:
+        raise UsageError("give sentences or --input FILE, not both")
+    for number, sentence in enumerate(options.sentences, start=1):
+        if not sentence.strip():
+            raise UsageError(
+                f"sentence {number} is empty ({sentence!r}): give at least one word"
+            )
+    lines: Iterable[str] | None = None
+    if options.sentences:
+        lines = list(options.sentences)
+    elif options.input:
+        lines = _read_lines(Path(options.input))
+
+    if options.output is not None:
+        _check_writable(options.output, "--output")
+    translator = _load(options)
+    with _writer(options.output) as out:
+        if lines is None and sys.stdin.isatty():
+            _say("Type an English sentence and press Enter; Ctrl-D ends.")
+            for line in sys.stdin:
+                try:
+                    _translate_lines(translator, [line.rstrip("\n")], 1, options, out)
+                except ValueError as error:  # the next sentence may do better
+                    _say(f"tformer: error: {_one_line(error)}")
+            return 0
+        if lines is None:
+            lines = _decoded(sys.stdin, "standard input")
+        lines = list(lines)
+        with _bar(len(lines), "line", options.quiet) as bar:
+            for start in range(0, len(lines), CHUNK):
+                chunk = lines[start : start + CHUNK]
+                _translate_lines(translator, chunk, start + 1, options, out)
+                bar.update(len(chunk))
+    return 0
+
+
+def _translate_lines(
+    translator: Any,
+    lines: list[str],
+    first: int,
+    options: argparse.Namespace,
+    out: TextIO,
+) -> None:
+    """Translate some lines and write them; a blank line stays a blank line."""
+    full = [number for number, line in enumerate(lines) if line.strip()]
+    search = {"beam_size": options.beam_size, "length_penalty": options.length_penalty}
+    try:
+        found = translator.translate([lines[i] for i in full], **search) if full else []
+    except ValueError:
+        for i in full:  # which one was it?
+            try:
+                translator.translate([lines[i]], **search)
+            except ValueError as error:
+                raise ValueError(f"line {first + i}: {_one_line(error)}") from error
+        raise
+    translations = dict(zip(full, found, strict=True))
+    for i in range(len(lines)):
+        out.write(translations.get(i, "") + "\n")
+    out.flush()
+
+
+# --- evaluate ----------------------------------------------------------------------
+
+
+def _evaluate(options: argparse.Namespace) -> int:
+    _check_search(options)
+    if options.limit is not None and options.limit < 1:
+        raise UsageError(f"--limit {options.limit} must be at least 1")
+    for name in ("json", "output"):
+        if (path := getattr(options, name)) is not None:
+            _check_writable(path, f"--{name}")
+
+    from tformer import data, evaluate
+
+    corpus = data.load(options.corpus)
+    names = options.test or list(corpus.test)
+    for name in names:
+        if name not in corpus.test:
+            raise UsageError(
+                f"{options.corpus} has no test set {name!r}: "
+                f"it has {', '.join(corpus.test) or 'none'}"
+            )
+    if not names:
+        raise UsageError(f"{options.corpus} has no test set")
+    if options.output and len(names) > 1:
+        raise UsageError(
+            f"--output takes the translations of one test set, not of {len(names)}: "
+            f"add --test NAME ({', '.join(names)})"
+        )
+    translator = _load(options)
+
+    scores = {}
+    for name in names:
+        pairs = corpus.test[name][: options.limit]
+        references = corpus.tokenised_references.get(name)
+        if references is not None:
+            references = None if options.no_tokenised else references[: options.limit]
+        report = evaluate.score(
+            translator,
+            pairs,
+            tokenised_references=references,
+            beam_size=options.beam_size,
+            length_penalty=options.length_penalty,
+            progress=not options.quiet and sys.stderr.isatty(),
+        )
+        print(f"{name}: {report}")
+        if corpus.is_synthetic:
+            print("  (generated sentences: not comparable with scores on real text)")
+        if len(pairs) < len(corpus.test[name]):
+            print(
+                f"  (the first {len(pairs)} of {len(corpus.test[name])} sentences: "
+                "not comparable with scores on all of them)"
+            )
+        sys.stdout.flush()
+        scores[name] = report.to_dict(sentences=False)
+        scores[name]["complete"] = len(pairs) == len(corpus.test[name])
+        if options.output:
+            _write(
+                Path(options.output),
+                "".join(f"{s.translation}\n" for s in report.sentences),
+            )
+    if options.json:
+        record = _record(options, corpus, translator, scores)
+        _write(Path(options.json), json.dumps(record, indent=2, ensure_ascii=False))
+    return 0
+
+
+def _record(
+    options: argparse.Namespace, corpus: Any, translator: Any, scores: dict[str, Any]
+) -> dict[str, Any]:
+    """All that someone needs to judge or repeat the scores."""
+    import datetime
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    import torch
+
+    def package(name: str) -> str | None:
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            return None
+
+    device = next(translator.model.parameters()).device
+    on_gpu = device.type == "cuda"
+    return {
+        "command": f"{PROGRAM} evaluate",
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "model": str(options.model) if options.model else "released",
+        "tokenizer": translator.tokenizer.fingerprint,
+        "corpus": corpus.name,
+        "is_synthetic": corpus.is_synthetic,
+        "checksums": corpus.checksums,
+        "device": torch.cuda.get_device_name(device) if on_gpu else str(device),
+        "versions": {
+            "python": platform.python_version(),
+            **{name: package(name) for name in ("torch", "sacrebleu", "sacremoses")},
+        },
+        "scores": scores,
+    }
+
+
+# --- what the commands share -------------------------------------------------------
+
+
+def _load(options: argparse.Namespace) -> Any:
+    from tformer.pretrained import load_pretrained
+
+    return load_pretrained(options.model, device=options.device)
+
+
+def _given(
+    options: argparse.Namespace, table: list[tuple[str, str, Any, Any, str]]
+) -> dict[str, Any]:
+    """The values that the user gave; the rest is left to the package's defaults."""
+    values = {field: getattr(options, field) for _, field, *_ in table}
+    return {field: value for field, value in values.items() if value is not None}
+
+
+def _check_search(options: argparse.Namespace) -> None:
+    if options.beam_size < 1:
+        raise UsageError(f"--beam-size {options.beam_size} must be at least 1")
+
+
+def _decoded(lines: Iterable[str], name: str) -> Iterator[str]:
+    try:
+        for line in lines:
+            yield line.removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{name} is not UTF-8 (byte {error.object[error.start]:#04x}): convert it"
+        ) from error
+
+
+def _read_lines(path: Path) -> list[str]:
+    if not path.is_file():
+        raise UsageError(f"--input {path}: there is no such file")
+    with path.open(encoding="utf-8-sig", newline="\n") as file:
+        return list(_decoded(file, str(path)))
+
+
+def _check_writable(path: str, option: str) -> None:
+    """Refuse an impossible output file now, not after an hour's work."""
+    target = Path(path)
+    if target.is_dir():
+        raise UsageError(f"{option} {target} is a folder: name a file")
+    if not target.parent.is_dir():
+        raise UsageError(f"{option} {target}: there is no folder {target.parent}")
+    if not os.access(target if target.exists() else target.parent, os.W_OK):
+        raise UsageError(f"{option} {target} cannot be written: permission denied")
+
+
+@contextmanager
+def _writer(path: str | None) -> Iterator[TextIO]:
+    if path is None:
+        yield sys.stdout
+        return
+    with Path(path).open("w", encoding="utf-8", newline="\n") as file:
+        yield file
+
+
+def _write(path: Path, text: str) -> None:
+    """Write the whole file or leave the old one."""
+    part = path.with_name(path.name + ".part")
+    part.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8")
+    part.replace(path)
+
+
+def _bar(total: int, unit: str, quiet: bool) -> Any:
+    from tqdm import tqdm
+
+    hidden = quiet or total <= CHUNK or not sys.stderr.isatty()
+    return tqdm(total=total, unit=unit, desc="translating", disable=hidden)
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
+
+
+def _one_line(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    text = " ".join(str(error).split())
+    return text or type(error).__name__
+
+
+def _use_utf8() -> None:
+    """German needs more than ASCII, whatever the locale says."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8")
+
+
+# --- options -----------------------------------------------------------------------
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog=PROGRAM,
+        description="Train a Transformer that translates English into German, "
+        "translate with it, and score it.",
+        epilog=_examples(
+            'translate "A man is riding a horse."',
+            "train --corpus multi30k --steps 300 --out runs/first",
+            "evaluate --model runs/first --test test_2016_flickr",
+        ),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", required=True, parser_class=_Parser
+    )
+    _add_train(commands)
+    _add_translate(commands)
+    _add_evaluate(commands)
+    return parser
+
+
+def _add_train(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "train",
+        _train,
+        "learn a tokenizer and a model from pairs of sentences",
+        """\
+        Learns a tokenizer and a model on a corpus and writes both, with the history
+        of the training, into a run folder. A folder that holds a run already is gone
+        on with from its last checkpoint; Ctrl-C stops after the current step and keeps
+        the checkpoint.
+        """,
+        "train --corpus multi30k --steps 300 --out runs/first",
+        "train --corpus multi30k --minutes 30 --patience 5 --out runs/longer",
+        "train --corpus my-pairs.tsv --steps 2000 --vocab-size 2000 --out runs/mine",
+    )
+    parser.add_argument(
+        "--corpus",
+        default="multi30k",
+        help="multi30k, tatoeba, grammar, a mixture such as multi30k+tatoeba, or a "
+        "file of tab-separated pairs, English first (default: multi30k)",
+    )
+    parser.add_argument("--out", required=True, metavar="RUN", help="the run folder")
+    parser.add_argument("--steps", type=int, help="stop after so many updates")
+    parser.add_argument(
+        "--minutes", type=float, help="stop after so much time (or --steps if sooner)"
+    )
+    parser.add_argument(
+        "--restart", action="store_true", help="begin anew in a folder that holds a run"
+    )
+    _add_device(parser)
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    _add_table(parser.add_argument_group("the model"), CONFIG_OPTIONS)
+    _add_table(parser.add_argument_group("the recipe"), RECIPE_OPTIONS)
+
+
+def _add_translate(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "translate",
+        _translate,
+        "translate English sentences into German",
+        """\
+        Translates the sentences given, or else a file or standard input line by line:
+        as many lines come out as went in, and blank lines stay blank.
+        """,
+        'translate "A man is riding a horse." "Two dogs play in the snow."',
+        "translate --model runs/first --input english.txt --output german.txt",
+        "translate < english.txt > german.txt",
+    )
+    parser.add_argument("sentences", nargs="*", metavar="SENTENCE", help="in English")
+    parser.add_argument("--input", metavar="FILE", help="UTF-8, one sentence a line")
+    parser.add_argument("--output", metavar="FILE", help="instead of standard output")
+    _add_model_and_search(parser)
+
+
+def _add_evaluate(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "evaluate",
+        _evaluate,
+        "score a model on a corpus's test sets",
+        """\
+        Translates test sets and prints BLEU and chrF of the cased, detokenised text
+        in sacreBLEU's own form, signature included. Where the corpus has tokenised
+        references (multi30k) the lower-cased, tokenised BLEU of published tables
+        follows: it has another signature, and the two do not compare.
+        """,
+        "evaluate --corpus multi30k",
+        "evaluate --model runs/first --test test_2016_flickr --output german.txt",
+        "evaluate --model runs/first --limit 100 --beam-size 1 --json scores.json",
+    )
+    parser.add_argument(
+        "--corpus", default="multi30k", help="as for train (default: multi30k)"
+    )
+    parser.add_argument(
+        "--test",
+        action="append",
+        metavar="NAME",
+        help="a test set of the corpus; may be repeated (default: all of them)",
+    )
+    parser.add_argument(
+        "--limit", type=int, metavar="N", help="only the first N sentences of each"
+    )
+    parser.add_argument("--json", metavar="FILE", help="write scores and versions here")
+    parser.add_argument("--output", metavar="FILE", help="write the translations here")
+    parser.add_argument(
+        "--no-tokenised",
+        action="store_true",
+        help="leave the lower-cased, tokenised BLEU out (it needs sacremoses)",
+    )
+    _add_model_and_search(parser)
+
+
+def _command(
+    commands: Any, name: str, run: Any, summary: str, text: str, *examples: str
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=summary,
+        description=textwrap.dedent(text),
+        epilog=_examples(*examples),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _add_model_and_search(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--model", metavar="RUN", help="a run folder (default: the released model)"
+    )
+    parser.add_argument(
+        "--beam-size",
+        type=int,
+        default=4,
+        metavar="N",
+        help="hypotheses kept per sentence; 1 = greedy (default: 4)",
+    )
+    parser.add_argument(
+        "--length-penalty",
+        type=float,
+        default=0.6,
+        metavar="A",
+        help="more than 0 favours longer translations (default: 0.6)",
+    )
+    _add_device(parser)
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def _add_device(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)"
+    )
+
+
+def _add_table(group: Any, table: list[tuple[str, str, Any, Any, str]]) -> None:
+    for option, field, kind, default, text in table:
+        shown = "never" if default is None else default
+        group.add_argument(
+            option,
+            dest=field,
+            type=str if isinstance(kind, list) else kind,
+            choices=kind if isinstance(kind, list) else None,
+            metavar=None if isinstance(kind, list) else kind.__name__.upper()[0],
+            help=f"{text} (default: {shown})",
+        )
+
+
+def _examples(*commands: str) -> str:
+    return "examples:\n" + "\n".join(f"  {PROGRAM} {command}" for command in commands)
