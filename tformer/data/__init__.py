@@ -1,0 +1,21 @@
+"""Corpora of English–German pairs, and the batches that training eats.
+
+``load`` gives a ``Corpus``; ``encode_pairs`` writes its pairs as ids; ``batches`` cuts
+an epoch of them into padded tensors. Chapter: 11, Data.
+"""
+
+from tformer.data.batches import Batch, Batches, EncodedPairs, batches, encode_pairs
+from tformer.data.corpus import Corpus, DataError, DataUnavailable
+from tformer.data.loading import load
+
+__all__ = [
+    "Batch",
+    "Batches",
+    "Corpus",
+    "DataError",
+    "DataUnavailable",
+    "EncodedPairs",
+    "batches",
+    "encode_pairs",
+    "load",
+]

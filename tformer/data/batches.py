@@ -1,0 +1,208 @@
+"""From pairs of sentences to padded tensors, filled by a budget of tokens.
+
+Shapes: S is the longest source of the batch, T the longest target; both vary from
+batch to batch. Source: section 5.1, "sentence pairs were batched together by
+approximate sequence length". Chapter: 11, Data.
+"""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, repeat
+
+import torch
+from torch import Tensor
+
+from tformer.tokenization import Tokenizer
+
+__all__ = ["Batch", "Batches", "EncodedPairs", "batches", "encode_pairs"]
+
+Encoded = tuple[list[int], list[int]]
+
+
+@dataclass
+class Batch:
+    """One step's worth of sentence pairs.
+
+    Attributes:
+        source_ids: (B, S) int64, pieces + eos, padded.
+        target_ids: (B, T) int64, bos + pieces, padded: what the decoder sees.
+        labels: (B, T) int64, pieces + eos, padded: what it should say next.
+        n_tokens: source and label tokens, padding not counted.
+    """
+
+    source_ids: Tensor
+    target_ids: Tensor
+    labels: Tensor
+    n_tokens: int
+
+    def to(self, device: torch.device | str) -> Batch:
+        """The batch on another device."""
+        return Batch(
+            self.source_ids.to(device, non_blocking=True),
+            self.target_ids.to(device, non_blocking=True),
+            self.labels.to(device, non_blocking=True),
+            self.n_tokens,
+        )
+
+
+class EncodedPairs(list[Encoded]):
+    """A list of (source ids with eos, target ids without specials).
+
+    Attributes:
+        n_too_long: how many pairs were left out because a side is too long.
+    """
+
+    n_too_long: int = 0
+
+
+def encode_pairs(
+    pairs: Sequence[tuple[str, str]],
+    tokenizer: Tokenizer,
+    max_len: int,
+    *,
+    cache: dict[str, list[int]] | None = None,
+) -> EncodedPairs:
+    """Write sentence pairs as ids.
+
+    Args:
+        pairs: (English, German).
+        tokenizer: for both languages.
+        max_len: the model's limit; a source with its eos, or a target with its bos,
+            that is longer is left out, counted in ``n_too_long`` and warned of.
+        cache: sentence → ids, read and filled: give one dictionary to every epoch's
+            call (with one tokenizer) and each sentence is encoded once.
+
+    Returns:
+        For each pair that is left, in order: source pieces + eos; target pieces.
+
+    Raises:
+        ValueError: every pair is too long.
+    """
+    known = {} if cache is None else cache
+    new = [s for s in dict.fromkeys(chain.from_iterable(pairs)) if s not in known]
+    known.update(zip(new, tokenizer.encode_all(new), strict=True))
+    eos = [tokenizer.eos_id]
+    encoded = EncodedPairs(
+        (known[english] + eos, known[german])
+        for english, german in pairs
+        if len(known[english]) < max_len and len(known[german]) < max_len
+    )
+    encoded.n_too_long = len(pairs) - len(encoded)
+    if encoded.n_too_long:
+        message = (
+            f"{encoded.n_too_long} of {len(pairs)} pairs are longer than "
+            f"max_len={max_len} pieces"
+        )
+        if not encoded:
+            raise ValueError(f"{message}: none is left; raise max_len.")
+        warnings.warn(f"{message} and were left out.", stacklevel=2)
+    return encoded
+
+
+class Batches(Sequence[Batch]):
+    """The batches of one epoch; each is made of lists when it is asked for."""
+
+    def __init__(
+        self,
+        encoded: Sequence[Encoded],
+        rows: list[list[int]],
+        pad_id: int,
+        bos_id: int,
+        eos_id: int,
+    ) -> None:
+        self._encoded, self.rows = encoded, rows
+        self._pad_id, self._bos, self._eos = pad_id, [bos_id], [eos_id]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index):  # type: ignore[no-untyped-def]
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        pairs = [self._encoded[row] for row in self.rows[index]]
+        sources = [source for source, _ in pairs]
+        targets = [target for _, target in pairs]
+        return Batch(
+            source_ids=_padded(sources, self._pad_id),
+            target_ids=_padded(
+                [self._bos + target for target in targets], self._pad_id
+            ),
+            labels=_padded([target + self._eos for target in targets], self._pad_id),
+            n_tokens=sum(map(len, sources)) + sum(map(len, targets)) + len(targets),
+        )
+
+
+def batches(
+    encoded: Sequence[Encoded],
+    *,
+    max_tokens: int,
+    pad_id: int,
+    bos_id: int,
+    eos_id: int,
+    seed: int,
+    epoch: int,
+) -> Batches:
+    """Cut one epoch into batches of similar length, in random order.
+
+    Pairs are shuffled, sorted by length (so that equal lengths stay shuffled), cut
+    greedily, and the batches shuffled. Every pair is in exactly one batch.
+
+    Args:
+        encoded: what ``encode_pairs`` gives.
+        max_tokens: for each batch, B·(S + T) ≤ max_tokens, padding counted: this, not
+            the number of sentences, is what memory and time depend on.
+        pad_id, bos_id, eos_id: ids of the special pieces.
+        seed, epoch: equal values give equal batches; another epoch gives others.
+
+    Returns:
+        A sequence of ``Batch``: it has a length, can be indexed, and makes tensors
+        only when asked.
+
+    Raises:
+        ValueError: there is no pair, or one does not fit into ``max_tokens``.
+
+    Source: section 5.1.
+    """
+    if not encoded:
+        raise ValueError("there are no pairs to make batches of: the corpus is empty.")
+    draw = random.Random(f"batches/{seed}/{epoch}")
+    order = list(range(len(encoded)))
+    draw.shuffle(order)
+    sizes = [(len(target) + 1, len(source)) for source, target in encoded]
+    order.sort(key=sizes.__getitem__)
+    rows: list[list[int]] = []
+    batch: list[int] = []
+    widest_source = widest_target = 0
+    for row in order:
+        target, source = sizes[row]
+        if source > widest_source:
+            widest_source = source
+        if target > widest_target:
+            widest_target = target
+        if (len(batch) + 1) * (widest_source + widest_target) > max_tokens:
+            if source + target > max_tokens:
+                raise ValueError(
+                    f"a pair of {source} source and {target} target tokens does not "
+                    f"fit into max_tokens={max_tokens}; raise max_tokens or lower "
+                    "max_len."
+                )
+            if batch:
+                rows.append(batch)
+            batch, widest_source, widest_target = [], source, target
+        batch.append(row)
+    rows.append(batch)
+    draw.shuffle(rows)
+    return Batches(encoded, rows, pad_id, bos_id, eos_id)
+
+
+def _padded(lists: list[list[int]], pad_id: int) -> Tensor:
+    """(B, longest) int64."""
+    width = max(map(len, lists))
+    flat = chain.from_iterable(
+        chain(ids, repeat(pad_id, width - len(ids))) for ids in lists
+    )
+    return torch.tensor(list(flat), dtype=torch.int64).view(len(lists), width)

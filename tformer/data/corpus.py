@@ -1,0 +1,129 @@
+"""What a corpus is: pairs of sentences in splits, with their terms and their sources.
+
+Chapter: 11, Data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+__all__ = ["Corpus", "DataError", "DataUnavailable", "Pair", "sentence_key"]
+
+Pair = tuple[str, str]  # (English, German)
+
+
+class DataError(ValueError):
+    """A corpus cannot be had, or is not what it should be; the message says why."""
+
+
+class DataUnavailable(DataError):
+    """Neither a file nor a network to fetch it from: only then may one fall back."""
+
+
+@dataclass
+class Corpus:
+    """English–German sentence pairs, split before anything is learned from them.
+
+    Attributes:
+        name: as given to ``data.load``.
+        train: pairs (English, German) to learn from.
+        valid: pairs to choose by: when to stop, which setting.
+        test: name → pairs to report on, and for nothing else.
+        licence: the terms under which the text may be used.
+        attribution: whom to credit, in one line.
+        checksums: file → SHA-256 of the bytes that were read.
+        tokenised_references: test set → German lines, lower-cased, normalised and
+            tokenised as in published tables; empty where there are none.
+        alignments: split → for each pair its word alignment (``grammar`` only).
+        is_synthetic: True if a program wrote the sentences: scores on them claim
+            nothing about German.
+        valid_sets: component → its validation pairs; ``valid`` is all of them.
+        one_translation_an_epoch: show each English sentence once an epoch, with one of
+            its Germans drawn at random.
+        parts: components of a mixture and how often an epoch repeats each.
+        notes: what was left out or changed while loading, a sentence each.
+    """
+
+    name: str
+    train: list[Pair]
+    valid: list[Pair]
+    test: dict[str, list[Pair]]
+    licence: str = ""
+    attribution: str = ""
+    checksums: dict[str, str] = field(default_factory=dict)
+    tokenised_references: dict[str, list[str]] = field(default_factory=dict)
+    alignments: dict[str, list] = field(default_factory=dict)
+    is_synthetic: bool = False
+    valid_sets: dict[str, list[Pair]] = field(default_factory=dict)
+    one_translation_an_epoch: bool = False
+    parts: tuple[tuple[Corpus, int], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.valid_sets:
+            self.valid_sets = {self.name: self.valid}
+
+    def epoch_pairs(self, epoch: int, seed: int) -> list[Pair]:
+        """The training pairs that one epoch shows; the same for equal (epoch, seed).
+
+        All of ``train``, unless sentences have several translations (then one each,
+        drawn anew every epoch) or the corpus is a mixture with weights. The order is
+        the corpus' own: ``data.batches`` shuffles.
+        """
+        if self.parts:
+            return [
+                pair
+                for part, weight in self.parts
+                for repeat in range(weight)
+                for pair in part.epoch_pairs(epoch * weight + repeat, seed)
+            ]
+        if not self.one_translation_an_epoch:
+            return list(self.train)
+        translations: dict[str, list[str]] = {}
+        for english, german in self.train:
+            translations.setdefault(english, []).append(german)
+        draw = random.Random(f"{self.name}/{seed}/{epoch}")
+        return [
+            (english, germans[0] if len(germans) == 1 else draw.choice(germans))
+            for english, germans in translations.items()
+        ]
+
+    def __str__(self) -> str:
+        tests = ", ".join(f"{name} {len(pairs):,}" for name, pairs in self.test.items())
+        return (
+            f"{self.name}: train {len(self.train):,}, valid {len(self.valid):,}, "
+            f"test {tests} pairs" + (" (generated)" if self.is_synthetic else "")
+        )
+
+    def __repr__(self) -> str:
+        return f"<Corpus {self}>"
+
+
+def sentence_key(sentence: str) -> str:
+    """The sentence without case, punctuation and spacing, to compare sentences by.
+
+    "It's late!" and "it's late." have one key, so they go to one split. A sentence of
+    punctuation alone is its own key.
+    """
+    folded = unicodedata.normalize("NFKC", sentence).casefold()
+    letters = "".join(c if c.isalnum() else " " for c in folded if c not in "'’")
+    return " ".join(letters.split()) or folded.strip()
+
+
+def split_position(sentence: str) -> float:
+    """A number in [0, 1) that depends on the sentence's key alone.
+
+    Splits made by it are the same on every machine and in every edition of a corpus:
+    a sentence that was in the test set stays there when others are added.
+    """
+    digest = hashlib.sha256(sentence_key(sentence).encode("utf-8")).digest()
+    return int.from_bytes(digest[:6], "big") / 2**48
+
+
+def keys(pairs: Iterable[Pair]) -> set[str]:
+    """The keys of the English sides."""
+    return {sentence_key(english) for english, _ in pairs}

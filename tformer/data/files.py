@@ -1,0 +1,270 @@
+"""Files of a corpus: found in the reader's folder, in the cache, or downloaded.
+
+Each file has one pinned address and one SHA-256. What is downloaded or cached is used
+only if its sum is right. The folder that ``TFORMER_DATA`` names comes first; what lies
+there is taken as it is, and its sum is reported. Chapter: 11, Data.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import http.client
+import os
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tformer.data.corpus import DataError, DataUnavailable
+
+__all__ = ["Remote", "cache_folder", "obtain", "own_folder", "sha256"]
+
+TIMEOUT = 30.0  # seconds without a byte
+ATTEMPTS = 3
+PAUSE = 1.0  # seconds before the second attempt, twice that before the third
+CHUNK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Remote:
+    """One file of a corpus as its host holds it.
+
+    Attributes:
+        name: path below the corpus' folder, with "/" between parts.
+        url: pinned address.
+        size: bytes.
+        sha256: hexadecimal.
+        optional: the corpus can be read without it.
+    """
+
+    name: str
+    url: str
+    size: int
+    sha256: str
+    optional: bool = False
+
+
+def own_folder() -> Path | None:
+    """The reader's own folder, ``TFORMER_DATA``, if it is set.
+
+    Raises:
+        DataError: it is set to something that is not a folder.
+    """
+    value = os.environ.get("TFORMER_DATA", "").strip()
+    if not value:
+        return None
+    folder = Path(value).expanduser()
+    if not folder.is_dir():
+        raise DataError(
+            f"TFORMER_DATA={value!r} is not a folder; correct it or unset it."
+        )
+    return folder
+
+
+def cache_folder() -> Path:
+    """Where downloads are kept: the user's cache, ``…/tformer``."""
+    try:
+        import platformdirs
+    except ImportError:  # a bare machine: the place that Linux uses
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        return Path(base) / "tformer"
+    return Path(platformdirs.user_cache_dir("tformer", appauthor=False))
+
+
+def sha256(path: Path) -> str:
+    """SHA-256 of a file in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def obtain(
+    corpus: str, files: Sequence[Remote], *, terms: str
+) -> tuple[dict[str, Path], dict[str, str]]:
+    """Find every file of a corpus, downloading what is missing.
+
+    Args:
+        corpus: the corpus' folder name.
+        files: its files. Optional ones are downloaded only along with others, and
+            left out if that fails.
+        terms: licence text, printed to stderr once, when something is downloaded.
+
+    Returns:
+        paths: name → where the file lies.
+        checksums: "corpus/name" → SHA-256 of the bytes found there.
+
+    Raises:
+        DataUnavailable: a file is nowhere and its host cannot be reached.
+        DataError: what the host sent, or says, is not the file.
+    """
+    own, cache = own_folder(), cache_folder() / corpus
+    paths: dict[str, Path] = {}
+    checksums: dict[str, str] = {}
+    missing: list[Remote] = []
+    for file in files:
+        if own is not None and (own / corpus / file.name).is_file():
+            paths[file.name] = own / corpus / file.name
+            checksums[f"{corpus}/{file.name}"] = sha256(paths[file.name])
+        elif _is_right(cache / file.name, file):
+            paths[file.name] = cache / file.name
+            checksums[f"{corpus}/{file.name}"] = file.sha256
+        else:
+            missing.append(file)
+    if any(not file.optional for file in missing):
+        _download_all(corpus, missing, cache, terms)
+        for file in missing:
+            if (cache / file.name).is_file():
+                paths[file.name] = cache / file.name
+                checksums[f"{corpus}/{file.name}"] = file.sha256
+    return paths, checksums
+
+
+def _is_right(path: Path, file: Remote) -> bool:
+    """Whether the file lies there whole and unchanged."""
+    try:
+        return path.stat().st_size == file.size and sha256(path) == file.sha256
+    except OSError:
+        return False
+
+
+def _download_all(
+    corpus: str, files: Sequence[Remote], folder: Path, terms: str
+) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = _locked(folder / ".lock")
+        lock.__enter__()
+    except OSError as error:
+        raise DataError(
+            f"cannot write to the cache {folder} ({error.strerror or error}); make it "
+            f"writable, or put the files of {corpus} into FOLDER/{corpus} and set "
+            "TFORMER_DATA=FOLDER."
+        ) from error
+    try:  # another process may have fetched some while this one waited
+        files = [file for file in files if not _is_right(folder / file.name, file)]
+        if not files:
+            return
+        total = sum(file.size for file in files)
+        print(
+            f"Downloading {corpus} ({total / 1e6:.1f} MB) to {folder}\n{terms}",
+            file=sys.stderr,
+        )
+        with _progress(corpus, total) as advance:
+            for file in files:
+                try:
+                    _download(file, folder, corpus, advance)
+                except DataError:
+                    if not file.optional:
+                        raise
+    finally:
+        lock.__exit__(None, None, None)
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Let one process at a time write to a cache folder."""
+    with path.open("ab") as file:
+        try:
+            import fcntl
+        except ImportError:  # Windows: the checksum still guards what is used
+            yield
+            return
+        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(file, fcntl.LOCK_UN)
+
+
+@contextlib.contextmanager
+def _progress(label: str, total: int) -> Iterator:
+    """A bar on stderr; nothing where stderr is no terminal or tqdm is absent."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        yield lambda n: None
+        return
+    with tqdm(
+        total=total, desc=label, unit="B", unit_scale=True, disable=None
+    ) as progress:
+        yield progress.update
+
+
+def _download(file: Remote, folder: Path, corpus: str, advance) -> None:
+    """Fetch one file into the folder: whole and right, or not at all."""
+    target = folder / file.name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(target.name + ".part")
+    remedy = (
+        f"Put the file into {target.parent} (or into FOLDER/{corpus} with "
+        f"TFORMER_DATA=FOLDER) yourself, or try again later."
+    )
+    trouble = ""
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            time.sleep(PAUSE * 2 ** (attempt - 1))
+        try:
+            _receive(file, part, advance)
+        except urllib.error.HTTPError as error:
+            with error:
+                trouble = f"the host answered {error.code} {error.reason}"
+            if error.code == 416:  # our part is no part of what lies there
+                part.unlink(missing_ok=True)
+            elif error.code < 500 and error.code not in (408, 429):
+                raise DataError(
+                    f"cannot download {file.url}: {trouble}. {remedy}"
+                ) from None
+            continue
+        except (OSError, http.client.HTTPException) as error:
+            # TimeoutError, URLError, refused, reset, broken off: the part is kept
+            reason = getattr(error, "reason", None) or error
+            trouble = str(reason) or type(reason).__name__
+            continue
+        if _is_right(part, file):
+            os.replace(part, target)
+            return
+        size = part.stat().st_size
+        if size < file.size:
+            trouble = f"it broke off after {size} of {file.size} bytes"
+            continue
+        found = sha256(part)
+        part.unlink()
+        trouble = (
+            f"{size} bytes with SHA-256 {found} came instead of {file.size} bytes "
+            f"with {file.sha256}"
+        )
+        if attempt == ATTEMPTS - 1:
+            raise DataError(
+                f"{file.url} is not the file it should be: {trouble}. It was not used."
+            )
+    raise DataUnavailable(f"cannot download {file.url}: {trouble}. {remedy}")
+
+
+def _receive(file: Remote, part: Path, advance) -> None:
+    """Append to ``part`` what is still missing of the file."""
+    have = part.stat().st_size if part.is_file() else 0
+    if have >= file.size:  # left over from something else, or wrong
+        have = 0
+    headers = {"User-Agent": "tformer", "Accept-Encoding": "identity"}
+    if have:
+        headers["Range"] = f"bytes={have}-"
+    request = urllib.request.Request(file.url, headers=headers)
+    with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
+        continued = response.status == 206 and response.headers.get(
+            "Content-Range", ""
+        ).startswith(f"bytes {have}-")
+        if not continued:
+            have = 0
+        with part.open("ab" if continued else "wb") as out:
+            # One byte more than wanted shows a file that is too long; the rest of an
+            # endless answer is never read.
+            while have <= file.size:
+                chunk = response.read1(min(CHUNK, file.size + 1 - have))
+                if not chunk:
+                    break
+                out.write(chunk)
+                have += len(chunk)
+                advance(len(chunk))

@@ -1,0 +1,83 @@
+"""Tatoeba: everyday sentences, short, many with several German translations.
+
+The pairs that manythings.org selects from tatoeba.org, in the edition of 2018-05-13
+as a public repository keeps it (the original address is replaced in place). Splits are
+made by English sentence, never by pair: otherwise the model would have seen the test
+sentence with another translation. Chapter: 11, Data.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+from tformer.data.corpus import Corpus, DataError, Pair, split_position
+from tformer.data.files import Remote, obtain
+
+__all__ = ["ATTRIBUTION", "LICENCE", "load"]
+
+COMMIT = "de48b7027f7318d77010a6e08ed928c10748c23d"
+URL = f"https://raw.githubusercontent.com/rioyshky/translation/{COMMIT}/deu-eng.zip"
+FILE = "deu-eng.zip"
+SIZE = 4012023
+SHA256 = "b7688f84f99fa33c17397c14d8bd9cef1fdeb2ee0bf50074767023aee8926e28"
+LICENCE = (
+    "Tatoeba's sentences are under CC BY 2.0 FR, this selection under CC BY 2.0 "
+    "(http://creativecommons.org/licenses/by/2.0)."
+)
+ATTRIBUTION = "Tatoeba pairs: www.manythings.org/anki and tatoeba.org, CC BY 2.0."
+HELD_OUT = 0.012  # share of the English sentences in valid, and as many in test
+
+
+def load() -> Corpus:
+    """Read Tatoeba: about 164,000 training pairs, valid and test about 2,000 each.
+
+    An epoch shows each English sentence once, with one of its translations.
+
+    Raises:
+        DataError: the file cannot be had or is damaged.
+    """
+    file = Remote(FILE, URL, SIZE, SHA256)
+    paths, checksums = obtain("tatoeba", [file], terms=f"{LICENCE}\n{ATTRIBUTION}")
+    train: list[Pair] = []
+    valid: list[Pair] = []
+    test: list[Pair] = []
+    for pair in _pairs(paths[FILE]):
+        position = split_position(pair[0])
+        if position < HELD_OUT:
+            test.append(pair)
+        elif position < 2 * HELD_OUT:
+            valid.append(pair)
+        else:
+            train.append(pair)
+    return Corpus(
+        name="tatoeba",
+        train=train,
+        valid=valid,
+        test={"tatoeba": test},
+        licence=LICENCE,
+        attribution=ATTRIBUTION,
+        checksums=checksums,
+        one_translation_an_epoch=True,
+    )
+
+
+def _pairs(path: Path) -> list[Pair]:
+    """Distinct pairs of ``deu.txt``: its first two columns; newer editions have more."""
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open("deu.txt") as file:
+            text = io.TextIOWrapper(file, encoding="utf-8").read()
+    except (OSError, KeyError, zipfile.BadZipFile, ValueError, EOFError) as error:
+        raise DataError(
+            f"{path} is damaged or holds no deu.txt ({error}); replace or remove it."
+        ) from error
+    pairs: dict[Pair, None] = {}
+    for number, line in enumerate(text.removesuffix("\n").split("\n"), start=1):
+        columns = [column.strip() for column in line.split("\t")]
+        if len(columns) < 2 or not (columns[0] and columns[1]):
+            raise DataError(
+                f"{path}, deu.txt, line {number}: expected English, tab, German."
+            )
+        pairs[columns[0], columns[1]] = None
+    return list(pairs)
