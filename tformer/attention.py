@@ -6,6 +6,8 @@ Source: Vaswani et al. 2017, section 3.2. Chapters 05 and 06.
 """
 
 import math
+from collections.abc import Sequence
+from itertools import zip_longest
 
 import torch
 import torch.nn.functional as F
@@ -63,6 +65,12 @@ def check_attention_shapes(
             "every key needs one value, got "
             f"{key.size(-2)} keys and {value.size(-2)} values"
         )
+    leading = {tensor.shape[:-2] for tensor in (query, key, value)}
+    if len(leading) > 1 and not _broadcast(*leading):
+        raise ValueError(
+            "query, key and value must have the same batch size and heads, got "
+            f"{tuple(query.shape)}, {tuple(key.shape)}, {tuple(value.shape)}"
+        )
     if mask is None:
         return
     if mask.dtype != torch.bool:
@@ -71,12 +79,19 @@ def check_attention_shapes(
             "write mask.bool() if 1 means 'may attend', (mask == 0) if 0 does"
         )
     expected = (query.size(-2), key.size(-2))
-    fits = all(have in (1, want) for have, want in zip(mask.shape[-2:], expected))
-    if not fits:
+    pairs = zip(reversed(mask.shape), reversed(expected), strict=False)
+    fits = all(have in (1, want) for have, want in pairs)
+    if not fits or not _broadcast(mask.shape[:-2], *leading):
         raise ValueError(
             f"mask {tuple(mask.shape)} does not broadcast to (..., Tq, Tk) = "
-            f"(..., {expected[0]}, {expected[1]})"
+            f"{(*query.shape[:-2], *expected)}"
         )
+
+
+def _broadcast(*shapes: Sequence[int]) -> bool:
+    """Whether shapes broadcast: aligned at the right, one size an axis besides 1."""
+    axes = zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1)
+    return all(len({*sizes} - {1}) <= 1 for sizes in axes)
 
 
 class Probe(nn.Identity):

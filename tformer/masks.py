@@ -83,9 +83,20 @@ def target_mask(target_ids: Tensor, pad_id: int) -> Tensor:
 
     Returns:
         (B, 1, T, T) bool.
+
+    Raises:
+        TypeError, ValueError: as `padding_mask`; also padding on the left, where the
+            first row would see nothing.
     """
+    padding = padding_mask(target_ids, pad_id)
+    if target_ids.device.type == "cpu" and bool((target_ids[:, 0] == pad_id).any()):
+        row = int((target_ids[:, 0] == pad_id).nonzero()[0, 0])
+        raise ValueError(
+            f"row {row} of the target begins with pad_id={pad_id}: its first position "
+            "would see nothing; pad on the right"
+        )
     causal = causal_mask(target_ids.size(-1), device=target_ids.device)
-    return causal & padding_mask(target_ids, pad_id)
+    return causal & padding
 
 
 def check_id_shape(ids: Tensor) -> None:

@@ -68,7 +68,9 @@ class Transformer(nn.Module):
             ValueError: wrong shape, other batch sizes, longer than max_len; on the CPU
                 also ids out of range and rows without a visible token.
         """
-        if source_ids.shape[:1] != target_ids.shape[:1]:
+        masks.check_id_shape(source_ids)
+        masks.check_id_shape(target_ids)
+        if source_ids.size(0) != target_ids.size(0):
             raise ValueError(
                 f"source and target must have the same batch size, got "
                 f"{tuple(source_ids.shape)} and {tuple(target_ids.shape)}"
