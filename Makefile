@@ -1,0 +1,75 @@
+# The Transformer, Piece by Piece. `make help` lists what there is.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# A Python that is new enough, else the first one (which then says what is wrong).
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	2>/dev/null && echo $$p && exit; done; echo python3)
+BIN := .venv/bin
+PY := $(BIN)/python
+JOBS ?= 2        # chapters at a time
+WORKERS ?= 2     # tests at a time
+PORT ?= 8000
+RUN ?= runs/first
+draft := $(if $(DRAFT),--draft)
+
+.PHONY: help setup book execute site serve test test-package lab train check \
+	format strip setup-cells lock site-report clean
+
+help:  ## list these commands
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' \
+	| awk -F'\t' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+
+setup:  ## make .venv and install the lock and the package (the others do it)
+	@$(PYTHON) tools/setup_env.py
+
+book: execute site  ## execute every chapter and build the site
+
+execute: setup  ## execute the chapters that changed
+	@$(PY) tools/execute.py --jobs $(JOBS) $(draft) $(if $(FORCE),--force)
+
+site: setup  ## build the site from the executed chapters
+	@$(PY) tools/build_site.py $(draft)
+
+serve: setup  ## show the built site at http://localhost:8000 (PORT=…)
+	@$(PY) tools/serve.py --port $(PORT)
+
+test: setup  ## everything: check, the package, the chapters, the site in Chromium
+	@$(PY) tools/run_tests.py --workers $(WORKERS) --jobs $(JOBS)
+
+test-package: setup  ## the package's own tests only
+	@OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) tests -m "not chapters and not site"
+
+check: setup  ## format, lint, types, and which module may import which
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: setup  ## format the code and mend what ruff can mend
+	@$(BIN)/ruff check --fix-only -q . ; $(BIN)/ruff format .
+
+lab: setup  ## open the chapters in JupyterLab
+	@$(BIN)/jupyter lab book
+
+train: setup  ## train a model on Multi30k (RUN=folder, ARGS=more options)
+	@$(PY) -m tformer train --corpus multi30k --out $(RUN) $(ARGS)
+
+site-report: setup  ## weight, speed, accessibility of every page of the built site
+	@$(PY) tools/site_report.py
+
+strip: setup  ## remove outputs from the chapters, give every cell a stable id
+	@$(PY) tools/strip.py
+
+setup-cells: setup  ## write the setup cell into every chapter
+	@$(PY) tools/setup_cell.py --write
+
+lock: setup  ## resolve requirements.txt anew (UPGRADE=1: newest versions)
+	@$(PY) tools/lock.py $(if $(UPGRADE),--upgrade)
+
+clean:  ## remove what was built (not .venv)
+	@rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

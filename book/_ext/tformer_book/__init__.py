@@ -1,0 +1,28 @@
+"""The book's own Sphinx extension: light, offline, accessible pages.
+
+Jupyter Book's defaults fetch scripts from other hosts, ship half a megabyte of icons
+and leave Plotly figures blank. This extension makes every page stand on its own:
+
+- ``pages``: which scripts and styles a page loads; "run it" cells; page furniture;
+- ``plotly``: draws Plotly outputs with the bundle in ``_static/vendor``, with a table
+  behind each;
+- ``widgets``: boxes for the figures to play with (``_static/tf-widgets.js`` draws them);
+- ``images``: alternative texts for printed figures;
+- ``icons``: cuts the icon fonts down to the icons in use.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import icons, images, pages, plotly, widgets
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Register everything with Sphinx."""
+    plotly.setup(app)
+    images.setup(app)
+    widgets.setup(app)
+    pages.setup(app)
+    icons.setup(app)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

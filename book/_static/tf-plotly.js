@@ -1,0 +1,89 @@
+// Draws the page's Plotly figures when they come near the viewport, in the colours of
+// the theme, with the bundle that lies beside this file.
+(() => {
+  const here = document.currentScript.src;
+  const boxes = [...document.querySelectorAll(".tf-plotly-box")];
+  let library;
+
+  function plotly() {
+    library ??= new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      script.src = new URL("vendor/plotly/plotly-cartesian.min.js", here).href;
+      script.onload = () => resolve(window.Plotly);
+      script.onerror = () => reject(new Error(`cannot load ${script.src}`));
+      document.head.append(script);
+    });
+    return library;
+  }
+
+  // What of a layout follows the theme: text, lines and backgrounds; never the data.
+  function themed(layout) {
+    const css = getComputedStyle(document.documentElement);
+    const text = css.getPropertyValue("--pst-color-text-base").trim() || "#222";
+    const dark = document.documentElement.dataset.theme === "dark";
+    const line = dark ? "rgba(255,255,255,.22)" : "rgba(0,0,0,.14)";
+    const surface = css.getPropertyValue("--pst-color-surface").trim() || "#eee";
+    const update = {
+      paper_bgcolor: "rgba(0,0,0,0)",
+      plot_bgcolor: "rgba(0,0,0,0)",
+      "font.color": text,
+      "legend.bgcolor": "rgba(0,0,0,0)",
+      "hoverlabel.bgcolor": surface,
+      "hoverlabel.font.color": text,
+      "modebar.bgcolor": "rgba(0,0,0,0)",
+      "modebar.color": text,
+      "modebar.activecolor": text,
+    };
+    for (const axis of Object.keys(layout).filter((key) => /^[xy]axis\d*$/.test(key)))
+      for (const part of ["gridcolor", "zerolinecolor", "linecolor"])
+        update[`${axis}.${part}`] = line;
+    return update;
+  }
+
+  function still() {
+    return matchMedia("(prefers-reduced-motion: reduce)").matches;
+  }
+
+  async function draw(box) {
+    const Plotly = await plotly();
+    const figure = JSON.parse(box.querySelector("script").textContent);
+    const layout = { ...figure.layout, autosize: true };
+    layout.xaxis ??= {};
+    layout.yaxis ??= {};
+    delete layout.width;
+    if (still()) layout.transition = { duration: 0 };
+    const graph = document.createElement("div");
+    graph.style.height = "100%";
+    box.append(graph);
+    await Plotly.newPlot(graph, figure.data, layout, {
+      responsive: true,
+      displaylogo: false,
+      modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+      scrollZoom: false,
+    });
+    if (figure.frames) await Plotly.addFrames(graph, figure.frames);
+    await Plotly.relayout(graph, themed(graph.layout));
+    box.graph = graph;
+    box.dataset.ready = "true";
+  }
+
+  const near = new IntersectionObserver(
+    (entries) => {
+      for (const entry of entries)
+        if (entry.isIntersecting) {
+          near.unobserve(entry.target);
+          draw(entry.target).catch((error) => {
+            entry.target.append("This chart could not be drawn in this browser.");
+            console.error(error);
+          });
+        }
+    },
+    { rootMargin: "600px" },
+  );
+  for (const box of boxes) near.observe(box);
+
+  new MutationObserver(() => {
+    for (const { graph } of boxes)
+      if (graph) window.Plotly.relayout(graph, themed(graph.layout));
+  }).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+})();

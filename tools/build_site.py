@@ -1,0 +1,80 @@
+"""Build the site from the executed chapters; any warning is an error.
+
+Usage: ``python tools/build_site.py [--draft] [--verbose]`` after tools/execute.py.
+With ``--draft``, pages that _toc.yml names but nobody has written yet are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from typing import Any
+
+import yaml
+from chapters import BUILD, HTML, ROOT, pages
+
+KEY = BUILD / "built-with.txt"
+
+
+def without_missing(node: Any) -> Any:
+    """Return the table of contents without pages that do not exist."""
+    if isinstance(node, list):
+        kept = [without_missing(item) for item in node]
+        return [item for item in kept if item]
+    if isinstance(node, dict):
+        name = node.get("file")
+        if name and not any((ROOT / f"{name}{s}").is_file() for s in (".ipynb", ".md")):
+            return None
+        kept = {key: without_missing(value) for key, value in node.items()}
+        return None if kept.get("chapters") == [] else kept
+    return node
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--draft", action="store_true")
+    parser.add_argument("--verbose", action="store_true")
+    options = parser.parse_args()
+    started = time.perf_counter()
+    BUILD.mkdir(exist_ok=True)
+
+    # Sphinx does not notice when its extensions change: start afresh then.
+    digest = hashlib.sha256((ROOT / "requirements.txt").read_bytes())
+    for path in sorted((ROOT / "book/_ext").rglob("*.py")):
+        digest.update(path.read_bytes())
+    if not KEY.exists() or KEY.read_text() != digest.hexdigest():
+        shutil.rmtree(BUILD / ".doctrees", ignore_errors=True)
+        shutil.rmtree(HTML, ignore_errors=True)
+    KEY.write_text(digest.hexdigest())
+
+    jupyter_book = "from jupyter_book.cli.main import main; main()"
+    command = [sys.executable, "-c", jupyter_book, "build", str(ROOT)]
+    command += ["-W", "-n", "--keep-going"]
+    if not options.verbose:
+        command.append("-q")
+    missing = [str(p.relative_to(ROOT)) for p in pages() if not p.is_file()]
+    if missing and options.draft:
+        print(f"site: DRAFT without {', '.join(missing)}")
+        toc = BUILD / "draft_toc.yml"
+        whole = yaml.safe_load((ROOT / "_toc.yml").read_text())
+        toc.write_text(yaml.safe_dump(without_missing(whole), sort_keys=False))
+        command += ["--toc", str(toc)]
+    print("site: building", flush=True)
+    environment = {**os.environ, "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+    status = subprocess.run(command, cwd=ROOT, env=environment).returncode
+    if status or not (HTML / "index.html").exists():
+        print("site: FAILED, see the warnings above (each one counts)")
+        return status or 1
+    seconds = time.perf_counter() - started
+    print(f"site: built in {seconds:.0f} s: {HTML / 'index.html'}")
+    print("      make serve opens it (a browser blocks scripts in file:// pages)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""Train on a GPU, keep what the book shows of the run, and release the model.
+
+    python tools/recorded_run.py multi30k    the full run of chapter 12
+    python tools/recorded_run.py released    the released model: tformer/pretrained
+
+Writes ``results/run-NAME.json``: curves, samples, and along the way the
+translations and cross-attention of a few fixed sentences. Settings were chosen on the
+validation sets by ``tools/sweep.py``; `tools/score_released.py` scores the result.
+"""
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tformer import TransformerConfig, data, train
+
+ROOT = Path(__file__).resolve().parent.parent
+WATCHED = [
+    (
+        "The dog did not cross the street because it was tired.",
+        "Der Hund überquerte die Straße nicht, weil er müde war.",
+    ),
+    (
+        "The dog did not cross the street because it was wide.",
+        "Der Hund überquerte die Straße nicht, weil sie breit war.",
+    ),
+    ("A man is riding a horse.", "Ein Mann reitet auf einem Pferd."),
+    ("I do not know where he lives.", "Ich weiß nicht, wo er wohnt."),
+]
+RUNS: dict[str, dict[str, Any]] = {
+    "multi30k": {
+        "corpus": "multi30k",
+        "steps": 6000,
+        "config": TransformerConfig(
+            vocab_size=4000, d_model=192, d_ff=768, dropout=0.2, norm="pre"
+        ),
+        "recipe": train.Recipe(max_tokens=8192, eval_every=250, warmup_steps=1000),
+    },
+    "released": {
+        "corpus": "multi30k*2+tatoeba",
+        "steps": 30000,
+        "config": TransformerConfig(dropout=0.1, norm="pre"),
+        "recipe": train.Recipe(max_tokens=16384, eval_every=1000, warmup_steps=2000),
+    },
+}
+REPLAY_STEPS = (
+    250,
+    500,
+    1000,
+    2000,
+    3000,
+    4000,
+    6000,
+    8000,
+    12000,
+    16000,
+    24000,
+    32000,
+)
+
+
+class Replay:
+    """A listener that keeps translations and cross-attention at a few checkpoints."""
+
+    def __init__(self) -> None:
+        self.frames: list[dict[str, Any]] = []
+
+    def __call__(self, event: dict[str, Any]) -> None:
+        if event["kind"] != "evaluate" or event["step"] not in REPLAY_STEPS:
+            return
+        translator = event["translator"]
+        frame: dict[str, Any] = {
+            "step": event["step"],
+            "valid_loss": event["valid_loss"],
+            "sentences": [],
+        }
+        for source, reference in WATCHED:
+            # The same German at every checkpoint: only so can the maps be compared.
+            maps = translator.attention(source, reference)
+            last_layer = maps.cross[-1].mean(dim=0)  # (query, key), mean of the heads
+            frame["sentences"].append(
+                {
+                    "source": source,
+                    "translation": translator.translate(source),
+                    "source_pieces": maps.source_pieces,
+                    "predicted_pieces": maps.predicted_pieces,
+                    "cross_attention": [
+                        [round(weight, 3) for weight in row]
+                        for row in last_layer.tolist()
+                    ],
+                }
+            )
+        self.frames.append(frame)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("name", choices=RUNS)
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--folder", type=Path, help="of the run (runs/NAME)")
+    parser.add_argument("--results", type=Path, default=ROOT / "results")
+    parser.add_argument("--release", type=Path, default=ROOT / "tformer/pretrained")
+    arguments = parser.parse_args()
+    settings = RUNS[arguments.name]
+    replay = Replay()
+    run = train.fit(
+        settings["config"],
+        data.load(settings["corpus"]),
+        steps=settings["steps"],
+        recipe=settings["recipe"],
+        device=arguments.device,
+        folder=arguments.folder or Path("runs") / arguments.name,
+        samples=WATCHED,
+        on_event=replay,
+    )
+    arguments.results.mkdir(exist_ok=True)
+    recorded = {
+        "command": f"python tools/recorded_run.py {arguments.name}",
+        "recipe": asdict(settings["recipe"]),
+        "report": run.report,
+        "history": run.history,
+        "curve": run.curve[::5],
+        "replay": replay.frames,
+    }
+    file = arguments.results / f"run-{arguments.name}.json"
+    file.write_text(json.dumps(recorded, ensure_ascii=False) + "\n", "utf-8")
+    if arguments.name == "released":
+        run.translator.save(arguments.release, dtype=torch.float16)
+
+
+if __name__ == "__main__":
+    main()
