@@ -127,7 +127,8 @@ def test_perfect_translations_score_100_and_foreign_ones_near_0():
     assert bleu.score == pytest.approx(100)
     assert chrf.score == pytest.approx(100)
     bleu, chrf = evaluate.bleu_chrf(["xyz"] * len(REFERENCES), REFERENCES)
-    assert bleu.score < 1 and chrf.score < 1
+    assert bleu.score < 1
+    assert chrf.score < 1
 
 
 def test_corpus_scores_ignore_the_order_of_the_sentences_but_not_their_pairing():
@@ -162,7 +163,8 @@ def test_score_keeps_the_order_of_the_test_set_and_passes_the_search_on(monkeypa
     bleu, chrf = evaluate.bleu_chrf(HYPOTHESES, REFERENCES)
     assert (report.bleu, report.signature) == (bleu.score, bleu.signature)
     assert (report.chrf, report.chrf_signature) == (chrf.score, chrf.signature)
-    assert report.tokenised_bleu is None and report.tokenised_signature is None
+    assert report.tokenised_bleu is None
+    assert report.tokenised_signature is None
 
 
 def test_a_report_reads_well_and_survives_json():
@@ -182,7 +184,8 @@ def test_a_report_reads_well_and_survives_json():
     ):
         assert f"|{signature} = " in text
     values = json.loads(json.dumps(report.to_dict()))
-    assert values["bleu"] == report.bleu and values["n_sentences"] == 5
+    assert values["bleu"] == report.bleu
+    assert values["n_sentences"] == 5
     assert values["sentences"][4]["translation"] == HYPOTHESES[4]
     assert "sentences" not in report.to_dict(sentences=False)
 

@@ -57,7 +57,7 @@ RECIPE_OPTIONS: list[tuple[str, str, Any, Any, str]] = [
         "stop after so many checkpoints without gain",
     ),
     (
-        *("--tokenizer", "tokenizer_algorithm", ["unigram", "bpe"], "unigram"),
+        *("--tokenizer", "tokenizer", ["unigram", "bpe"], "unigram"),
         "how pieces are learned",
     ),
     (
@@ -103,7 +103,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output went away: `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (UsageError, ValueError, TypeError, OSError, ImportError) as error:
+    except (
+        UsageError,
+        ValueError,
+        TypeError,
+        ArithmeticError,
+        OSError,
+        ImportError,
+    ) as error:
         if os.environ.get("TFORMER_TRACEBACK") == "1":
             raise
         _say(f"tformer: error: {_one_line(error)}")
@@ -116,9 +123,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _train(options: argparse.Namespace) -> int:
     if options.steps is None and options.minutes is None:
         raise UsageError("train needs a budget: give --steps N or --minutes M")
-    for name, value in (("--steps", options.steps), ("--minutes", options.minutes)):
-        if value is not None and value <= 0:
-            raise UsageError(f"{name} {value:g} must be more than 0")
     folder = Path(options.out)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"--out {folder} is a file: name a folder for the run")
@@ -127,12 +131,26 @@ def _train(options: argparse.Namespace) -> int:
     from tformer.config import TransformerConfig
     from tformer.train import Recipe, fit
 
-    config = TransformerConfig(**_given(options, CONFIG_OPTIONS))
-    recipe = Recipe(**_given(options, RECIPE_OPTIONS))
-    corpus = data.load(options.corpus)
-    _say(f"{corpus.name}: {len(corpus.train)} pairs to train on. {corpus.attribution}")
+    if options.restart:
+        _clear(folder)
+    saved = _settings_of(folder)
+    name = options.corpus or saved.get("corpus", "multi30k")
+    config = TransformerConfig(
+        **saved.get("config", {}) | _given(options, CONFIG_OPTIONS)
+    )
+    recipe = Recipe(**saved.get("recipe", {}) | _given(options, RECIPE_OPTIONS))
+    corpus = data.load(name)
+    if not options.quiet:
+        _say(f"{corpus.attribution}\n{corpus.licence}".strip())
 
+    shows_bar = sys.stderr.isatty() and not options.quiet
     with _stop_on_interrupt() as stop:
+
+        def listen(event: dict[str, Any]) -> bool:
+            if not shows_bar and not options.quiet:
+                _report(event)
+            return stop.wanted
+
         run = fit(
             config,
             corpus,
@@ -141,33 +159,70 @@ def _train(options: argparse.Namespace) -> int:
             device=options.device,
             folder=folder,
             recipe=recipe,
-            progress="none" if options.quiet else "auto",
-            on_event=lambda event: stop.wanted,
-            resume=not options.restart,
+            progress="bar" if shows_bar else "none",
+            on_event=listen,
         )
     if stop.wanted:
         _say(
-            f"tformer: interrupted; the checkpoint is kept in {folder}: "
-            "run the same command again to go on"
+            f"tformer: interrupted at step {run.report['steps']}; the checkpoint is "
+            f"kept in {folder}: run the same command again to go on"
         )
         return INTERRUPTED
-    print(_trained(run, folder, options.corpus))
+    last = run.report
+    print(f"run: {folder}")
+    print(
+        f"{last['steps']} steps, {last['seconds']:.0f} s on {last['device']}, "
+        f"validation loss {last['valid_loss']:.3f} (stopped: {last['stopped']})"
+    )
+    print("next:")
+    print(f'  {PROGRAM} translate --model {folder} "A man is riding a horse."')
+    print(f"  {PROGRAM} evaluate --model {folder} --corpus {name}")
     return 0
 
 
-def _trained(run: Any, folder: Path, corpus: str) -> str:
-    """What became of the run, and what to do next."""
-    lines = [f"run: {folder}"]
-    losses = [row for row in run.history if row.get("valid_loss") is not None]
-    if losses:
-        last = losses[-1]
-        lines.append(f"step {last['step']}: validation loss {last['valid_loss']:.3f}")
-    lines += [
-        "next:",
-        f'  {PROGRAM} translate --model {folder} "A man is riding a horse."',
-        f"  {PROGRAM} evaluate --model {folder} --corpus {corpus}",
-    ]
-    return "\n".join(lines)
+def _report(event: dict[str, Any]) -> None:
+    """One line per evaluation: for logs, where a bar would only be noise."""
+    if event["kind"] == "start":
+        _say(
+            f"{event['corpus']}\n{event['n_parameters']:,} parameters, "
+            f"{event['device']}, {event['precision']}; from step {event['step']}"
+        )
+    elif event["kind"] == "evaluate":
+        sample = event["samples"][0]["translation"] if event["samples"] else ""
+        _say(
+            f"step {event['step']}  train {event['train_loss']:.3f}  "
+            f"valid {event['valid_loss']:.3f}  "
+            f"{event['tokens_per_second']:,.0f} tokens/s  {sample}"
+        )
+
+
+def _settings_of(folder: Path) -> dict[str, Any]:
+    """Corpus, configuration and recipe of the run in a folder; empty if there is none.
+
+    They are the defaults when a run goes on, so that nobody need repeat them.
+    """
+    checkpoint = folder / "checkpoint.safetensors"
+    if not checkpoint.is_file():
+        return {}
+    from tformer.files import load_tensors
+
+    _, facts = load_tensors(checkpoint)
+    settings: dict[str, Any] = facts.get("identity", {})
+    return settings
+
+
+def _clear(folder: Path) -> None:
+    """Remove a run's own files, and nothing else that may lie in its folder."""
+    for pattern in (
+        "checkpoint.safetensors",
+        "snapshot-*.safetensors",
+        "model.safetensors",
+        "tokenizer.model",
+        "history.json",
+        "card.json",
+    ):
+        for file in folder.glob(pattern):
+            file.unlink()
 
 
 class _Stop:
@@ -176,14 +231,14 @@ class _Stop:
 
 @contextmanager
 def _stop_on_interrupt() -> Iterator[_Stop]:
-    """Turn the first Ctrl-C into a wish to stop after the step; the second ends all."""
+    """Turn the first Ctrl-C into a wish to stop soon; the second ends at once."""
     stop = _Stop()
 
     def ask(signum: int, frame: Any) -> None:
         if stop.wanted:
             raise KeyboardInterrupt
         stop.wanted = True
-        _say("\ntformer: stopping after this step (Ctrl-C again: at once)")
+        _say("\ntformer: stopping after a few steps (Ctrl-C again: at once)")
 
     before = signal.signal(signal.SIGINT, ask)
     try:
@@ -219,7 +274,7 @@ def _translate(options: argparse.Namespace) -> int:
             for line in sys.stdin:
                 try:
                     _translate_lines(translator, [line.rstrip("\n")], 1, options, out)
-                except ValueError as error:  # the next sentence may do better
+                except UsageError as error:  # the next sentence may do better
                     _say(f"tformer: error: {_one_line(error)}")
             return 0
         if lines is None:
@@ -242,16 +297,16 @@ def _translate_lines(
 ) -> None:
     """Translate some lines and write them; a blank line stays a blank line."""
     full = [number for number, line in enumerate(lines) if line.strip()]
-    search = {"beam_size": options.beam_size, "length_penalty": options.length_penalty}
-    try:
-        found = translator.translate([lines[i] for i in full], **search) if full else []
-    except ValueError:
-        for i in full:  # which one was it?
-            try:
-                translator.translate([lines[i]], **search)
-            except ValueError as error:
-                raise ValueError(f"line {first + i}: {_one_line(error)}") from error
-        raise
+    for i in full:
+        try:
+            translator.encode(lines[i])  # too long for the model, for instance
+        except ValueError as error:
+            raise UsageError(f"sentence {first + i}: {_one_line(error)}") from error
+    found = translator.translate(
+        [lines[i] for i in full],
+        beam_size=options.beam_size,
+        length_penalty=options.length_penalty,
+    )
     translations = dict(zip(full, found, strict=True))
     for i in range(len(lines)):
         out.write(translations.get(i, "") + "\n")
@@ -332,16 +387,14 @@ def _record(
     import platform
     from importlib.metadata import PackageNotFoundError, version
 
-    import torch
-
     def package(name: str) -> str | None:
         try:
             return version(name)
         except PackageNotFoundError:
             return None
 
-    device = next(translator.model.parameters()).device
-    on_gpu = device.type == "cuda"
+    from tformer.train import device_name
+
     return {
         "command": f"{PROGRAM} evaluate",
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -350,7 +403,7 @@ def _record(
         "corpus": corpus.name,
         "is_synthetic": corpus.is_synthetic,
         "checksums": corpus.checksums,
-        "device": torch.cuda.get_device_name(device) if on_gpu else str(device),
+        "device": device_name(translator.device),
         "versions": {
             "python": platform.python_version(),
             **{name: package(name) for name in ("torch", "sacrebleu", "sacremoses")},
@@ -364,8 +417,9 @@ def _record(
 
 def _load(options: argparse.Namespace) -> Any:
     from tformer.pretrained import load_pretrained
+    from tformer.train import choose_device
 
-    return load_pretrained(options.model, device=options.device)
+    return load_pretrained(options.model, device=choose_device(options.device))
 
 
 def _given(
@@ -482,9 +536,9 @@ def _add_train(commands: Any) -> None:
         "learn a tokenizer and a model from pairs of sentences",
         """\
         Learns a tokenizer and a model on a corpus and writes both, with the history
-        of the training, into a run folder. A folder that holds a run already is gone
-        on with from its last checkpoint; Ctrl-C stops after the current step and keeps
-        the checkpoint.
+        of the training, into a run folder. If the folder holds a run already, that run
+        goes on from its last checkpoint, with its own settings. Ctrl-C stops after a
+        few steps and keeps the checkpoint.
         """,
         "train --corpus multi30k --steps 300 --out runs/first",
         "train --corpus multi30k --minutes 30 --patience 5 --out runs/longer",
@@ -492,7 +546,6 @@ def _add_train(commands: Any) -> None:
     )
     parser.add_argument(
         "--corpus",
-        default="multi30k",
         help="multi30k, tatoeba, grammar, a mixture such as multi30k+tatoeba, or a "
         "file of tab-separated pairs, English first (default: multi30k)",
     )

@@ -178,7 +178,7 @@ def fit(
             f"{len(corpus.valid)} validation pairs: training needs both"
         )
     recipe = recipe or Recipe()
-    chosen = _choose_device(device)
+    chosen = choose_device(device)
     folder = Path(folder) if folder is not None else _new_folder(corpus.name)
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = _get_tokenizer(folder, tokenizer, config, corpus, recipe)
@@ -582,7 +582,12 @@ def device_name(device: torch.device) -> str:
     return device.type
 
 
-def _choose_device(name: str) -> torch.device:
+def choose_device(name: str) -> torch.device:
+    """The device of a name such as "cuda:1"; for "auto" a GPU where there is one.
+
+    Raises:
+        ValueError: no device is called so, or PyTorch does not see it.
+    """
     if name == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda", torch.cuda.current_device())
