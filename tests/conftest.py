@@ -1,0 +1,97 @@
+"""What all tests share: one thread, fixed seeds, small models."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: xdist uses the cores
+
+import random
+from collections.abc import Callable
+
+import hypothesis
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+torch.set_num_threads(1)
+
+# Every run tries the same examples, so a failure in CI is a failure at home.
+# HYPOTHESIS_PROFILE=explore goes looking for new ones.
+hypothesis.settings.register_profile(
+    "repeatable", derandomize=True, database=None, deadline=None, max_examples=25
+)
+hypothesis.settings.register_profile("explore", deadline=None, max_examples=300)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+@pytest.fixture(autouse=True)
+def seed() -> None:
+    """Every test starts from the same random state."""
+    random.seed(0)
+    np.random.seed(0)  # noqa: NPY002 (libraries that still use the global state)
+    torch.manual_seed(0)
+
+
+@pytest.fixture(scope="session")
+def randomise() -> Callable[..., nn.Module]:
+    """``randomise(module, seed=0)``: no parameter is left at a value that hides errors.
+
+    Norms start with gain 1 and bias 0, projections with bias 0: a test that keeps those
+    cannot see gains and biases swapped, dropped or given to another layer.
+    """
+
+    def randomise(module: nn.Module, seed: int = 0) -> nn.Module:
+        generator = torch.Generator().manual_seed(seed)
+        with torch.no_grad():
+            for name, parameter in module.named_parameters():
+                noise = torch.randn(parameter.shape, generator=generator)
+                if parameter.dim() > 1:
+                    parameter.copy_(noise / parameter.size(-1) ** 0.5)
+                else:
+                    is_gain = name.endswith(("gain", "weight"))
+                    parameter.copy_(0.3 * noise + is_gain)
+        return module
+
+    return randomise
+
+
+@pytest.fixture(scope="session")
+def make_model(randomise) -> Callable[..., nn.Module]:
+    """``make_model(**fields)``: a tiny random `Transformer` in eval mode."""
+    from tformer.config import TransformerConfig
+    from tformer.model import Transformer
+
+    small = {
+        "vocab_size": 13,
+        "d_model": 8,
+        "n_heads": 2,
+        "d_ff": 16,
+        "n_encoder_layers": 2,
+        "n_decoder_layers": 2,
+        "dropout": 0.0,
+        "max_len": 16,
+    }
+
+    def make_model(*, seed: int = 0, **fields: object) -> nn.Module:
+        config = TransformerConfig(**{**small, **fields})
+        return randomise(Transformer(config), seed).eval()
+
+    return make_model
+
+
+@pytest.fixture(scope="session")
+def random_ids() -> Callable[..., Tensor]:
+    """``random_ids(lengths, vocab_size=13, seed=0)``: ids from 4 up, padded by 0."""
+
+    def random_ids(
+        lengths: list[int], *, vocab_size: int = 13, seed: int = 0
+    ) -> Tensor:
+        generator = torch.Generator().manual_seed(seed)
+        shape = (len(lengths), max(lengths))
+        ids = torch.randint(4, vocab_size, shape, generator=generator)
+        beyond = torch.arange(max(lengths)) >= torch.tensor(lengths)[:, None]
+        return ids.masked_fill(beyond, 0)
+
+    return random_ids
