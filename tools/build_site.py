@@ -66,7 +66,10 @@ def main() -> int:
         command += ["--toc", str(toc)]
     print("site: building", flush=True)
     environment = {**os.environ, "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
-    status = subprocess.run(command, cwd=ROOT, env=environment).returncode
+    # Warnings and errors come on stderr.
+    talk = None if options.verbose else subprocess.DEVNULL
+    done = subprocess.run(command, cwd=ROOT, env=environment, stdout=talk)
+    status = done.returncode
     if status or not (HTML / "index.html").exists():
         print("site: FAILED, see the warnings above (each one counts)")
         return status or 1

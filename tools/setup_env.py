@@ -29,13 +29,13 @@ def wanted() -> str:
     return digest.hexdigest()
 
 
-def pip(*arguments: str, quiet: bool = False) -> bool:
-    """Run pip in the virtual environment; True if it went well."""
+def pip(*arguments: str, tell: bool = True) -> bool:
+    """Run pip in the virtual environment; True if it went well, else say why."""
     command = [str(BIN / "python"), "-m", "pip", "--disable-pip-version-check"]
-    sink = subprocess.DEVNULL if quiet else None
-    return (
-        subprocess.run([*command, *arguments], stdout=sink, stderr=sink).returncode == 0
-    )
+    done = subprocess.run([*command, *arguments], capture_output=True, text=True)
+    if done.returncode and tell:
+        print(done.stdout + done.stderr, file=sys.stderr)
+    return done.returncode == 0
 
 
 def main() -> int:
@@ -61,7 +61,7 @@ def main() -> int:
             )
             return 2
     lock = ["install", "-q", "-r", str(ROOT / "requirements.txt")]
-    if not pip(*lock, "--no-index", quiet=True):
+    if not pip(*lock, "--no-index", tell=False):
         print("setup: installing requirements.txt (minutes, once)", flush=True)
         if not pip(*lock):
             print("setup: the lock could not be installed (see above)", file=sys.stderr)

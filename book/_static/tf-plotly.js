@@ -50,6 +50,7 @@
     const layout = { ...figure.layout, autosize: true };
     layout.xaxis ??= {};
     layout.yaxis ??= {};
+    layout.margin ??= { t: layout.title?.text ? 56 : 24, r: 24, b: 56, l: 64 };
     delete layout.width;
     if (still()) layout.transition = { duration: 0 };
     const graph = document.createElement("div");

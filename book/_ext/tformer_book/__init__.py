@@ -6,7 +6,7 @@ and leave Plotly figures blank. This extension makes every page stand on its own
 - ``pages``: which scripts and styles a page loads; "run it" cells; page furniture;
 - ``plotly``: draws Plotly outputs with the bundle in ``_static/vendor``, with a table
   behind each;
-- ``widgets``: boxes for the figures to play with (``_static/tf-widgets.js`` draws them);
+- ``widgets``: boxes for the figures to play with;
 - ``images``: alternative texts for printed figures;
 - ``icons``: cuts the icon fonts down to the icons in use.
 """

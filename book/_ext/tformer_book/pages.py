@@ -20,6 +20,8 @@ def theme_options(app: Sphinx, config: Any) -> None:
     options["use_download_button"] = False
     options["use_fullscreen_button"] = False
     options["show_toc_level"] = 2
+    # Without a default the theme's script complains on a reader's first visit.
+    config.html_context["default_mode"] = "auto"
     options["pygments_light_style"] = "a11y-high-contrast-light"
     options["pygments_dark_style"] = "a11y-high-contrast-dark"
     options["extra_footer"] = (
@@ -63,16 +65,26 @@ def replace_run_it_cells(app: Sphinx, doctree: nodes.document) -> None:
 def prune(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Drop scripts and styles that the book does not use."""
+    """Drop scripts and styles that the book, or this page, does not use."""
+    unwanted = [*UNWANTED]
+    if doctree is None or not has_maths(doctree):
+        unwanted.append("mathjax")
 
     def wanted(asset: Any) -> bool:
         attributes = getattr(asset, "attributes", None) or {}
         name = str(getattr(asset, "filename", None) or asset)
         body = str(attributes.get("body") or "")
-        return not any(word in (name + body).lower() for word in UNWANTED)
+        return not any(word in (name + body).lower() for word in unwanted)
 
     for key in ("script_files", "css_files"):
         context[key] = [asset for asset in context[key] if wanted(asset)]
+
+
+def has_maths(doctree: nodes.document) -> bool:
+    """Say whether a page shows a formula."""
+    return any(True for _ in doctree.findall(nodes.math)) or any(
+        True for _ in doctree.findall(nodes.math_block)
+    )
 
 
 def setup(app: Sphinx) -> None:

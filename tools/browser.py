@@ -1,0 +1,282 @@
+"""Open pages of the built site in headless Chromium and say what they do.
+
+The site is served compressed, under a base path as on a project page, and every
+request that leaves it is blocked and recorded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import http.server
+import mimetypes
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from chapters import HTML, ROOT, pages
+from playwright.sync_api import Browser, Page, sync_playwright
+
+BASE = "/some/base/"
+SYSTEM_BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable")
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+COMPRESSED = ("text/", "javascript", "json", "svg", "xml")
+SIZES = {"wide": (1280, 900), "phone": (390, 844)}
+mimetypes.add_type("text/javascript", ".js")
+mimetypes.add_type("font/woff2", ".woff2")
+
+OBSERVE = """
+window.__shift = 0; window.__tasks = [];
+new PerformanceObserver(list => { for (const e of list.getEntries())
+  if (!e.hadRecentInput) window.__shift += e.value;
+}).observe({type: 'layout-shift', buffered: true});
+new PerformanceObserver(list => { for (const e of list.getEntries())
+  window.__tasks.push([e.startTime, e.duration]);
+}).observe({type: 'longtask', buffered: true});
+"""
+
+SCROLL = """async () => {
+  const pause = (ms) => new Promise(done => setTimeout(done, ms));
+  for (let y = 0; y < document.body.scrollHeight; y += 500) {
+    scrollTo({top: y, behavior: 'instant'}); await pause(60);
+  }
+  scrollTo({top: 0, behavior: 'instant'}); await pause(60);
+}"""
+
+READY = """() => !document.querySelector(
+  '.tf-plotly-box:not([data-ready]), .tf-widget:not([data-ready])')
+  && (!document.querySelector('.math') || window.MathJax?.startup?.promise)"""
+
+OVERFLOW = """() => {
+  const width = document.documentElement.clientWidth, found = [];
+  for (const e of document.querySelectorAll('.bd-article *')) {
+    const box = e.getBoundingClientRect();
+    if (!box.width || box.right <= width + 1) continue;
+    let parent = e.parentElement, scrolls = false;
+    while (parent && parent !== document.body) {
+      if (/auto|scroll|hidden|clip/.test(getComputedStyle(parent).overflowX)) {
+        scrolls = true; break;
+      }
+      parent = parent.parentElement;
+    }
+    if (!scrolls) found.push(e.tagName + '.' + (e.getAttribute('class') || '')
+      + ' to ' + Math.round(box.right));
+  }
+  if (document.documentElement.scrollWidth > width)
+    found.push('the page itself: ' + document.documentElement.scrollWidth);
+  return found;
+}"""
+
+
+class NoBrowserError(RuntimeError):
+    """No Chromium was found."""
+
+
+def find_chromium() -> str | None:
+    """Return a browser's path: $CHROMIUM, else the system's; None: Playwright's own."""
+    if os.environ.get("CHROMIUM"):
+        return os.environ["CHROMIUM"]
+    return next((p for name in SYSTEM_BROWSERS if (p := shutil.which(name))), None)
+
+
+@contextlib.contextmanager
+def chromium() -> Iterator[Browser]:
+    """Start headless Chromium."""
+    with sync_playwright() as playwright:
+        path = find_chromium()
+        if path is None and not Path(playwright.chromium.executable_path).exists():
+            raise NoBrowserError(
+                "no Chromium found: install it (apt-get install chromium), name one "
+                "in $CHROMIUM, or run: .venv/bin/playwright install chromium"
+            )
+        browser = playwright.chromium.launch(executable_path=path, args=list(QUIET))
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Serves the built site below BASE, compressed as a static host does."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        path = self.path.split("?")[0]
+        file = HTML / path.removeprefix(BASE) if path.startswith(BASE) else None
+        if file and file.is_dir():
+            file = file / "index.html"
+        if file is None or not file.is_file():
+            self.send_response(404)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+        body = file.read_bytes()
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        if any(part in kind for part in COMPRESSED):
+            body = gzip.compress(body, 6)
+            self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self.wfile.write(body)
+
+    def log_message(self, *arguments: object) -> None:
+        """Say nothing."""
+
+
+@contextlib.contextmanager
+def served() -> Iterator[str]:
+    """Serve the built site; yields its address."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}{BASE}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def site_pages() -> list[str]:
+    """Return the addresses, below the site's own, of every page a reader can reach."""
+    names = [
+        p.relative_to(ROOT).with_suffix(".html").as_posix()
+        for p in pages()
+        if p.is_file()
+    ]
+    return [*names, "search.html", "genindex.html"]
+
+
+@dataclass
+class Visit:
+    """One page in one browser window, and what it did so far."""
+
+    page: Page
+    name: str
+    third_party: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    sizes: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def kilobytes(self) -> float:
+        """What travelled, compressed, in units of 1000 bytes."""
+        return sum(self.sizes.values()) / 1000
+
+    def settle(self) -> None:
+        """Scroll through the page and wait until every figure is drawn."""
+        self.page.evaluate(SCROLL)
+        self.page.wait_for_function(READY, timeout=30_000)
+        self.page.wait_for_load_state("networkidle")
+
+    def axe(self) -> list[str]:
+        """Return the serious and critical accessibility findings."""
+        script = resources.files("axe_playwright_python") / "axe.min.js"
+        self.page.evaluate(script.read_text(encoding="utf-8"))
+        result: list[dict[str, Any]] = self.page.evaluate(
+            "async () => (await axe.run(document, {resultTypes: ['violations']}))"
+            ".violations"
+        )
+        return [
+            f"{v['impact']}: {v['id']}: {node['target']} {node['html'][:160]}"
+            for v in result
+            if v["impact"] in ("serious", "critical")
+            for node in v["nodes"][:4]
+        ]
+
+    def overflow(self) -> list[str]:
+        """Return the elements that stick out of the window to the right."""
+        found: list[str] = self.page.evaluate(OVERFLOW)
+        return found
+
+    def layout_shift(self) -> float:
+        """Return the sum of layout shifts that no input caused."""
+        return float(self.page.evaluate("window.__shift"))
+
+
+@contextlib.contextmanager
+def visit(
+    browser: Browser,
+    address: str,
+    name: str,
+    *,
+    size: str = "wide",
+    dark: bool = False,
+    slowdown: float = 1,
+    settle: bool = True,
+) -> Iterator[Visit]:
+    """Open one page of the site in a fresh browser context."""
+    width, height = SIZES[size]
+    context = browser.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if dark else "light",
+        reduced_motion="reduce" if dark else "no-preference",
+        service_workers="block",
+    )
+    page = context.new_page()
+    seen = Visit(page, name)
+    page.add_init_script(OBSERVE)
+    if dark:
+        page.add_init_script("localStorage.setItem('mode', 'dark')")
+
+    def gate(route: Any) -> None:
+        url = route.request.url
+        if url.startswith((address, "data:", "blob:")):
+            route.continue_()
+        else:
+            seen.third_party.append(url)
+            route.abort()
+
+    page.route("**/*", gate)
+    page.on(
+        "console",
+        lambda m: (
+            seen.errors.append(f"{m.type}: {m.text[:300]}")
+            if m.type in ("error", "warning")
+            else None
+        ),
+    )
+    page.on("pageerror", lambda e: seen.errors.append(f"page error: {e}"[:300]))
+    page.on(
+        "response",
+        lambda r: (
+            seen.errors.append(f"{r.status}: {r.url}") if r.status >= 400 else None
+        ),
+    )
+    session = context.new_cdp_session(page)
+    session.send("Network.enable")
+    names: dict[str, str] = {}
+    session.on(
+        "Network.responseReceived",
+        lambda e: names.__setitem__(e["requestId"], e["response"]["url"]),
+    )
+
+    def finished(event: dict[str, Any]) -> None:
+        url = names.get(event["requestId"], "")
+        if url.startswith(address):
+            seen.sizes[url] = int(event["encodedDataLength"])
+
+    session.on("Network.loadingFinished", finished)
+    if slowdown > 1:
+        session.send("Emulation.setCPUThrottlingRate", {"rate": slowdown})
+    try:
+        page.goto(address + name, wait_until="load")
+        if settle:
+            seen.settle()
+        yield seen
+    finally:
+        context.close()
