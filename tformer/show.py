@@ -1,0 +1,251 @@
+"""Put sources, figures and small tables into a notebook, and so onto the book's pages.
+
+Everything works in JupyterLab, in Colab and on the static site: what is shown is plain
+Markdown, HTML or Plotly's own format, never a script.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import io
+import re
+import textwrap
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from tformer import figures
+
+_ROOT = Path(__file__).parent.parent
+
+
+class Shown:
+    """Something to display, in several forms; the last line of a cell shows it."""
+
+    def __init__(self, **forms: str) -> None:
+        self.forms = {name.replace("_", "/", 1): text for name, text in forms.items()}
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return self.forms
+
+    def __repr__(self) -> str:
+        return self.forms["text/plain"]
+
+
+def source(obj: Any, *, docstring: bool = True) -> Shown:
+    """Show the source of a function, class or module as it is in the running package.
+
+    The text is read from the file that Python imported, so it cannot be out of date.
+
+    Args:
+        obj: a function, method, class or module that was written in Python.
+        docstring: False leaves out the docstrings, for code that was shown before.
+
+    Returns:
+        What a notebook and the site show as highlighted code.
+
+    Raises:
+        TypeError: the object has no Python source, such as a number or a built-in.
+    """
+    try:
+        code = textwrap.dedent(inspect.getsource(obj))
+        path = Path(inspect.getsourcefile(obj) or "")
+    except (TypeError, OSError) as problem:
+        raise TypeError(
+            f"no Python source for {obj!r}: give a function, class or module, not its "
+            "result, and nothing that is compiled or typed into the prompt"
+        ) from problem
+    if not docstring:
+        code = _without_docstrings(code)
+    name = getattr(obj, "__qualname__", getattr(obj, "__name__", type(obj).__name__))
+    where = path.name
+    if path.is_relative_to(_ROOT):
+        where = path.relative_to(_ROOT).as_posix()
+    code = code.rstrip()
+    fence = "`" * max(3, 1 + max(map(len, re.findall(r"`+", code)), default=0))
+    caption = f"`{name}` in `{where}`" if name != where else f"`{where}`"
+    return Shown(
+        text_markdown=f"{caption}\n\n{fence}python\n{code}\n{fence}\n", text_plain=code
+    )
+
+
+def _without_docstrings(code: str) -> str:
+    lines = code.splitlines()
+    for node in ast.walk(ast.parse(code)):
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
+        if isinstance(node, kinds) and ast.get_docstring(node) is not None:
+            first = node.body[0]
+            if len(node.body) == 1:
+                continue  # nothing else would be left of it
+            for i in range(first.lineno - 1, first.end_lineno or first.lineno):
+                lines[i] = "\0"
+    kept = [line for line in lines if line != "\0"]
+    return "\n".join(kept)
+
+
+def figure(*drawn: Any, alt: str | None = None) -> Any:
+    """Show one or more figures side by side, each with its alternative text and table.
+
+    A matplotlib figure becomes inline SVG: text stays text, and ink takes the colour of
+    the page, light or dark. A Plotly figure stays one, and its text travels with it.
+
+    Args:
+        drawn: figures made by `tformer.figures`, or others with `alt`.
+        alt: replaces the figure's own alternative text; needed where it has none.
+
+    Returns:
+        What a notebook and the site show.
+
+    Raises:
+        ValueError: a figure has no alternative text.
+        TypeError: something is not a figure, or Plotly figures were to stand in a row.
+    """
+    if not drawn:
+        raise TypeError("give at least one figure")
+    for each in drawn:
+        if not (hasattr(each, "savefig") or hasattr(each, "to_plotly_json")):
+            raise TypeError(
+                f"expected a matplotlib or Plotly figure, got {type(each).__name__}"
+            )
+        if alt is not None:
+            figures.describe(each, alt, getattr(each, "table", None))
+        if not figures.alternative(each):
+            raise ValueError(
+                "this figure has no alternative text: say what it shows, with alt=…"
+            )
+    if len(drawn) == 1 and hasattr(drawn[0], "to_plotly_json"):
+        return drawn[0]
+    if any(hasattr(each, "to_plotly_json") for each in drawn):
+        raise TypeError("only matplotlib figures can stand side by side")
+    parts = "".join(_figure_html(each) for each in drawn)
+    row = "display:flex;flex-wrap:wrap;gap:1rem;align-items:flex-start"
+    return Shown(
+        text_html=f'<div class="tf-figures" style="{row}">{parts}</div>',
+        text_plain="\n".join(f"Figure: {figures.alternative(each)}" for each in drawn),
+    )
+
+
+def _figure_html(drawn: Any) -> str:
+    width, _ = drawn.get_size_inches() * 96  # CSS pixels
+    label = escape(figures.alternative(drawn), quote=True)
+    # A wide figure scrolls in its own box rather than shrink until nobody can read it.
+    floor = round(min(width, max(300, 0.72 * width)))
+    scroll = f' tabindex="0" role="region" aria-label="{label}"' if floor > 340 else ""
+    svg = _svg(drawn).replace(
+        "<svg ",
+        f'<svg role="img" aria-label="{label}" style="display:block;width:100%;'
+        f'min-width:{floor}px;max-width:{width:.0f}px;height:auto" ',
+        1,
+    )
+    table = getattr(drawn, "table", None)
+    return (
+        f'<figure class="tf-figure" style="margin:0;flex:0 1 {width:.0f}px;'
+        f'min-width:0;max-width:100%"><div style="overflow-x:auto"{scroll}>{svg}</div>'
+        f"{_details(table) if table else ''}</figure>"
+    )
+
+
+def _svg(drawn: Any) -> str:
+    """The figure as SVG, with the page's text colour as ink and ids of its own."""
+    import matplotlib
+
+    buffer = io.StringIO()
+    with matplotlib.rc_context(figures.style()):
+        drawn.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    text = text.replace(figures.INK, "currentColor")
+    for role, colour in figures.PALETTE.items():
+        text = text.replace(colour, f"var(--tf-{role}, {colour})")
+    text = re.sub(r"(font: [^;\"]*?\d+(?:\.\d+)?px) [^;\"]*", r"\1 sans-serif", text)
+    head, body = text.split(">", 1)
+    box = re.search(r'viewBox="[^"]+"', head)
+    text = f'<svg {box.group(0) if box else ""} xmlns="http://www.w3.org/2000/svg" '
+    text += f'xmlns:xlink="http://www.w3.org/1999/xlink">{body}'
+    own = "f" + hashlib.sha256(text.encode()).hexdigest()[:8]
+    used = set(re.findall(r"#([\w.-]+)[\")]", text))
+    text = re.sub(
+        r'\sid="([^"]+)"',
+        lambda m: f' id="{own}-{m.group(1)}"' if m.group(1) in used else "",
+        text,
+    )
+    text = re.sub(r'(href="#|url\(#)', rf"\g<1>{own}-", text)
+    return re.sub(r"\s*\n\s*", "\n", text).strip()
+
+
+def _details(table: figures.Table) -> str:
+    return (
+        '<details class="tf-table"><summary>The numbers as a table</summary>'
+        f'<div class="tf-scroll" style="overflow-x:auto" tabindex="0" role="region" '
+        f'aria-label="{escape(table.caption, quote=True)}, as a table">'
+        f"{_table_html(table, 3)}</div></details>"
+    )
+
+
+def _table_html(table: figures.Table, digits: int) -> str:
+    head = "".join(f'<th scope="col">{escape(c)}</th>' for c in table.columns)
+    body = "".join(
+        f'<tr><th scope="row">{escape(name)}</th>'
+        + "".join(f"<td>{_number(value, digits)}</td>" for value in values)
+        + "</tr>"
+        for name, values in table.rows
+    )
+    caption = f"<caption>{escape(table.caption)}</caption>" if table.caption else ""
+    return (
+        f'<table class="tf-numbers">{caption}<thead><tr><th scope="col">'
+        f"{escape(table.corner)}</th>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _number(value: float, digits: int) -> str:
+    if value != value:
+        return "nan"
+    if value in (float("inf"), float("-inf")):
+        return "∞" if value > 0 else "−∞"
+    text = f"{abs(value):.{digits}f}"
+    return ("−" if value < 0 and float(text) else "") + text
+
+
+def numbers(
+    array: Any,
+    *,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    corner: str = "",
+    caption: str = "",
+    digits: int = 3,
+) -> Shown:
+    r"""Show a small matrix with a name for every row and column.
+
+    Args:
+        array: (R, C) numbers.
+        rows: R names, top to bottom.
+        columns: C names, left to right.
+        corner: what the names mean, such as ``query \ key``.
+        caption: a line above.
+        digits: after the decimal point.
+
+    Raises:
+        ValueError: the array does not fit the names.
+    """
+    table = [[float(x) for x in row] for row in array]
+    if len(table) != len(rows) or any(len(row) != len(columns) for row in table):
+        shape = f"({len(table)}, {len(table[0]) if table else 0})"
+        raise ValueError(
+            f"array {shape} does not fit {len(rows)} row and {len(columns)} column "
+            "names"
+        )
+    named = tuple((name, tuple(row)) for name, row in zip(rows, table, strict=True))
+    described = figures.Table(caption, corner, tuple(columns), named)
+    lines = ["\t".join([corner, *columns])]
+    lines += ["\t".join([n, *(_number(x, digits) for x in r)]) for n, r in named]
+    return Shown(
+        text_html=f'<div class="tf-scroll" style="overflow-x:auto">'
+        f"{_table_html(described, digits)}</div>",
+        text_plain="\n".join(lines),
+    )
