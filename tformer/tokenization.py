@@ -236,7 +236,8 @@ class Tokenizer:
     def decode(self, ids: Iterable[int]) -> str:
         """The text of some ids; ``pad``, ``bos`` and ``eos`` are skipped.
 
-        ``unk`` shows as "⁇", bytes that are no UTF-8 (a model can write such) as "\ufffd".
+        ``unk`` shows as "⁇", bytes that are not UTF-8 (a model can write such) as
+        U+FFFD.
 
         Raises:
             TypeError: an id is not an integer.
@@ -307,7 +308,7 @@ class _Sentences:
                     text = _check_text(sentence)
                 except (TypeError, ValueError) as error:
                     raise type(error)(f"sentence {number}: {error}") from None
-                # The trainer skips a sentence that holds a tab or U+2585, its own marks.
+                # The trainer skips a sentence with a tab or U+2585, marks of its own.
                 text = " ".join(text.replace("\u2585", " ").split())
                 if text:
                     self.count += 1

@@ -155,8 +155,11 @@ def batches(
         encoded: what ``encode_pairs`` gives.
         max_tokens: for each batch, B·(S + T) ≤ max_tokens, padding counted: this, not
             the number of sentences, is what memory and time depend on.
-        pad_id, bos_id, eos_id: ids of the special pieces.
-        seed, epoch: equal values give equal batches; another epoch gives others.
+        pad_id: fills up rows.
+        bos_id: begins each target.
+        eos_id: ends each label.
+        seed: equal seeds and epochs give equal batches.
+        epoch: another epoch gives other batches.
 
     Returns:
         A sequence of ``Batch``: it has a length, can be indexed, and makes tensors

@@ -47,8 +47,8 @@ def load(name: str | os.PathLike[str], *, fallback: bool = False) -> Corpus:
                 f"{error} (TFORMER_REQUIRE_DATA=1 forbids the generated corpus.)"
             ) from error
         print(
-            f"NOTICE: {name} is not here and cannot be downloaded; the generated corpus "
-            f"'grammar' is used instead. Scores on it say nothing about real text.\n"
+            f"NOTICE: {name} is not here and cannot be downloaded; the generated "
+            f"corpus 'grammar' is used instead. Scores on it say nothing about real text.\n"
             f"        ({error})",
             file=sys.stderr,
         )

@@ -64,7 +64,7 @@ def load() -> Corpus:
 
 
 def _pairs(path: Path) -> list[Pair]:
-    """Distinct pairs of ``deu.txt``: its first two columns; newer editions have more."""
+    """Distinct pairs of ``deu.txt``: the first two of its columns."""
     try:
         with zipfile.ZipFile(path) as archive, archive.open("deu.txt") as file:
             text = io.TextIOWrapper(file, encoding="utf-8").read()
