@@ -1,0 +1,146 @@
+"""The configuration: validated once, with errors that name the value and the rule."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tformer.config import TransformerConfig
+
+INTEGERS = [
+    "vocab_size",
+    "d_model",
+    "n_heads",
+    "d_ff",
+    "n_encoder_layers",
+    "n_decoder_layers",
+    "max_len",
+    "pad_id",
+    "bos_id",
+    "eos_id",
+    "unk_id",
+]
+
+
+def test_the_defaults_are_the_released_models_size():
+    config = TransformerConfig()
+    assert (config.vocab_size, config.d_model, config.n_heads) == (6000, 192, 6)
+    assert (config.d_ff, config.max_len, config.dropout) == (768, 256, 0.1)
+    assert (config.n_encoder_layers, config.n_decoder_layers) == (3, 3)
+    assert (config.norm, config.activation) == ("post", "relu")  # the paper's
+    assert config.tie_embeddings
+    special = (config.pad_id, config.bos_id, config.eos_id, config.unk_id)
+    assert special == (0, 1, 2, 3)
+
+
+def test_every_field_has_a_test_here():
+    tested = {*INTEGERS, "dropout", "norm", "activation", "tie_embeddings"}
+    assert tested == {field.name for field in dataclasses.fields(TransformerConfig)}
+
+
+@pytest.mark.parametrize("field", INTEGERS)
+@pytest.mark.parametrize("value", [8.0, "8", None, True])
+def test_a_size_or_id_that_is_no_int_is_refused(field, value):
+    with pytest.raises(TypeError, match=rf"^{field}={value!r} must be an int$"):
+        TransformerConfig(**{field: value})
+
+
+@pytest.mark.parametrize("field", INTEGERS[:7])
+@pytest.mark.parametrize("value", [0, -2])
+def test_a_size_must_be_positive(field, value):
+    with pytest.raises(ValueError, match=rf"^{field}={value} must be at least 1$"):
+        TransformerConfig(**{field: value})
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"d_model": 9, "n_heads": 3}, r"d_model=9 must be even"),
+        ({"d_model": 20, "n_heads": 6}, r"d_model=20 must be a multiple of n_heads=6"),
+        ({"dropout": 1.0}, r"dropout=1.0 must be in \[0, 1\)"),
+        ({"dropout": -0.1}, r"dropout=-0.1 must be in \[0, 1\)"),
+        ({"dropout": float("nan")}, r"dropout=nan must be in \[0, 1\)"),
+        ({"norm": "middle"}, r"norm='middle' must be 'post' or 'pre'"),
+        ({"activation": "tanh"}, r"activation='tanh' must be 'relu' or 'gelu'"),
+    ],
+)
+def test_a_value_that_breaks_a_rule_is_named_with_the_rule(fields, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        TransformerConfig(**fields)
+
+
+@pytest.mark.parametrize("value", ["0.1", None, True])
+def test_dropout_must_be_a_number(value):
+    with pytest.raises(TypeError, match=f"^dropout={value!r} must be a number$"):
+        TransformerConfig(dropout=value)
+
+
+@pytest.mark.parametrize("value", [0, 1, "yes", None])
+def test_tying_is_yes_or_no(value):
+    with pytest.raises(TypeError, match=f"^tie_embeddings={value!r} must be a bool$"):
+        TransformerConfig(tie_embeddings=value)
+
+
+@pytest.mark.parametrize("field", INTEGERS[7:])
+@pytest.mark.parametrize("value", [-1, 6000])
+def test_a_special_id_outside_the_vocabulary_is_named(field, value):
+    message = rf"{value}.* must be four different ids below vocab_size=6000$"
+    with pytest.raises(ValueError, match=message):
+        TransformerConfig(**{field: value})
+
+
+@pytest.mark.parametrize(("first", "second"), [*combinations(INTEGERS[7:], 2)])
+def test_special_ids_that_are_equal_are_named(first, second):
+    ids = dict(zip(INTEGERS[7:], range(10, 14), strict=True))
+    TransformerConfig(**ids)
+    ids[second] = ids[first]
+    with pytest.raises(ValueError, match=rf"{ids[first]}.*must be four different ids"):
+        TransformerConfig(**ids)
+
+
+def test_a_vocabulary_of_special_ids_only_is_the_smallest():
+    assert TransformerConfig(vocab_size=4).vocab_size == 4
+    with pytest.raises(ValueError, match="vocab_size=3"):
+        TransformerConfig(vocab_size=3)
+
+
+def test_a_configuration_cannot_be_changed_only_replaced():
+    config = TransformerConfig()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        config.d_model = 8
+    with pytest.raises(ValueError, match="d_model=100 must be a multiple"):
+        dataclasses.replace(config, d_model=100)  # and is validated again
+
+
+@given(
+    st.integers(4, 50_000),
+    st.sampled_from([(8, 2), (192, 6), (512, 8), (6, 1)]),
+    st.floats(0, 1, exclude_max=True),
+    st.sampled_from(["post", "pre"]),
+    st.booleans(),
+)
+def test_through_json_and_back_nothing_changes(vocab_size, width, dropout, norm, tied):
+    config = TransformerConfig(
+        vocab_size=vocab_size,
+        d_model=width[0],
+        n_heads=width[1],
+        dropout=dropout,
+        norm=norm,
+        tie_embeddings=tied,
+    )
+    fields = json.loads(json.dumps(config.to_dict()))
+    assert TransformerConfig.from_dict(fields) == config
+
+
+def test_fields_left_out_of_a_dictionary_get_their_defaults():
+    assert TransformerConfig.from_dict({"d_ff": 5}) == TransformerConfig(d_ff=5)
+
+
+def test_unknown_fields_are_all_named():
+    with pytest.raises(ValueError, match="unknown configuration fields: dmodel, heads"):
+        TransformerConfig.from_dict({"heads": 2, "dmodel": 8, "d_ff": 16})
