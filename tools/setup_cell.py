@@ -21,7 +21,7 @@ from chapters import chapters, project, read, source, tags
 TAG = "setup"
 CELL_ID = "setup"
 TEMPLATE = """\
-# Setup: does nothing where tformer is installed; in Colab it installs it (once, ≈ 20 s).
+# Setup: does nothing where tformer is installed; in Colab it installs it, once.
 from importlib.metadata import PackageNotFoundError, distributions, version
 
 VERSION, REPOSITORY = "@VERSION@", "@REPOSITORY@"
@@ -47,8 +47,8 @@ if missing:
     done = subprocess.run([*pip, package], capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(
-            f"tformer {VERSION} could not be installed. Is there a network? In Colab, "
-            f"reload the page and run this cell again. pip said:\\n{done.stderr[-1500:]}"
+            f"tformer {VERSION} could not be installed. Is there a network? "
+            f"Then run this cell again. pip said:\\n{done.stderr[-1500:]}"
         )
     print(f"tformer {VERSION} is installed; everything below just runs.")
 """

@@ -1,0 +1,138 @@
+"""Every page of the built site, with every request to another host blocked."""
+
+from __future__ import annotations
+
+import browser as driver
+import pytest
+
+PAGES = driver.site_pages()
+CHAPTERS = [p for p in PAGES if p.startswith("book/") and "intro" not in p]
+MOST_KILOBYTES = 1000
+MOST_LAYOUT_SHIFT = 0.1
+
+
+def each(names):
+    """Parametrize over pages; one page's tests run in one worker, and share visits."""
+    return pytest.mark.parametrize(
+        "name", [pytest.param(n, marks=pytest.mark.xdist_group(n)) for n in names]
+    )
+
+
+_FACTS = {}
+
+
+@pytest.fixture
+def facts(visit):
+    """Return what one visit of a page, in one window size and theme, brought to light.
+
+    A page is opened once for all tests that ask about it.
+    """
+
+    def look(name, *, size="wide", dark=False):
+        key = (name, size, dark)
+        if key not in _FACTS:
+            with visit(name, size=size, dark=dark) as seen:
+                page = seen.page
+                _FACTS[key] = {
+                    "third_party": list(seen.third_party),
+                    "errors": list(seen.errors),
+                    "kilobytes": seen.kilobytes,
+                    "shift": seen.layout_shift(),
+                    "overflow": seen.overflow(),
+                    "formulas": page.locator("span.math, div.math").count(),
+                    "drawn_formulas": page.locator("mjx-container").count(),
+                    "formula_errors": page.locator("mjx-merror").count(),
+                    "charts": page.locator(".tf-plotly-box").count(),
+                    "drawn_charts": page.locator(".tf-plotly-box .main-svg").count(),
+                    "widgets": page.locator(".tf-widget").count(),
+                    "drawn_widgets": page.locator(".tf-widget-view > *").count(),
+                    "images": page.eval_on_selector_all(
+                        ".bd-article img",
+                        "all => all.map(e => [e.alt, e.naturalWidth, e.src])",
+                    ),
+                    "axe": seen.axe(),
+                }
+        return _FACTS[key]
+
+    return look
+
+
+@each(PAGES)
+def test_a_page_asks_no_other_host_for_anything(facts, name):
+    assert facts(name)["third_party"] == []
+
+
+@each(PAGES)
+def test_a_page_causes_no_error_or_warning(facts, name):
+    assert facts(name)["errors"] == []
+
+
+@each(PAGES)
+def test_a_page_with_all_its_assets_weighs_at_most_a_megabyte(facts, name):
+    assert 20 < facts(name)["kilobytes"] <= MOST_KILOBYTES
+
+
+@each(PAGES)
+@pytest.mark.parametrize("size", ["wide", "phone"])
+def test_nothing_jumps_while_a_page_loads(facts, name, size):
+    assert facts(name, size=size)["shift"] <= MOST_LAYOUT_SHIFT
+
+
+@each(PAGES)
+def test_nothing_is_wider_than_a_phone(facts, name):
+    assert facts(name, size="phone")["overflow"] == []
+
+
+@each(PAGES)
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("size", ["wide", "phone"])
+def test_axe_finds_nothing_serious(facts, name, size, dark):
+    assert facts(name, size=size, dark=dark)["axe"] == []
+
+
+@each(PAGES)
+def test_every_formula_chart_and_widget_is_drawn(facts, name):
+    seen = facts(name)
+    assert seen["drawn_formulas"] >= seen["formulas"]
+    assert seen["formula_errors"] == 0
+    assert seen["drawn_charts"] >= seen["charts"]
+    assert seen["drawn_widgets"] >= seen["widgets"]
+
+
+@each(PAGES)
+def test_every_image_is_there_and_says_what_it_shows(facts, name):
+    for alt, width, source in facts(name)["images"]:
+        assert width > 0, f"{source} did not load"
+        assert alt, f"{source} has no alternative text"
+        assert not alt.endswith((".png", ".svg")), f"{source}: alt {alt!r}"
+
+
+@each(CHAPTERS)
+def test_a_chapter_opens_in_colab(visit, name):
+    with visit(name, settle=False) as seen:
+        links = seen.page.eval_on_selector_all(
+            "a[href*='colab.research.google.com']", "all => all.map(e => e.href)"
+        )
+    path = name.replace(".html", ".ipynb")
+    assert links
+    assert all(link.endswith(f"/blob/main/{path}") for link in links)
+
+
+@each(CHAPTERS[:1])
+def test_the_theme_button_repaints_charts(visit, name):
+    with visit(name) as seen:
+        text = ".tf-plotly-box .xtick text"
+        if not seen.page.locator(text).count():
+            pytest.skip("the first chapter has no chart")
+        colour = f"getComputedStyle(document.querySelector('{text}')).fill"
+        before = seen.page.evaluate(colour)
+        seen.page.evaluate("document.documentElement.dataset.theme = 'dark'")
+        seen.page.wait_for_function(f"{colour} !== {before!r}")
+
+
+def test_the_search_finds_a_word(visit):
+    with visit("search.html?q=attention", settle=False) as seen:
+        found = seen.page.locator("#search-results li").first
+        found.wait_for(timeout=10_000)
+        assert "attention" in found.inner_text().lower()
+        assert seen.third_party == []

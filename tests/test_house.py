@@ -1,0 +1,118 @@
+"""Facts about the repository that must stand in one place, or agree."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import re
+import subprocess
+import sys
+
+import pytest
+import setup_cell
+import yaml
+from chapters import ROOT, project
+
+VENDOR = ROOT / "book/_static/vendor"
+
+
+def tracked():
+    """Return the files that git knows; without git, nothing can be said."""
+    done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True)
+    if done.returncode:
+        pytest.skip("not a git checkout")
+    return [ROOT / name for name in done.stdout.decode().split("\0") if name]
+
+
+def test_the_version_is_the_same_everywhere():
+    import tformer
+
+    version = project()["version"]
+    assert tformer.__version__ == version
+    assert importlib.metadata.version("tformer") == version
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["version"] == version
+
+
+def test_the_repository_is_the_same_everywhere():
+    url = project()["urls"]["Repository"]
+    config = yaml.safe_load((ROOT / "_config.yml").read_text())
+    assert config["repository"]["url"] == url
+    assert "path_to_book" not in config["repository"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["repository-code"] == url
+    owner = url.removeprefix("https://github.com/")
+    readme = (ROOT / "README.md").read_text()
+    assert f"colab.research.google.com/github/{owner}/blob/main/book/" in readme
+    assert url in setup_cell.render()
+
+
+def test_pins_stand_in_the_lock_only():
+    lock = (ROOT / "requirements.txt").read_text()
+    assert re.search(r"^torch==\d", lock, flags=re.M)
+    assert not re.search(r"nvidia|cuda|://|--index", lock)
+    loose = [x for x in lock.splitlines() if x and x[0] != "#" and "==" not in x]
+    assert not loose
+    assert "==" not in " ".join(project()["dependencies"])
+
+
+def test_the_lock_fits_the_ranges():
+    """Every dependency of every extra is in the lock, in a version that fits."""
+    from packaging.requirements import Requirement
+
+    about = project()
+    wanted = list(about["dependencies"])
+    for extra in about["optional-dependencies"].values():
+        wanted += extra
+    pins = {}
+    for line in (ROOT / "requirements.txt").read_text().splitlines():
+        if line and not line.startswith("#"):
+            name, _, rest = line.partition("==")
+            pins[name.lower()] = rest.split(";")[0].strip()
+    for text in wanted:
+        need = Requirement(text)
+        if need.name != "tformer":
+            assert need.name.lower() in pins, f"{need.name}: run make lock"
+            assert need.specifier.contains(pins[need.name.lower()]), text
+
+
+def test_vendored_files_are_what_VENDOR_md_says():
+    listed = {}
+    for line in (VENDOR / "VENDOR.md").read_text().splitlines():
+        if match := re.match(r"\| `(.+?)` \| .* \| `([0-9a-f]{64})` \|", line):
+            listed[match[1]] = match[2]
+    files = {
+        p.relative_to(VENDOR).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest()
+        for p in VENDOR.rglob("*")
+        if p.is_file() and p.name != "VENDOR.md"
+    }
+    assert listed == files
+
+
+def test_no_file_is_huge_and_no_data_set_is_kept():
+    for path in tracked():
+        if path.is_file():
+            assert path.stat().st_size < 13_000_000, path
+            assert not path.name.endswith((".gz", ".zip", ".ckpt", ".pt")), path
+
+
+def test_python_files_name_no_machine():
+    for path in tracked():
+        if path.suffix in (".py", ".js", ".md", ".yml", ".toml") and path.is_file():
+            text = path.read_text(encoding="utf-8", errors="ignore")
+            assert not re.search(r"/(root|home/\w+|Users/\w+)/", text), path
+
+
+def test_importing_the_package_loads_no_plotting_or_notebook_library():
+    code = (
+        "import sys, torch; before = set(sys.modules); import tformer; "
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert "tformer" in loaded
+    assert not loaded & {
+        "matplotlib", "plotly", "ipywidgets", "anywidget", "IPython", "sacrebleu",
+        "sacremoses", "platformdirs", "tqdm",
+    }  # fmt: skip
