@@ -45,9 +45,8 @@ def cross_entropy(
         raise ValueError(f"smoothing={smoothing} must be in [0, 1)")
     if logits.dtype in (torch.float16, torch.bfloat16):
         logits = logits.float()
-    log_total = logits.logsumexp(dim=-1)  # log p[v] = logits[v] - log_total
-    surprise = log_total - logits.gather(-1, labels[..., None]).squeeze(-1)
-    spread = log_total - logits.mean(dim=-1)
-    each = (1 - smoothing) * surprise + smoothing * spread
+    log_p = logits.log_softmax(dim=-1)  # (..., V)
+    at_label = log_p.gather(-1, labels[..., None]).squeeze(-1)
+    each = -(1 - smoothing) * at_label - smoothing * log_p.mean(dim=-1)
     is_real = labels != pad_id
     return (each * is_real).sum() / is_real.sum()
