@@ -352,21 +352,21 @@ def _check_model(model_bytes: bytes) -> str:
     writes text with half a vocabulary. A whole model says how many pieces it has and
     ends with its normaliser, so both are looked for here.
     """
-    n_pieces, n_declared, algorithm, has_normalizer = 0, None, None, False
+    n_pieces, n_declared, algorithm, has_normalizer = 0, 0, 0, False
     try:
         for field, value in _fields(model_bytes):
             if field == 1:  # ModelProto.pieces
                 n_pieces += 1
             elif field == 2 and isinstance(value, bytes):  # ModelProto.trainer_spec
                 spec = dict(_fields(value))
-                n_declared = spec.get(4)  # TrainerSpec.vocab_size
-                algorithm = spec.get(3, 1)  # TrainerSpec.model_type
+                n_declared = int(spec.get(4, 0))  # TrainerSpec.vocab_size
+                algorithm = int(spec.get(3, 1))  # TrainerSpec.model_type
             elif field == 3:  # ModelProto.normalizer_spec
                 has_normalizer = True
     except (IndexError, ValueError):
         raise ValueError(_corrupt(model_bytes, "it breaks off or is garbled")) from None
     names = {number: name for name, number in _ALGORITHMS.items()}
-    if n_declared is None or not has_normalizer or n_pieces != n_declared:
+    if not n_declared or not has_normalizer or n_pieces != n_declared:
         why = f"{n_pieces} pieces, {n_declared or 'no number'} declared"
         raise ValueError(_corrupt(model_bytes, why))
     if algorithm not in names:

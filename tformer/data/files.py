@@ -15,7 +15,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -133,17 +133,17 @@ def _is_right(path: Path, file: Remote) -> bool:
 def _download_all(
     corpus: str, files: Sequence[Remote], folder: Path, terms: str
 ) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = _locked(folder / ".lock")
-        lock.__enter__()
-    except OSError as error:
-        raise DataError(
-            f"cannot write to the cache {folder} ({error.strerror or error}); make it "
-            f"writable, or put the files of {corpus} into FOLDER/{corpus} and set "
-            "TFORMER_DATA=FOLDER."
-        ) from error
-    try:  # another process may have fetched some while this one waited
+    with contextlib.ExitStack() as stack:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(_locked(folder / ".lock"))
+        except OSError as error:
+            raise DataError(
+                f"cannot write to the cache {folder} ({error.strerror or error}); make "
+                f"it writable, or put {_names(files)} into FOLDER/{corpus} and set "
+                "TFORMER_DATA=FOLDER."
+            ) from error
+        # Another process may have fetched some while this one waited for the lock.
         files = [file for file in files if not _is_right(folder / file.name, file)]
         if not files:
             return
@@ -152,15 +152,21 @@ def _download_all(
             f"Downloading {corpus} ({total / 1e6:.1f} MB) to {folder}\n{terms}",
             file=sys.stderr,
         )
-        with _progress(corpus, total) as advance:
-            for file in files:
-                try:
-                    _download(file, folder, corpus, advance)
-                except DataError:
-                    if not file.optional:
-                        raise
-    finally:
-        lock.__exit__(None, None, None)
+        advance = stack.enter_context(_progress(corpus, total))
+        for file in files:
+            try:
+                _download(file, folder, advance)
+            except DataError as error:
+                if file.optional:
+                    continue
+                raise type(error)(
+                    f"{error}. Put {_names(files)} into {folder} yourself (or into "
+                    f"FOLDER/{corpus}, with TFORMER_DATA=FOLDER), or try again later."
+                ) from None
+
+
+def _names(files: Sequence[Remote]) -> str:
+    return ", ".join(file.name for file in files if not file.optional)
 
 
 @contextlib.contextmanager
@@ -180,7 +186,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _progress(label: str, total: int) -> Iterator:
+def _progress(label: str, total: int) -> Iterator[Callable[[int], object]]:
     """A bar on stderr; nothing where stderr is no terminal or tqdm is absent."""
     try:
         from tqdm import tqdm
@@ -193,16 +199,12 @@ def _progress(label: str, total: int) -> Iterator:
         yield progress.update
 
 
-def _download(file: Remote, folder: Path, corpus: str, advance) -> None:
+def _download(file: Remote, folder: Path, advance: Callable[[int], object]) -> None:
     """Fetch one file into the folder: whole and right, or not at all."""
     target = folder / file.name
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
-    remedy = (
-        f"Put the file into {target.parent} (or into FOLDER/{corpus} with "
-        f"TFORMER_DATA=FOLDER) yourself, or try again later."
-    )
-    trouble = ""
+    trouble, kind = "", DataError
     for attempt in range(ATTEMPTS):
         if attempt:
             time.sleep(PAUSE * 2 ** (attempt - 1))
@@ -214,36 +216,36 @@ def _download(file: Remote, folder: Path, corpus: str, advance) -> None:
             if error.code == 416:  # our part is no part of what lies there
                 part.unlink(missing_ok=True)
             elif error.code < 500 and error.code not in (408, 429):
-                raise DataError(
-                    f"cannot download {file.url}: {trouble}. {remedy}"
-                ) from None
+                kind = DataError
+                break
+            kind = DataUnavailable
             continue
+        except urllib.error.URLError as error:  # no network: waiting does not help
+            raise DataUnavailable(
+                f"cannot reach the host of {file.url} ({error.reason})"
+            ) from None
         except (OSError, http.client.HTTPException) as error:
-            # TimeoutError, URLError, refused, reset, broken off: the part is kept
-            reason = getattr(error, "reason", None) or error
-            trouble = str(reason) or type(reason).__name__
+            # Stalled, reset or broken off: the part is kept, the rest asked for.
+            trouble, kind = str(error) or type(error).__name__, DataUnavailable
             continue
+        size = part.stat().st_size
         if _is_right(part, file):
             os.replace(part, target)
             return
-        size = part.stat().st_size
         if size < file.size:
             trouble = f"it broke off after {size} of {file.size} bytes"
+            kind = DataUnavailable
             continue
-        found = sha256(part)
-        part.unlink()
+        kind = DataError
         trouble = (
-            f"{size} bytes with SHA-256 {found} came instead of {file.size} bytes "
-            f"with {file.sha256}"
+            f"it is not the file it should be and was not used: {size} bytes with "
+            f"SHA-256 {sha256(part)} came instead of {file.size} with {file.sha256}"
         )
-        if attempt == ATTEMPTS - 1:
-            raise DataError(
-                f"{file.url} is not the file it should be: {trouble}. It was not used."
-            )
-    raise DataUnavailable(f"cannot download {file.url}: {trouble}. {remedy}")
+        part.unlink()
+    raise kind(f"cannot download {file.url}: {trouble}")
 
 
-def _receive(file: Remote, part: Path, advance) -> None:
+def _receive(file: Remote, part: Path, advance: Callable[[int], object]) -> None:
     """Append to ``part`` what is still missing of the file."""
     have = part.stat().st_size if part.is_file() else 0
     if have >= file.size:  # left over from something else, or wrong

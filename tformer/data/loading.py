@@ -48,7 +48,8 @@ def load(name: str | os.PathLike[str], *, fallback: bool = False) -> Corpus:
             ) from error
         print(
             f"NOTICE: {name} is not here and cannot be downloaded; the generated "
-            f"corpus 'grammar' is used instead. Scores on it say nothing about real text.\n"
+            "corpus 'grammar' is used instead.\n"
+            "        Scores on it say nothing about real text.\n"
             f"        ({error})",
             file=sys.stderr,
         )

@@ -162,7 +162,7 @@ def _kinds(cell: str) -> frozenset[str]:
 
 
 NOUNS: dict[str, Noun] = {
-    row[0]: Noun(*row[:5], _kinds(row[5]))
+    row[0]: Noun(row[0], row[1], row[2], row[3], row[4], _kinds(row[5]))
     for row in _rows("""
 man         | men          | Mann        | Männer       | m | person he
 boy         | boys         | Junge       | Jungen       | m | person he weak

@@ -218,7 +218,8 @@ class _Drawer:
                 adverb = self.adverb(tense, modal is not None, negated)
             if adverb is not None and modal is MODALS["want"] and adverb.is_frequency:
                 adverb = None
-        indirect = direct = None
+        indirect: Subject | None = None
+        direct: Subject | None = None
         if verb.frame in ("dat", "both"):
             kinds = verb.objects if verb.frame == "dat" else frozenset({"person"})
             indirect = self.object(kinds, subject, definite=negated, bare=False)
@@ -338,8 +339,8 @@ class _Drawer:
             which = "direct"
         else:
             return None
-        head: NounPhrase = getattr(main, which)
-        if head.determiner in ("", "no"):
+        head = main.subject if which == "subject" else main.direct
+        if not isinstance(head, NounPhrase) or head.determiner in ("", "no"):
             return None
         gap = Relative(head)
         tense = self.draw.choice(["present", "past", "perfect"])
@@ -358,7 +359,7 @@ class _Drawer:
             clause = replace(clause, direct=gap)
         else:
             return None
-        return Sentence(replace(main, **{which: replace(head, relative=clause)}))
+        return Sentence(_with(main, which, replace(head, relative=clause)))
 
     def question(self, kind: str) -> Sentence | None:
         verbs = _ACTIONS
@@ -372,16 +373,27 @@ class _Drawer:
             return Sentence(replace(clause, place=None), question="where")
         if kind != "gap":
             return Sentence(clause, question=kind)
-        choices: list[dict[str, Subject]] = []
+        choices: list[tuple[str, Wh]] = []
         if "person" in clause.verb.subjects:
-            choices.append({"subject": Wh(True)})
-        if clause.verb.frame == "acc":
-            things = clause.verb.objects - {"person", "animal"}
-            choices += [{"direct": Wh(False)}] if things else []
-            choices += [{"direct": Wh(True)}] if "person" in clause.verb.objects else []
-        elif clause.verb.frame == "dat":
-            choices.append({"indirect": Wh(True)})
-        return Sentence(replace(clause, **self.draw.choice(choices)), question="gap")
+            choices.append(("subject", Wh(is_person=True)))
+        if clause.verb.frame == "dat":
+            choices.append(("indirect", Wh(is_person=True)))
+        elif clause.verb.frame == "acc":
+            if "person" in clause.verb.objects:
+                choices.append(("direct", Wh(is_person=True)))
+            if clause.verb.objects - {"person", "animal"}:
+                choices.append(("direct", Wh(is_person=False)))
+        role, gap = self.draw.choice(choices)
+        return Sentence(_with(clause, role, gap), question="gap")
+
+
+def _with(clause: Clause, role: str, node: Subject) -> Clause:
+    """The clause with another subject, direct or indirect object."""
+    if role == "subject":
+        return replace(clause, subject=node)
+    if role == "direct":
+        return replace(clause, direct=node)
+    return replace(clause, indirect=node)
 
 
 def _ends_with_object(clause: Clause) -> bool:
