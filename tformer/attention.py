@@ -227,7 +227,7 @@ class MultiHeadAttention(nn.Module):
             output = self.weights(weights) @ value  # a hook may have changed them
         else:
             check_attention_shapes(query, key, value, mask)
-            output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+            output = _fused_attention(query, key, value, mask)
         return self.to_output(self.merge_heads(self.heads(output)))
 
     def split_heads(self, x: Tensor) -> Tensor:
@@ -237,6 +237,20 @@ class MultiHeadAttention(nn.Module):
     def merge_heads(self, x: Tensor) -> Tensor:
         """(B, H, T, Dh) -> (B, T, D): the inverse of `split_heads`."""
         return x.transpose(-3, -2).flatten(-2)
+
+
+def _fused_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+) -> Tensor:
+    """The output of `attention` by PyTorch's fused kernel, which keeps no weights."""
+    if query.device.type == "cpu" and query.dtype == torch.bfloat16:
+        # The kernel's gradient is several times slower on a CPU in bfloat16.
+        with torch.autocast("cpu", enabled=False):
+            output = F.scaled_dot_product_attention(
+                query.float(), key.float(), value.float(), attn_mask=mask
+            )
+        return output.to(query.dtype)
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
 
 
 def _stacked(x: Tensor, *projections: nn.Linear) -> Tensor:
