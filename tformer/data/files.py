@@ -255,10 +255,13 @@ def _receive(file: Remote, part: Path, advance: Callable[[int], object]) -> None
         headers["Range"] = f"bytes={have}-"
     request = urllib.request.Request(file.url, headers=headers)
     with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
-        continued = response.status == 206 and response.headers.get(
-            "Content-Range", ""
-        ).startswith(f"bytes {have}-")
-        if not continued:
+        continued = response.status == 206
+        if continued:
+            sent = response.headers.get("Content-Range", "")
+            if not sent.startswith(f"bytes {have}-"):
+                part.unlink(missing_ok=True)
+                raise OSError(f"asked for bytes {have}-, the host sent {sent!r}")
+        else:
             have = 0
         with part.open("ab" if continued else "wb") as out:
             # One byte more than wanted shows a file that is too long; the rest of an

@@ -1,0 +1,131 @@
+"""A host that can be told how to misbehave, and where the corpora lie."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from tformer import data
+from tformer.data import Corpus, files
+
+
+@pytest.fixture
+def corpus_of() -> Callable[[str], Corpus]:
+    """``corpus_of("multi30k")``, or a skip that says what is missing."""
+
+    def corpus_of(name: str) -> Corpus:
+        folder = os.environ.get("TFORMER_DATA")
+        if not folder:
+            reason = f"{name} is needed: set TFORMER_DATA to the folder that holds it"
+            if os.environ.get("TFORMER_REQUIRE_DATA", "") not in ("", "0"):
+                pytest.fail(f"{reason} (TFORMER_REQUIRE_DATA=1 allows no skipping)")
+            pytest.skip(reason)
+        return data.load(name)
+
+    return corpus_of
+
+
+@pytest.fixture
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """An empty cache, no folder of the reader's own, and no patience."""
+    folder = tmp_path / "cache"
+    monkeypatch.delenv("TFORMER_DATA", raising=False)
+    monkeypatch.delenv("TFORMER_REQUIRE_DATA", raising=False)
+    monkeypatch.setenv("no_proxy", "*")
+    monkeypatch.setattr(files, "cache_folder", lambda: folder)
+    monkeypatch.setattr(files, "TIMEOUT", 0.4)
+    monkeypatch.setattr(files, "PAUSE", 0.01)
+    return folder
+
+
+class Host:
+    """A server on the loopback; ``behaviours`` are used up request by request.
+
+    Attributes:
+        content: path → the right bytes.
+        behaviours: what to do with the next requests; "good" when used up.
+        requests: (path, Range header or None) of each request so far.
+    """
+
+    def __init__(self) -> None:
+        self.content: dict[str, bytes] = {}
+        self.behaviours: list[str] = []
+        self.requests: list[tuple[str, str | None]] = []
+        host = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                host.answer(self)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.stop = threading.Event()
+        threading.Thread(
+            target=self.server.serve_forever, args=(0.01,), daemon=True
+        ).start()
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        wanted = handler.headers.get("Range")
+        self.requests.append((handler.path, wanted))
+        behaviour = self.behaviours.pop(0) if self.behaviours else "good"
+        body = self.content.get(handler.path)
+        handler.close_connection = True
+        if behaviour in ("404", "500", "503") or body is None:
+            handler.send_error(int(behaviour) if behaviour.isdigit() else 404)
+            return
+        if behaviour == "lies":  # right length, wrong bytes
+            body = bytes(byte ^ 1 for byte in body)
+        elif behaviour == "page":  # a captive portal: 200 and another thing
+            body = b"<html>Please log in.</html>"
+        elif behaviour == "endless":
+            body = body + b"\0" * 5_000_000
+        start = 0
+        if wanted and behaviour != "ignores range":
+            start = int(wanted.removeprefix("bytes=").removesuffix("-"))
+            if behaviour == "416" or start >= len(body):
+                handler.send_error(416)
+                return
+            handler.send_response(206)
+            first = start + 1 if behaviour == "wrong range" else start
+            handler.send_header("Content-Range", f"bytes {first}-{len(body) - 1}/*")
+        else:
+            handler.send_response(200)
+        rest = body[start:]
+        handler.send_header("Content-Length", str(len(rest)))
+        handler.end_headers()
+        if behaviour in ("stalls", "breaks off"):
+            handler.wfile.write(rest[: len(rest) // 2])
+            handler.wfile.flush()
+            if behaviour == "stalls":
+                self.stop.wait(5)
+            else:
+                handler.connection.shutdown(socket.SHUT_RDWR)
+            return
+        try:
+            handler.wfile.write(rest)
+        except OSError:  # the client had enough
+            pass
+
+    def close(self) -> None:
+        self.stop.set()
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    host = Host()
+    yield host
+    host.close()
