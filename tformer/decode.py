@@ -75,10 +75,13 @@ def beam_search(
     hypotheses have ended, or when no live one could still overtake the best of those.
 
     Args:
-        model, source_ids, max_len, use_cache: as in `greedy`. A hypothesis of max_len
-            pieces is closed by eos, at eos's own probability.
+        model: as in `greedy`.
+        source_ids: (B, S) int64, as in `greedy`.
         beam_size: hypotheses kept alive; 1 is greedy search. The paper takes 4.
         length_penalty: alpha; 0 compares plain log-probabilities. The paper takes 0.6.
+        max_len: as in `greedy`. A hypothesis of max_len pieces is closed by eos, at
+            eos's own probability.
+        use_cache: as in `greedy`.
 
     Returns:
         One list of at most max_len piece ids per row, without special ids.
@@ -107,7 +110,7 @@ def beam_search(
             if step.length == max_len:
                 log_p = _only(log_p, eos_id)
             candidates = totals[:, :, None] + log_p.view(len(live), width, -1)
-            # Each live row ends in at most one way: 2 * beam_size leave enough to go on.
+            # A row ends in at most one way: 2 * beam_size leave enough to go on.
             best, where = candidates.flatten(1).topk(
                 min(2 * beam_size, width * vocab_size)
             )
@@ -115,6 +118,7 @@ def beam_search(
                 best.tolist(),
                 (where // vocab_size).tolist(),
                 (where % vocab_size).tolist(),
+                strict=True,
             )
             rows: list[int] = []
             pieces: list[int] = []
@@ -125,10 +129,10 @@ def beam_search(
                 beam = beams[live[place]]
                 grown: list[tuple[int, int, float]] = []
                 for rank, (total, parent, piece) in enumerate(
-                    zip(scores, parents, choices)
+                    zip(scores, parents, choices, strict=True)
                 ):
                     row = place * width + parent
-                    if total == -math.inf:
+                    if not total > -math.inf:  # nor NaN, of a broken model
                         break
                     if piece != eos_id:
                         grown.append((row, piece, total))
@@ -209,7 +213,7 @@ class _Stepper:
         return self.tokens.size(1) - 1
 
     def log_probabilities(self) -> Tensor:
-        """(rows, V) log p of each next piece; minus infinity for what is never chosen."""
+        """(rows, V) log p of each next piece; -infinity for what is never chosen."""
         tokens = self.tokens if self.cache is None else self.tokens[:, -1:]
         hidden = self.model.decode(tokens, self.memory, self.source_mask, self.cache)
         logits = self.model.unembed(hidden[:, -1]).float()

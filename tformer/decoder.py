@@ -51,8 +51,6 @@ class Cache:
     Args:
         n_layers: number of decoder layers.
 
-    Attributes:
-        length: number of target positions already in the cache.
     """
 
     def __init__(self, n_layers: int) -> None:
@@ -60,6 +58,7 @@ class Cache:
 
     @property
     def length(self) -> int:
+        """Target positions already in the cache."""
         target = self.layers[0].target
         return 0 if target is None else target[0].size(-2)
 
@@ -104,7 +103,9 @@ class DecoderLayer(nn.Module):
         source_mask: Tensor | None = None,
         cache: LayerCache | None = None,
     ) -> Tensor:
-        """Args:
+        """Let each position gather from the target so far, then from the source.
+
+        Args:
             x: (B, T, D); with a cache, only the positions that are new.
             memory: (B, S, D) the encoder's output.
             target_mask: bool, broadcasts to (B, H, T, keys); True = may attend.

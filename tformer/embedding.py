@@ -31,7 +31,7 @@ class ScaledEmbedding(nn.Module):
         nn.init.normal_(self.table.weight, std=d_model**-0.5)
 
     @property
-    def weight(self) -> nn.Parameter:
+    def weight(self) -> Tensor:
         """The table E, (V, D)."""
         return self.table.weight
 

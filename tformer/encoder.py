@@ -39,7 +39,9 @@ class EncoderLayer(nn.Module):
         self.feed_forward_residual = Residual(d_model, dropout, norm)
 
     def forward(self, x: Tensor, source_mask: Tensor | None = None) -> Tensor:
-        """Args:
+        """Let each position gather from all others, then think for itself.
+
+        Args:
             x: (B, S, D)
             source_mask: bool, broadcasts to (B, H, S, S); True = may attend.
 

@@ -70,8 +70,8 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise FileNotFoundError(f"there is no file {path}")
     try:
         with safe_open(path, framework="pt") as file:
-            header = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}
+            header, names = file.metadata() or {}, list(file.keys())
+            tensors = {name: file.get_tensor(name) for name in names}
     except (SafetensorError, OSError) as error:
         raise ValueError(
             f"{path} is truncated or not a safetensors file ({error}): "

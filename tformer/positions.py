@@ -61,7 +61,9 @@ class SinusoidalPositions(nn.Module):
         self.register_buffer("table", sinusoids(max_len, d_model), persistent=False)
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
-        """Args:
+        """Add the table's rows, from ``offset`` on.
+
+        Args:
             x: (B, T, D) scaled embeddings.
             offset: position of the first row; not 0 when decoding goes on from a cache.
 

@@ -82,9 +82,25 @@ class Translator:
         return self.model.output_embedding.weight.device
 
     @overload
-    def translate(self, text: str, **settings: Any) -> str: ...
+    def translate(  # type: ignore[overload-overlap]
+        self,
+        text: str,
+        *,
+        beam_size: int = ...,
+        length_penalty: float = ...,
+        max_len: int = ...,
+        batch_size: int = ...,
+    ) -> str: ...
     @overload
-    def translate(self, text: Sequence[str], **settings: Any) -> list[str]: ...
+    def translate(
+        self,
+        text: Sequence[str],
+        *,
+        beam_size: int = ...,
+        length_penalty: float = ...,
+        max_len: int = ...,
+        batch_size: int = ...,
+    ) -> list[str]: ...
     def translate(
         self,
         text: str | Sequence[str],

@@ -38,7 +38,9 @@ class Residual(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """Args:
+        """Run the sub-layer beside the stream and add its output.
+
+        Args:
             x: (B, T, D) the stream.
             sublayer: (B, T, D) -> (B, T, D).
 

@@ -8,6 +8,7 @@ Chapters 06 and 14.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 
 import torch
 from torch import Tensor, nn
@@ -84,7 +85,8 @@ def attention_weights(
     was_training = model.training
     model.eval()
     try:
-        with torch.no_grad(), watch(model, *sum(names.values(), [])) as seen:
+        everything = chain.from_iterable(names.values())
+        with torch.no_grad(), watch(model, *everything) as seen:
             model(source_ids, target_ids)
     finally:
         model.train(was_training)
