@@ -217,6 +217,7 @@ def test_a_very_long_sentence_is_not_skipped() -> None:
 
 def test_without_byte_fallback_unknown_characters_are_unk(sentences: list[str]) -> None:
     tokenizer = Tokenizer.train(sentences, 400, byte_fallback=False)
+    assert tokenizer.unk_id not in tokenizer.encode("".join(set("".join(sentences))))
     ids = tokenizer.encode("the Ω")
     assert ids[-1] == tokenizer.unk_id
     assert "⁇" in tokenizer.decode(ids)
@@ -267,12 +268,13 @@ def test_a_sentence_that_is_no_text_is_named_by_its_number() -> None:
 
 
 def test_an_error_in_the_reader_s_generator_comes_through() -> None:
-    def broken():  # type: ignore[no-untyped-def]
-        yield "fine"
+    def broken(n: int):  # type: ignore[no-untyped-def]
+        yield from ["a sentence that is fine"] * n
         raise OSError("the disk is gone")
 
-    with pytest.raises(OSError, match="the disk is gone"):
-        Tokenizer.train(broken(), 500)
+    for n in (1, 100):  # even if what came before the error would be enough
+        with pytest.raises(OSError, match="the disk is gone"):
+            Tokenizer.train(broken(n), 285)
 
 
 def test_learning_writes_nothing_on_the_screen() -> None:
@@ -326,6 +328,31 @@ def test_a_model_cut_off_between_two_pieces_is_refused(tokenizer: Tokenizer) -> 
         end += 2 + whole[end + 1]
     with pytest.raises(ValueError, match="400 pieces, no number declared"):
         Tokenizer(whole[:end])
+
+
+def records(message: bytes) -> list[bytes]:
+    """The top-level records of a serialised model; all are length-delimited."""
+    found, i = [], 0
+    while i < len(message):
+        start, size, shift = i, 0, 0
+        i += 1
+        while True:
+            byte = message[i]
+            size |= (byte & 0x7F) << shift
+            shift, i = shift + 7, i + 1
+            if byte < 0x80:
+                break
+        i += size
+        found.append(message[start:i])
+    return found
+
+
+def test_a_model_that_lacks_a_piece_or_a_part_is_refused(tokenizer: Tokenizer) -> None:
+    parts = records(tokenizer.model_bytes)
+    assert b"".join(parts) == tokenizer.model_bytes
+    for i in (300, *range(VOCAB_SIZE, VOCAB_SIZE + 2)):  # piece, trainer, normalizer
+        with pytest.raises(ValueError, match="not a whole sentencepiece model"):
+            Tokenizer(b"".join(parts[:i] + parts[i + 1 :]))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import threading
@@ -113,10 +114,8 @@ class Host:
             else:
                 handler.connection.shutdown(socket.SHUT_RDWR)
             return
-        try:
+        with contextlib.suppress(OSError):  # the client may have had enough
             handler.wfile.write(rest)
-        except OSError:  # the client had enough
-            pass
 
     def close(self) -> None:
         self.stop.set()

@@ -1,0 +1,222 @@
+"""Batches hold every pair once, within the budget, and repeat for equal seeds."""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tformer.data import Batch, batches, encode_pairs
+from tformer.tokenization import Tokenizer
+
+PAD, BOS, EOS = 0, 1, 2
+PIECE = st.integers(3, 50)
+ENCODED = st.lists(
+    st.tuples(
+        st.lists(PIECE, max_size=12).map(lambda ids: [*ids, EOS]),
+        st.lists(PIECE, max_size=12),
+    ),
+    min_size=1,
+    max_size=60,
+)
+
+
+def make(encoded, max_tokens=60, seed=0, epoch=0):
+    ids = {"pad_id": PAD, "bos_id": BOS, "eos_id": EOS}
+    return batches(encoded, max_tokens=max_tokens, seed=seed, epoch=epoch, **ids)
+
+
+def unpadded(rows: torch.Tensor) -> list[list[int]]:
+    return [[i for i in row if i != PAD] for row in rows.tolist()]
+
+
+def contents(batch: Batch) -> list[tuple[list[int], list[int]]]:
+    targets = [row[1:] for row in unpadded(batch.target_ids)]
+    return list(zip(unpadded(batch.source_ids), targets, strict=True))
+
+
+def same(one: Batch, other: Batch) -> bool:
+    return (
+        torch.equal(one.source_ids, other.source_ids)
+        and torch.equal(one.target_ids, other.target_ids)
+        and torch.equal(one.labels, other.labels)
+    )
+
+
+@given(encoded=ENCODED, seed=st.integers(0, 9), epoch=st.integers(0, 9))
+def test_every_pair_is_in_exactly_one_batch(encoded, seed, epoch) -> None:
+    shown = [p for batch in make(encoded, 60, seed, epoch) for p in contents(batch)]
+    assert sorted(shown) == sorted(encoded)
+
+
+@given(encoded=ENCODED, max_tokens=st.integers(26, 200))
+def test_no_batch_exceeds_its_budget_padding_counted(encoded, max_tokens) -> None:
+    for batch in make(encoded, max_tokens):
+        assert batch.source_ids.numel() + batch.target_ids.numel() <= max_tokens
+
+
+@given(encoded=ENCODED)
+def test_labels_are_the_targets_one_step_ahead(encoded) -> None:
+    for batch in make(encoded):
+        assert batch.target_ids.shape == batch.labels.shape
+        for seen, said in zip(
+            unpadded(batch.target_ids), unpadded(batch.labels), strict=True
+        ):
+            assert seen[0] == BOS
+            assert said[-1] == EOS
+            assert seen[1:] == said[:-1]
+
+
+@given(encoded=ENCODED)
+def test_padding_is_only_at_the_end_and_no_wider_than_needed(encoded) -> None:
+    for batch in make(encoded):
+        for rows in (batch.source_ids, batch.target_ids, batch.labels):
+            assert rows.dtype == torch.int64
+            lengths = (rows != PAD).sum(1)
+            assert lengths.max() == rows.size(1)
+            inside = torch.arange(rows.size(1)) < lengths[:, None]
+            assert torch.equal(rows != PAD, inside)
+
+
+@given(encoded=ENCODED)
+def test_n_tokens_counts_what_is_not_padding(encoded) -> None:
+    for batch in make(encoded):
+        real = (batch.source_ids != PAD).sum() + (batch.labels != PAD).sum()
+        assert batch.n_tokens == int(real)
+
+
+@pytest.fixture
+def many() -> list[tuple[list[int], list[int]]]:
+    generator = torch.Generator().manual_seed(0)
+    lengths = torch.randint(1, 30, (400, 1), generator=generator)
+    longer = torch.randint(0, 4, (400, 2), generator=generator)
+    sizes = (lengths + longer).tolist()  # of like length, as translations are
+    return [
+        ([3 + i % 40] * s + [EOS], [4 + i % 40] * t) for i, (s, t) in enumerate(sizes)
+    ]
+
+
+def test_equal_seed_and_epoch_give_equal_batches(many) -> None:
+    first, second = make(many, 500, 3, 7), make(many, 500, 3, 7)
+    assert len(first) == len(second)
+    assert all(same(a, b) for a, b in zip(first, second, strict=True))
+
+
+@pytest.mark.parametrize("other", [{"seed": 4, "epoch": 7}, {"seed": 3, "epoch": 8}])
+def test_another_seed_or_epoch_gives_others(many, other) -> None:
+    first, second = make(many, 500, 3, 7), make(many, 500, **other)
+    assert [sorted(rows) for rows in first.rows] != [sorted(r) for r in second.rows]
+
+
+def test_batches_come_in_random_order_of_length(many) -> None:
+    widths = [
+        batch.source_ids.size(1) + batch.labels.size(1) for batch in make(many, 500)
+    ]
+    assert widths != sorted(widths)
+    assert widths != sorted(widths, reverse=True)
+
+
+def test_buckets_save_most_of_the_padding(many) -> None:
+    made = list(make(many, 1000))
+    padded = sum(b.source_ids.numel() + b.labels.numel() for b in made)
+    assert sum(b.n_tokens for b in made) / padded > 0.8
+    assert len(made) < 1.5 * sum(b.n_tokens for b in made) / 1000
+
+
+def test_batches_are_a_sequence(many) -> None:
+    made = make(many, 500)
+    assert same(made[-1], made[len(made) - 1])
+    assert [b.n_tokens for b in made[2:4]] == [made[2].n_tokens, made[3].n_tokens]
+    assert len(list(made)) == len(made)
+    with pytest.raises(IndexError):
+        made[len(made)]
+
+
+def test_a_batch_moves_as_a_whole() -> None:
+    batch = make([([5, EOS], [6])])[0].to("meta")
+    devices = {
+        t.device.type for t in (batch.source_ids, batch.target_ids, batch.labels)
+    }
+    assert devices == {"meta"}
+    assert batch.n_tokens == 4
+
+
+def test_a_pair_that_fits_no_batch_is_named() -> None:
+    with pytest.raises(
+        ValueError, match=r"11 source and 21 target tokens .*max_tokens=31"
+    ):
+        make([([5] * 10 + [EOS], [6] * 20)], max_tokens=31)
+    assert len(make([([5] * 10 + [EOS], [6] * 20)], max_tokens=32)) == 1
+
+
+def test_nothing_to_batch_is_an_error() -> None:
+    with pytest.raises(ValueError, match="the corpus is empty"):
+        make([])
+
+
+def test_fifty_thousand_pairs_are_batched_within_seconds() -> None:
+    sizes = torch.randint(
+        3, 20, (50_000, 2), generator=torch.Generator().manual_seed(0)
+    )
+    encoded = [([7] * s + [EOS], [8] * t) for s, t in sizes.tolist()]
+    start = time.process_time()
+    n = sum(len(batch.source_ids) for batch in make(encoded, 25_000))
+    assert n == 50_000
+    assert time.process_time() - start < 3  # about 0.5 s on an idle core
+
+
+# Encoding
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    text = ["the dog sees the cat", "der Hund sieht die Katze"] * 20
+    return Tokenizer.train(text, 290)
+
+
+def test_sources_end_with_eos_and_targets_carry_no_special_ids(tokenizer) -> None:
+    pairs = [("the dog", "der Hund"), ("the cat", "die Katze")]
+    encoded = encode_pairs(pairs, tokenizer, 64)
+    for (source, target), (english, german) in zip(encoded, pairs, strict=True):
+        assert source == [*tokenizer.encode(english), tokenizer.eos_id]
+        assert target == tokenizer.encode(german)
+
+
+def test_pairs_that_are_too_long_are_left_out_counted_and_reported(tokenizer) -> None:
+    pairs = [("the dog", "der Hund"), ("the dog " * 9, "der"), ("the", "der Hund " * 9)]
+    with pytest.warns(
+        UserWarning, match="2 of 3 pairs are longer than max_len=9 pieces"
+    ):
+        encoded = encode_pairs(pairs, tokenizer, 9)
+    assert len(encoded) == 1
+    assert encoded.n_too_long == 2
+
+
+def test_the_limit_counts_eos_and_bos(tokenizer) -> None:
+    n_source = len(tokenizer.encode("the dog")) + 1
+    n_target = len(tokenizer.encode("der Hund")) + 1
+    limit = max(n_source, n_target)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(encode_pairs([("the dog", "der Hund")], tokenizer, limit)) == 1
+    with pytest.raises(ValueError, match="none is left; raise max_len"):
+        encode_pairs([("the dog", "der Hund")], tokenizer, limit - 1)
+
+
+def test_a_cache_of_sentences_changes_nothing(tokenizer) -> None:
+    pairs = [("the dog", "der Hund"), ("the dog", "die Katze"), ("the cat", "der Hund")]
+    cache: dict[str, list[int]] = {}
+    first = encode_pairs(pairs, tokenizer, 64, cache=cache)
+    assert first == encode_pairs(pairs, tokenizer, 64)
+    assert first == encode_pairs(pairs, tokenizer, 64, cache=cache)
+    assert set(cache) == {"the dog", "the cat", "der Hund", "die Katze"}
+    first[0][0].append(99)  # a caller's change must not reach the cache
+    assert cache["the dog"] == tokenizer.encode("the dog")
+
+
+def test_no_pairs_encode_to_no_pairs(tokenizer) -> None:
+    assert encode_pairs([], tokenizer, 64) == []
