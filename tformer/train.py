@@ -14,7 +14,8 @@ import platform
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -318,11 +319,13 @@ class _Trainer:
             if minutes is not None and state.seconds >= minutes * 60:
                 state.stopped = "minutes"
             if at_evaluation or state.stopped:
+                valid_loss = self.validation_loss()
+                self._check_finite([valid_loss], [log["gradient_norm"]])
                 record = {
                     "step": state.step,
                     "epoch": state.epoch,
                     "train_loss": sum(since_evaluation) / len(since_evaluation),
-                    "valid_loss": self.validation_loss(),
+                    "valid_loss": valid_loss,
                     "learning_rate": log["learning_rate"],
                     "gradient_norm": log["gradient_norm"],
                     "tokens_per_second": speed,
@@ -330,7 +333,8 @@ class _Trainer:
                     "samples": self._translate_samples(),
                 }
                 state.history.append(record)
-                self._note_best(record["valid_loss"])
+                if at_evaluation:
+                    self._note_best(record["valid_loss"])
                 if tell("evaluate", translator=self.translator(), **record):
                     state.stopped = "asked to"
                 state.seconds = earlier + time.monotonic() - started
@@ -404,18 +408,17 @@ class _Trainer:
             state.stopped = "patience"
 
     def _check_finite(self, losses: list[float], norms: list[float]) -> None:
-        for back, (loss, norm) in enumerate(
-            zip(losses[::-1], norms[::-1], strict=True)
-        ):
+        first = self.state.step - len(losses) + 1
+        for step, loss, norm in zip(count(first), losses, norms, strict=False):
             # With fp16, an overflowing gradient only makes the scaler skip a step.
             if math.isfinite(loss) and (
                 math.isfinite(norm) or self.scaler.is_enabled()
             ):
                 continue
             raise FloatingPointError(
-                f"loss {loss} and gradient norm {norm} at step "
-                f"{self.state.step - back}: the run cannot go on. Lower lr_scale or "
-                f"raise warmup_steps; the last checkpoint is kept in {self.folder}"
+                f"loss {loss} and gradient norm {norm} at step {step}: the run cannot "
+                "go on. Lower lr_scale or raise warmup_steps; the last checkpoint is "
+                f"kept in {self.folder}"
             )
 
     # The data -----------------------------------------------------------------------
@@ -475,13 +478,25 @@ class _Trainer:
         }
         save_tensors(self.snapshot_file(self.state.step), dict(weights), {})
         save_tensors(self.checkpoint_file, tensors, facts)
-        for old in self._snapshots()[: -self.recipe.average_last]:
-            old.unlink()
+        kept = self._snapshots()
+        for file in self.folder.glob("snapshot-*.safetensors"):
+            if file not in kept:
+                file.unlink()
 
     def _snapshots(self) -> list[Path]:
-        """Snapshots up to the checkpoint, the oldest first."""
-        last = self.snapshot_file(self.state.step)
-        return [each for each in sorted(self.folder.glob("snapshot-*")) if each <= last]
+        """The snapshots to average: the last ones up to the checkpoint, oldest first.
+
+        Where a run was stopped between two evaluations counts only while it is the
+        end: a run that goes on averages what it would have averaged without the stop.
+        """
+        last, every = self.state.step, self.recipe.eval_every
+        n_regular = self.recipe.average_last - (last % every != 0)
+        first = max(last // every - n_regular, 0)
+        steps = [every * number for number in range(first + 1, last // every + 1)]
+        if last % every:
+            steps.append(last)
+        files = [self.snapshot_file(step) for step in steps]
+        return [file for file in files if file.is_file()]
 
     def resume_if_possible(self) -> None:
         """Go on from the folder's checkpoint, if there is one.
@@ -539,7 +554,7 @@ class _Trainer:
             "stopped": state.stopped,
             "averaged_snapshots": len(snapshots),
             "valid_loss": self.validation_loss(),
-            "date": datetime.now(timezone.utc).date().isoformat(),
+            "date": datetime.now(UTC).date().isoformat(),
         }
         translator = Translator(self.model.eval(), self.tokenizer, report)
         translator.save(self.folder)

@@ -1,0 +1,563 @@
+"""Training: it learns, it can be killed at any moment, and it says what is wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import random
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from tformer import Transformer, TransformerConfig, load_pretrained, train
+from tformer.data import Corpus, batches, encode_pairs
+from tformer.files import load_tensors
+from tformer.loss import cross_entropy
+from tformer.tokenization import Tokenizer
+
+WORDS = ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht"]
+HISTORY_KEYS = {
+    *("step", "epoch", "train_loss", "valid_loss", "learning_rate", "gradient_norm"),
+    *("tokens_per_second", "seconds", "samples"),
+}
+
+
+def word_corpus(task: str = "copy", n: int = 1500) -> Corpus:
+    """Up to four number words, to be repeated or said backwards; none in two splits."""
+    draw = random.Random(7)
+    sentences = list(
+        dict.fromkeys(
+            tuple(draw.choices(WORDS, k=draw.choice((1, 2, 3, 4, 4)))) for _ in range(n)
+        )
+    )
+    sentences.sort(key=len)  # the longest, all different, are held out
+    pairs = [
+        (" ".join(words), " ".join(words if task == "copy" else words[::-1]))
+        for words in sentences
+    ]
+    held_out = draw.sample(pairs[-200:], 60)
+    return Corpus(
+        name=task,
+        train=[pair for pair in pairs if pair not in held_out],
+        valid=held_out[:30],
+        test={"test": held_out[30:]},
+        checksums={"words": "0"},
+    )
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    sentences = [side for pair in word_corpus().train for side in pair]
+    return Tokenizer.train(sentences, 310, algorithm="bpe")
+
+
+def small(**changes) -> TransformerConfig:
+    sizes = {
+        "vocab_size": 310,
+        "d_model": 16,
+        "n_heads": 2,
+        "d_ff": 32,
+        "n_encoder_layers": 1,
+        "n_decoder_layers": 1,
+        "max_len": 32,
+    }
+    return TransformerConfig(**(sizes | changes))
+
+
+def quick(**changes) -> train.Recipe:
+    values = {"max_tokens": 128, "warmup_steps": 20, "eval_every": 10}
+    return train.Recipe(**(values | changes))
+
+
+def quick_fit(tokenizer, folder, **options):
+    settings = {
+        "config": small(),
+        "corpus": word_corpus(n=300),
+        "steps": 20,
+        "device": "cpu",
+        "folder": folder,
+        "tokenizer": tokenizer,
+        "recipe": quick(),
+        "progress": "none",
+    } | options
+    return train.fit(settings.pop("config"), settings.pop("corpus"), **settings)
+
+
+def without_time(history: list[dict]) -> list[dict]:
+    """The history as it must repeat: all but the clock."""
+    clock = {"seconds", "tokens_per_second"}
+    return [{k: v for k, v in row.items() if k not in clock} for row in history]
+
+
+def weights_of(run_or_folder) -> dict[str, torch.Tensor]:
+    folder = getattr(run_or_folder, "folder", run_or_folder)
+    return load_tensors(Path(folder) / "model.safetensors")[0]
+
+
+def assert_same_weights(a: dict, b: dict) -> None:
+    assert a.keys() == b.keys()
+    for name in a:
+        assert_close(a[name], b[name], rtol=0, atol=0)
+
+
+# --- it learns ---------------------------------------------------------------------
+
+
+def test_one_batch_can_be_learned_by_heart(tokenizer):
+    pairs = word_corpus(n=200).train[:24]
+    [batch] = batches(
+        encode_pairs(pairs, tokenizer, 32),
+        **{"max_tokens": 10_000, "pad_id": 0, "bos_id": 1, "eos_id": 2},
+        **{"seed": 0, "epoch": 0},
+    )
+    torch.manual_seed(0)
+    model = Transformer(small(d_model=32, d_ff=64, dropout=0.0, norm="pre"))
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.005)
+
+    def loss():
+        logits = model(batch.source_ids, batch.target_ids)
+        return cross_entropy(logits, batch.labels, pad_id=0)
+
+    assert loss().item() > 3  # it knew nothing: log 310 = 5.7
+    for _ in range(120):
+        optimizer.zero_grad()
+        loss().backward()
+        optimizer.step()
+    assert loss().item() < 0.02
+    said = model(batch.source_ids, batch.target_ids).argmax(-1)
+    assert (said == batch.labels)[batch.labels != 0].all()
+
+
+@pytest.mark.parametrize("task", ["copy", "reverse"])
+def test_it_learns_to_copy_and_to_reverse_sentences_it_never_saw(
+    task, tokenizer, tmp_path
+):
+    corpus = word_corpus(task, n=6000)
+    run = quick_fit(
+        tokenizer,
+        tmp_path,
+        corpus=corpus,
+        config=small(d_model=32, n_heads=4, d_ff=64, dropout=0.0, norm="pre"),
+        steps=1500,
+        recipe=quick(
+            max_tokens=512,
+            warmup_steps=50,
+            lr_scale=0.2,
+            label_smoothing=0.0,
+            eval_every=50,
+            average_last=1,
+        ),
+        on_event=lambda e: e["kind"] == "evaluate" and e["valid_loss"] < 0.004,
+    )
+    assert run.report["stopped"] == "asked to"
+    said = run.translator.translate([en for en, _ in corpus.test["test"]])
+    assert said == [de for _, de in corpus.test["test"]]
+
+
+def test_the_validation_loss_is_pytorchs_without_smoothing_or_dropout(
+    tokenizer, tmp_path
+):
+    corpus = word_corpus(n=300)
+    run = quick_fit(
+        tokenizer, tmp_path, config=small(dropout=0.4), recipe=quick(average_last=1)
+    )
+    model = run.translator.model
+    total = count = 0
+    for english, german in corpus.valid:
+        source_ids = torch.tensor([[*tokenizer.encode(english), 2]])
+        pieces = tokenizer.encode(german)
+        with torch.no_grad():
+            logits = model(source_ids, torch.tensor([[1, *pieces]]))
+        total += torch.nn.functional.cross_entropy(
+            logits[0], torch.tensor([*pieces, 2]), reduction="sum"
+        ).item()
+        count += len(pieces) + 1
+    assert run.report["valid_loss"] == pytest.approx(total / count, rel=1e-5)
+    assert run.history[-1]["valid_loss"] == pytest.approx(total / count, rel=1e-5)
+
+
+# --- what a run leaves behind ------------------------------------------------------
+
+
+def test_a_run_folder_holds_a_model_that_loads_and_says_the_same(tokenizer, tmp_path):
+    run = quick_fit(tokenizer, tmp_path / "deep" / "run")
+    assert run.folder == tmp_path / "deep" / "run"
+    loaded = load_pretrained(run.folder)
+    sentences = [english for english, _ in word_corpus().valid[:5]]
+    assert loaded.translate(sentences) == run.translator.translate(sentences)
+    assert loaded.tokenizer.fingerprint == tokenizer.fingerprint
+    card = json.loads((run.folder / "card.json").read_text("utf-8"))
+    assert card["steps"] == 20
+    assert card["checksums"] == {"words": "0"}
+    assert card["recipe"]["label_smoothing"] == 0.1
+    assert {"device", "precision", "torch", "date", "seconds"} <= card.keys()
+
+
+def test_the_history_tells_how_it_went(tokenizer, tmp_path):
+    corpus = word_corpus(n=300)
+    run = quick_fit(tokenizer, tmp_path, steps=25)
+    assert [row["step"] for row in run.history] == [10, 20, 25]
+    for row in run.history:
+        assert row.keys() == HISTORY_KEYS
+        assert len(row["samples"]) == 3
+        for sample, (english, german) in zip(
+            row["samples"], corpus.valid, strict=False
+        ):
+            assert (sample["source"], sample["reference"]) == (english, german)
+            assert isinstance(sample["translation"], str)
+        assert row["train_loss"] > 0
+        assert row["tokens_per_second"] > 0
+    saved = json.loads((tmp_path / "history.json").read_text("utf-8"))
+    assert saved["evaluations"] == run.history
+    assert saved["curve"] == run.curve
+
+
+def test_the_learning_rate_in_the_history_is_the_papers(tokenizer, tmp_path):
+    run = quick_fit(tokenizer, tmp_path, steps=30, recipe=quick(lr_scale=0.5))
+    for row in run.history:
+        rate = 0.5 * 16**-0.5 * min(row["step"] ** -0.5, row["step"] * 20**-1.5)
+        assert row["learning_rate"] == pytest.approx(rate)
+
+
+def test_the_final_weights_are_the_mean_of_the_last_snapshots(tokenizer, tmp_path):
+    run = quick_fit(tokenizer, tmp_path, steps=40, recipe=quick(average_last=3))
+    files = sorted(tmp_path.glob("snapshot-*.safetensors"))
+    assert [file.name[9:17] for file in files] == ["00000020", "00000030", "00000040"]
+    snapshots = [load_tensors(file)[0] for file in files]
+    final = weights_of(run)
+    for name, weight in final.items():
+        mean = torch.stack([each[name].double() for each in snapshots]).mean(0)
+        assert_close(weight.double(), mean, rtol=1e-6, atol=1e-7)
+    some = "encoder.layers.0.feed_forward.expand.weight"
+    assert not torch.equal(final[some], snapshots[-1][some])
+    assert run.report["averaged_snapshots"] == 3
+
+
+def test_events_come_in_order_and_the_callers_dice_are_left_alone(tokenizer, tmp_path):
+    events = []
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    quick_fit(tokenizer, tmp_path, on_event=lambda event: events.append(event))
+    assert_close(torch.rand(3), expected, rtol=0, atol=0)
+    kinds = [event["kind"] for event in events]
+    assert kinds == ["start", "step", "evaluate", "step", "evaluate", "stop"]
+    assert events[-1]["reason"] == "steps"
+    assert events[0]["steps"] == 20
+
+
+# --- it repeats and resumes --------------------------------------------------------
+
+
+def test_equal_seeds_repeat_a_run_bit_for_bit_and_others_do_not(tokenizer, tmp_path):
+    first = quick_fit(tokenizer, tmp_path / "a")
+    again = quick_fit(tokenizer, tmp_path / "b")
+    other = quick_fit(tokenizer, tmp_path / "c", recipe=quick(seed=1))
+    assert_same_weights(weights_of(first), weights_of(again))
+    assert without_time(first.history) == without_time(again.history)
+    assert without_time(first.history) != without_time(other.history)
+
+
+CHILD = """
+import sys
+sys.path[:0] = {path!r}
+from test_train import quick, quick_fit, small
+from tformer.tokenization import Tokenizer
+
+def listen(event):
+    if event["kind"] == "step":
+        print(event["step"], flush=True)
+
+quick_fit(
+    Tokenizer.load({tokenizer!r}), {folder!r}, on_event=listen,
+    steps=70, config=small(dropout=0.2), recipe=quick(eval_every=20),
+)
+"""
+
+
+def test_a_run_killed_in_the_middle_resumes_to_the_same_bits(tokenizer, tmp_path):
+    tokenizer.save(tmp_path / "tokenizer.model")
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    script = CHILD.format(
+        path=sys.path,
+        tokenizer=str(tmp_path / "tokenizer.model"),
+        folder=str(killed),
+    )
+    environment = os.environ | {"OMP_NUM_THREADS": str(torch.get_num_threads())}
+    child = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+        cwd=tmp_path,
+    )
+    for line in child.stdout:
+        if int(line) >= 50:  # ten steps after its last checkpoint
+            child.kill()  # SIGKILL: no handler, no farewell
+            break
+    child.wait()
+    child.stdout.close()
+    assert child.returncode < 0
+    assert (killed / "checkpoint.safetensors").is_file()
+    assert not (killed / "model.safetensors").exists()
+
+    options = {
+        "steps": 70,
+        "config": small(dropout=0.2),
+        "recipe": quick(eval_every=20),
+    }
+    starts = []
+    resumed = quick_fit(
+        tokenizer,
+        killed,
+        on_event=lambda e: starts.append(e["step"]) if e["kind"] == "start" else None,
+        **options,
+    )
+    assert starts[0] in (40, 60)  # it did go on, and not from the beginning
+    straight = quick_fit(tokenizer, whole, **options)
+    assert_same_weights(weights_of(resumed), weights_of(straight))
+    assert without_time(resumed.history) == without_time(straight.history)
+    assert not list(killed.glob(".*"))  # no half-written file is left
+
+
+def test_stopping_and_going_on_ends_where_an_unbroken_run_ends(tokenizer, tmp_path):
+    """Also across an epoch's end, with a stop between two evaluations."""
+    options = {"recipe": quick(eval_every=15, average_last=2), "config": small()}
+    straight = quick_fit(tokenizer, tmp_path / "a", steps=60, **options)
+    assert straight.report["epochs"] >= 1
+
+    def stop_at(step):
+        return lambda event: event["kind"] == "step" and event["step"] >= step
+
+    stopped = quick_fit(tokenizer, tmp_path / "b", steps=60, on_event=stop_at(20))
+    assert stopped.report["stopped"] == "asked to"
+    shutil.rmtree(tmp_path / "b")
+    for step in (20, 40):
+        part = quick_fit(
+            tokenizer, tmp_path / "b", steps=60, on_event=stop_at(step), **options
+        )
+        assert (part.report["steps"], part.report["stopped"]) == (step, "asked to")
+        assert (tmp_path / "b" / "checkpoint.safetensors").is_file()
+    end = quick_fit(tokenizer, tmp_path / "b", steps=60, **options)
+    assert_same_weights(weights_of(end), weights_of(straight))
+    ends = [row["valid_loss"] for row in end.history if row["step"] % 15 == 0]
+    assert ends == [row["valid_loss"] for row in straight.history]
+
+
+def test_a_finished_run_goes_on_when_it_is_given_more_steps(tokenizer, tmp_path):
+    straight = quick_fit(tokenizer, tmp_path / "a", steps=40)
+    first = quick_fit(tokenizer, tmp_path / "b", steps=20)
+    again = quick_fit(tokenizer, tmp_path / "b", steps=20)
+    assert_same_weights(weights_of(first), weights_of(again))
+    assert len(again.history) == 2
+    more = quick_fit(tokenizer, tmp_path / "b", steps=40)
+    assert_same_weights(weights_of(more), weights_of(straight))
+
+
+# --- when it stops -----------------------------------------------------------------
+
+
+def test_it_stops_when_validation_no_longer_improves(tokenizer, tmp_path):
+    run = quick_fit(
+        tokenizer,
+        tmp_path,
+        steps=400,
+        recipe=quick(eval_every=5, patience=2, lr_scale=1e-12),  # it cannot improve…
+    )
+    losses = [row["valid_loss"] for row in run.history]
+    best = losses.index(min(losses))
+    assert run.report["stopped"] == "patience"
+    assert len(losses) - 1 - best >= 2
+    assert run.report["steps"] < 400
+
+
+def test_minutes_end_a_run_soon_after_they_are_over(tokenizer, tmp_path):
+    run = quick_fit(tokenizer, tmp_path, steps=None, minutes=0.5 / 60)
+    assert run.report["stopped"] == "minutes"
+    assert run.report["seconds"] >= 0.5
+    assert run.report["steps"] % 10 == 0
+    assert run.report["seconds"] < 20
+
+
+def test_a_listener_that_returns_true_stops_the_run_with_its_checkpoint(
+    tokenizer, tmp_path
+):
+    run = quick_fit(
+        tokenizer, tmp_path, steps=500, on_event=lambda e: e["kind"] == "step"
+    )
+    assert run.report["stopped"] == "asked to"
+    assert run.report["steps"] == 10
+    assert (tmp_path / "checkpoint.safetensors").is_file()
+    assert isinstance(run.translator.translate("eins zwei"), str)
+
+
+# --- what is wrong is said ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(("poisoned_at", "found_at"), [(20, 20), (30, 31)])
+def test_a_loss_that_is_not_a_number_ends_the_run_and_keeps_the_checkpoint(
+    poisoned_at, found_at, tokenizer, tmp_path
+):
+    """At step 20 the validation loss sees it first, after step 30 the next step's."""
+    recipe = quick(eval_every=20)
+    quick_fit(tokenizer, tmp_path, steps=20 if found_at > 20 else 10, recipe=recipe)
+    before = (tmp_path / "checkpoint.safetensors").read_bytes()
+
+    def poison(event):
+        if event["kind"] == "step" and event["step"] == poisoned_at:
+            with torch.no_grad():
+                models[0].output_embedding.weight[5] = math.nan
+
+    models = []
+    original = Transformer.__init__
+
+    def remember(self, config):
+        original(self, config)
+        models.append(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Transformer, "__init__", remember)
+        with pytest.raises(FloatingPointError, match=f"loss nan.*step {found_at}.*lr_"):
+            quick_fit(tokenizer, tmp_path, steps=60, on_event=poison, recipe=recipe)
+    assert (tmp_path / "checkpoint.safetensors").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [("train", "0 training and 9"), ("valid", "0 validation pairs")],
+)
+def test_an_empty_corpus_is_refused(part, message, tokenizer, tmp_path):
+    pairs = [("eins", "eins")] * 9
+    corpus = dataclasses.replace(
+        Corpus("mine", pairs, pairs, {}), **{part: [], "valid_sets": {}}
+    )
+    with pytest.raises(ValueError, match=f"'mine' has .*{message}"):
+        quick_fit(tokenizer, tmp_path / "run", corpus=corpus)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"steps": None}, "steps=…, minutes=…"),
+        ({"steps": 0}, "steps=0 must be at least 1"),
+        ({"minutes": 0}, "minutes=0 must be positive"),
+        ({"minutes": math.nan}, "minutes=nan must be positive"),
+        ({"device": "abacus"}, "device='abacus' is not a device: try 'auto'"),
+        ({"progress": "loud"}, "progress='loud' is none of"),
+        ({"config": small(vocab_size=300)}, "310 pieces.*vocab_size=300"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(options, message, tokenizer, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        quick_fit(tokenizer, tmp_path, **options)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"max_tokens": 0}, "max_tokens=0 must be at least 1"),
+        ({"warmup_steps": 0}, "warmup_steps=0"),
+        ({"eval_every": 0}, "eval_every=0"),
+        ({"average_last": 0}, "average_last=0"),
+        ({"patience": 0}, "patience=0 must be None or at least 1"),
+        ({"lr_scale": 0.0}, "lr_scale=0.0 must be positive"),
+        ({"clip_norm": math.nan}, "clip_norm=nan must be positive"),
+        ({"label_smoothing": 1.0}, r"label_smoothing=1.0 must be in \[0, 1\)"),
+        ({"precision": "fp8"}, "precision='fp8' is none of"),
+    ],
+)
+def test_a_recipe_is_checked_when_it_is_made(change, message):
+    with pytest.raises(ValueError, match=message):
+        train.Recipe(**change)
+
+
+def test_a_folder_that_cannot_be_written_is_an_os_error_that_names_it(
+    tokenizer, tmp_path
+):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(OSError, match="file"):
+        quick_fit(tokenizer, tmp_path / "file" / "run")
+
+
+@pytest.fixture(scope="module")
+def finished(tokenizer, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("finished")
+    quick_fit(tokenizer, folder, steps=10)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"config": small(d_ff=64)}, "d_ff=32, this one has 64"),
+        ({"recipe": quick(seed=3)}, "seed=0, this one has 3"),
+        ({"corpus": word_corpus("reverse", n=300)}, "corpus='copy'.*'reverse'"),
+        (
+            {
+                "corpus": dataclasses.replace(
+                    word_corpus(n=300), checksums={"words": "1"}
+                )
+            },
+            "words='0', this one has '1'",
+        ),
+    ],
+)
+def test_a_folder_with_another_run_is_not_mixed_with_this_one(
+    options, message, finished, tokenizer, tmp_path
+):
+    folder = shutil.copytree(finished, tmp_path / "run")
+    before = (folder / "checkpoint.safetensors").read_bytes()
+    with pytest.raises(ValueError, match=message + ".*choose another folder"):
+        quick_fit(tokenizer, folder, **options)
+    assert (folder / "checkpoint.safetensors").read_bytes() == before
+
+
+def test_a_checkpoint_of_another_vocabulary_is_refused(finished, tmp_path):
+    folder = shutil.copytree(finished, tmp_path / "run")
+    sentences = [side for pair in word_corpus("reverse").train[:50] for side in pair]
+    other = Tokenizer.train([*sentences, "neun zehn elf"] * 3, 310, algorithm="bpe")
+    with pytest.raises(ValueError, match=r"tokenizer=.*choose another folder"):
+        quick_fit(other, folder)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda data: data[: len(data) // 2], "truncated or not a safetensors file"),
+        (lambda data: b"", "truncated or not a safetensors file"),
+        (lambda data: data[:-8] + bytes(8 * [77]), "changed after it was written"),
+        (lambda data: b"not a checkpoint" * 100, "truncated or not a safetensors file"),
+    ],
+)
+def test_a_damaged_checkpoint_is_named_and_never_used(
+    damage, message, finished, tokenizer, tmp_path
+):
+    folder = shutil.copytree(finished, tmp_path / "run")
+    checkpoint = folder / "checkpoint.safetensors"
+    checkpoint.write_bytes(damage(checkpoint.read_bytes()))
+    with pytest.raises(ValueError, match=f"checkpoint.safetensors.*{message}"):
+        quick_fit(tokenizer, folder, steps=20)
+
+
+def test_a_model_file_is_no_checkpoint(finished, tokenizer, tmp_path):
+    folder = shutil.copytree(finished, tmp_path / "run")
+    shutil.copy(folder / "model.safetensors", folder / "checkpoint.safetensors")
+    with pytest.raises(ValueError, match="is not a training checkpoint"):
+        quick_fit(tokenizer, folder, steps=20)
+
+
+def test_averaging_needs_snapshots_of_one_model(finished, tmp_path):
+    with pytest.raises(ValueError, match="no snapshot"):
+        train.average([])
+    [snapshot] = finished.glob("snapshot-*")
+    with pytest.raises(ValueError, match="holds other weights"):
+        train.average([snapshot, finished / "checkpoint.safetensors"])
