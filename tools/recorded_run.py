@@ -1,11 +1,9 @@
-"""Train on a GPU, keep what the book shows of the run, and release the model.
+"""Train for long, keep what the book shows of the run, and release the model.
 
-    python tools/recorded_run.py multi30k    the full run of chapter 12
     python tools/recorded_run.py released    the released model: tformer/pretrained
 
 Writes ``results/run-NAME.json``: curves, samples, and along the way the
-translations and cross-attention of a few fixed sentences. Settings were chosen on the
-validation sets by ``tools/sweep.py``; `tools/score_released.py` scores the result.
+translations and cross-attention of a few fixed sentences.
 """
 
 import argparse
@@ -32,35 +30,14 @@ WATCHED = [
     ("I do not know where he lives.", "Ich weiß nicht, wo er wohnt."),
 ]
 RUNS: dict[str, dict[str, Any]] = {
-    "multi30k": {
-        "corpus": "multi30k",
-        "steps": 6000,
-        "config": TransformerConfig(
-            vocab_size=4000, d_model=192, d_ff=768, dropout=0.2, norm="pre"
-        ),
-        "recipe": train.Recipe(max_tokens=8192, eval_every=250, warmup_steps=1000),
-    },
     "released": {
         "corpus": "multi30k*2+tatoeba",
-        "steps": 30000,
+        "steps": 9000,
         "config": TransformerConfig(dropout=0.1, norm="pre"),
-        "recipe": train.Recipe(max_tokens=16384, eval_every=1000, warmup_steps=2000),
+        "recipe": train.Recipe(max_tokens=4096, eval_every=500, precision="bf16"),
     },
 }
-REPLAY_STEPS = (
-    250,
-    500,
-    1000,
-    2000,
-    3000,
-    4000,
-    6000,
-    8000,
-    12000,
-    16000,
-    24000,
-    32000,
-)
+REPLAY_STEPS = (500, 1000, 1500, 2000, 3000, 4000, 6000, 9000)
 
 
 class Replay:
