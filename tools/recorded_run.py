@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from tformer import TransformerConfig, data, train
+from tformer.files import write_json
 
 ROOT = Path(__file__).resolve().parent.parent
 WATCHED = [
@@ -41,12 +42,22 @@ REPLAY_STEPS = (500, 1000, 1500, 2000, 3000, 4000, 6000, 9000)
 
 
 class Replay:
-    """A listener that keeps translations and cross-attention at a few checkpoints."""
+    """A listener that keeps translations and cross-attention at a few checkpoints.
 
-    def __init__(self) -> None:
-        self.frames: list[dict[str, Any]] = []
+    Frames lie in a file beside the run, so that a run that is cut off and resumed
+    keeps those it has.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        known = json.loads(file.read_text("utf-8")) if file.is_file() else []
+        self.frames: list[dict[str, Any]] = known
 
     def __call__(self, event: dict[str, Any]) -> None:
+        if event["kind"] == "start":  # what came after the checkpoint comes again
+            self.frames = [
+                each for each in self.frames if each["step"] <= event["step"]
+            ]
         if event["kind"] != "evaluate" or event["step"] not in REPLAY_STEPS:
             return
         translator = event["translator"]
@@ -72,6 +83,7 @@ class Replay:
                 }
             )
         self.frames.append(frame)
+        write_json(self.file, self.frames)
 
 
 def main() -> None:
@@ -83,14 +95,15 @@ def main() -> None:
     parser.add_argument("--release", type=Path, default=ROOT / "tformer/pretrained")
     arguments = parser.parse_args()
     settings = RUNS[arguments.name]
-    replay = Replay()
+    folder = arguments.folder or Path("runs") / arguments.name
+    replay = Replay(folder / "replay.json")
     run = train.fit(
         settings["config"],
         data.load(settings["corpus"]),
         steps=settings["steps"],
         recipe=settings["recipe"],
         device=arguments.device,
-        folder=arguments.folder or Path("runs") / arguments.name,
+        folder=folder,
         samples=WATCHED,
         on_event=replay,
     )
