@@ -131,8 +131,19 @@ def _blank(width: float, height: float) -> tuple[Figure, Axes]:
         return figure, figure.add_subplot()
 
 
-def _matrix(name: str, values: ArrayLike, rows: int, columns: int) -> NDArray[Any]:
-    array = np.asarray(values, dtype=float)
+def _array(values: Any) -> NDArray[Any]:
+    """Numbers as a NumPy array; tensors leave their gradients and device behind."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+    elif isinstance(values, (list, tuple)) and any(
+        hasattr(v, "detach") for v in values
+    ):
+        return np.array([_array(v) for v in values], dtype=float)
+    return np.asarray(values, dtype=float)
+
+
+def _matrix(name: str, values: Any, rows: int, columns: int) -> NDArray[Any]:
+    array = _array(values)
     if array.shape != (rows, columns):
         raise ValueError(
             f"{name} must have one row per query and one column per key, that is "
@@ -231,7 +242,7 @@ def heat_map(
         bar = figure.colorbar(
             image, ax=axes, fraction=0.06, pad=0.02, ticks=[0, 0.5, 1]
         )
-        bar.outline.set_visible(False)
+        bar.ax.spines[:].set_visible(False)
         bar.set_label("weight")
         if title:
             figure.suptitle(title, fontsize=11)
@@ -341,10 +352,10 @@ def curves(
     """
     import plotly.graph_objects as go
 
-    at = np.asarray(x, dtype=float)
+    at = _array(x)
     chart = go.Figure()
     for i, (name, values) in enumerate(series.items()):
-        y = np.asarray(values, dtype=float)
+        y = _array(values)
         if y.shape != at.shape:
             raise ValueError(f"series {name!r} has shape {y.shape}, x has {at.shape}")
         chart.add_scatter(
@@ -401,7 +412,7 @@ def bars(
 
     chart = go.Figure()
     for i, (name, values) in enumerate(series.items()):
-        y = np.asarray(values, dtype=float).tolist()
+        y = _array(values).tolist()
         if len(y) != len(labels):
             raise ValueError(
                 f"series {name!r} has {len(y)} values for {len(labels)} labels"
@@ -442,18 +453,18 @@ def mixture(
     """
     import matplotlib
 
-    points = np.asarray(values, dtype=float)
+    points = _array(values)
     if points.shape != (len(labels), 2):
         raise ValueError(
             f"values must be ({len(labels)}, 2) for these labels, got {points.shape}"
         )
-    mixed = {name: np.asarray(point, dtype=float) for name, point in outputs.items()}
+    mixed = {name: _array(point) for name, point in outputs.items()}
     with matplotlib.rc_context(style()):
         figure, axes = _blank(4.6, 4.0)
         corners = _hull(points)
         axes.fill(*corners.T, color=PALETTE["value"], alpha=0.15, linewidth=0)
         axes.plot(*np.vstack([corners, corners[:1]]).T, color=PALETTE["value"], lw=1)
-        axes.scatter(*points.T, color=PALETTE["value"], s=36, zorder=3)
+        axes.scatter(points[:, 0], points[:, 1], color=PALETTE["value"], s=36, zorder=3)
         centre = points.mean(axis=0)
         for label, (x, y) in zip(labels, points, strict=True):
             side = 1 if x >= centre[0] else -1

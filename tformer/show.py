@@ -211,6 +211,10 @@ def _number(value: float, digits: int) -> str:
     return ("−" if value < 0 and float(text) else "") + text
 
 
+def _plain(value: Any) -> float:
+    return float(value.detach() if hasattr(value, "detach") else value)
+
+
 def numbers(
     array: Any,
     *,
@@ -233,7 +237,7 @@ def numbers(
     Raises:
         ValueError: the array does not fit the names.
     """
-    table = [[float(x) for x in row] for row in array]
+    table = [[_plain(x) for x in row] for row in array]
     if len(table) != len(rows) or any(len(row) != len(columns) for row in table):
         shape = f"({len(table)}, {len(table[0]) if table else 0})"
         raise ValueError(

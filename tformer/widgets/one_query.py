@@ -109,10 +109,9 @@ class OneQuery(anywidget.AnyWidget):
         scaled: bool = True,
         visible: Sequence[bool] | None = None,
     ) -> None:
-        given = (tokens, query, key, value)
-        if all(part is None for part in given):
+        if tokens is None and query is None and key is None and value is None:
             examples = EXAMPLES
-        elif any(part is None for part in given):
+        elif tokens is None or query is None or key is None or value is None:
             raise ValueError("give tokens, query, key and value together, or none")
         else:
             words = [str(token) for token in tokens]

@@ -1,0 +1,150 @@
+"""Figures: the right axes, nothing on a screen, and words for who cannot see."""
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tformer import figures
+
+WORDS = ["dog", "cross", "street", "it", "tired"]
+WEIGHTS = np.array(
+    [
+        [0.10, 0.60, 0.10, 0.10, 0.10],
+        [0.40, 0.05, 0.40, 0.10, 0.05],
+        [0.05, 0.80, 0.05, 0.05, 0.05],
+        [0.69, 0.01, 0.08, 0.10, 0.12],
+        [0.70, 0.05, 0.05, 0.10, 0.10],
+    ]
+)
+
+
+def labels(ticks):
+    return [tick.get_text() for tick in ticks]
+
+
+def test_a_heat_map_has_queries_down_and_keys_across():
+    drawn = figures.heat_map(WEIGHTS[:3], WORDS[:3], WORDS)
+    axes = drawn.axes[0]
+    assert labels(axes.get_yticklabels()) == WORDS[:3]
+    assert labels(axes.get_xticklabels()) == WORDS
+    assert axes.yaxis_inverted()  # the first query is on top
+    assert "query" in axes.get_ylabel()
+    assert "key" in axes.get_xlabel()
+
+
+def test_a_heat_map_writes_each_weight_into_its_own_cell():
+    drawn = figures.heat_map(WEIGHTS, WORDS, WORDS)
+    cells = {t.get_position(): t.get_text() for t in drawn.axes[0].texts}
+    assert cells[(0.5, 3.5)] == "0.69"  # column dog, row it
+    assert len(cells) == 25
+
+
+def test_a_masked_cell_shows_no_number():
+    may = np.tril(np.ones((5, 5), dtype=bool))
+    drawn = figures.heat_map(WEIGHTS, WORDS, WORDS, mask=may)
+    assert len(drawn.axes[0].texts) == 15
+    assert "10 cells are masked" in figures.alternative(drawn)
+
+
+def test_the_chart_has_the_same_axes_as_the_picture():
+    chart = figures.heat_chart(WEIGHTS[:2], WORDS[:2], WORDS)
+    assert list(chart.layout.yaxis.ticktext) == WORDS[:2]
+    assert list(chart.layout.xaxis.ticktext) == WORDS
+    assert chart.layout.yaxis.autorange == "reversed"
+    assert chart.data[0].customdata[0][1] == "dog → cross"
+
+
+@pytest.mark.parametrize("draw", [figures.heat_map, figures.heat_chart])
+def test_labels_that_do_not_fit_are_refused(draw):
+    with pytest.raises(ValueError, match=r"one row per query .* \(2, 5\) .*\(3, 5\)"):
+        draw(WEIGHTS[:3], WORDS[:2], WORDS)
+
+
+def test_scores_instead_of_weights_are_refused():
+    with pytest.raises(ValueError, match="before softmax"):
+        figures.heat_map(WEIGHTS * 10, WORDS, WORDS)
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        figures.heat_map(WEIGHTS, WORDS, WORDS, title="A title"),
+        figures.heat_chart(WEIGHTS, WORDS, WORDS, title="A title"),
+        figures.mixture([[0, 0], [1, 0], [0, 1]], WORDS[:3], {"output": [0.2, 0.3]}),
+        figures.curves([1, 2], {"a": [1, 2]}, across="x", up="y", alt="It rises."),
+        figures.bars(["a"], {"b": [1.0]}, up="y", alt="One bar."),
+    ],
+    ids=["heat_map", "heat_chart", "mixture", "curves", "bars"],
+)
+def test_every_figure_says_what_it_shows(drawn):
+    assert len(figures.alternative(drawn)) > 5
+
+
+def test_an_empty_alternative_text_is_refused():
+    with pytest.raises(ValueError, match="alt"):
+        figures.curves([1, 2], {"a": [1, 2]}, across="x", up="y", alt=" ")
+
+
+def test_a_series_of_another_length_is_refused():
+    with pytest.raises(ValueError, match="'short'"):
+        figures.curves([1, 2], {"short": [1]}, across="x", up="y", alt="a")
+
+
+def luminance(colour):
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [
+        c / 12.92 if c <= 0.04 else ((c + 0.055) / 1.055) ** 2.4 for c in channels
+    ]
+    return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+
+def contrast(one, other):
+    low, high = sorted([luminance(one), luminance(other)])
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_the_scale_of_weights_only_gets_darker():
+    colours = figures.weight_colours()(np.linspace(0, 1, 50))
+    grey = [
+        luminance("#" + "".join(f"{round(255 * c):02x}" for c in rgb[:3]))
+        for rgb in colours
+    ]
+    assert all(np.diff(grey) < 0)
+
+
+@pytest.mark.parametrize("page", ["#ffffff", "#121212"])
+def test_both_ends_of_the_scale_and_all_roles_show_on_the_page(page):
+    for end in (figures.WEIGHT_STOPS[0], figures.WEIGHT_STOPS[-1]):
+        assert contrast(end, page) > 1.25
+    for colour in figures.PALETTE.values():
+        assert contrast(colour, page) > 3
+
+
+def test_the_polygon_around_values_holds_all_of_them():
+    points = np.random.default_rng(0).normal(size=(40, 2))
+    corners = figures._hull(points)
+    ahead = np.roll(corners, -1, axis=0) - corners
+    for x, y in points:
+        cross = ahead[:, 0] * (y - corners[:, 1]) - ahead[:, 1] * (x - corners[:, 0])
+        assert (cross > -1e-12).all()
+
+
+def test_figures_stay_unknown_to_pyplot():
+    code = (
+        "import sys; from tformer import figures;"
+        "assert 'matplotlib' not in sys.modules and 'plotly' not in sys.modules;"
+        "figures.heat_map([[1.0]], ['a'], ['b']);"
+        "assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_roles_keep_their_colours():
+    drawn = figures.heat_map(WEIGHTS, WORDS, WORDS)
+    assert drawn.axes[0].yaxis.label.get_color() == figures.PALETTE["query"]
+    assert drawn.axes[0].xaxis.label.get_color() == figures.PALETTE["key"]
+    assert all(re.fullmatch("#[0-9a-f]{6}", c) for c in figures.PALETTE.values())
