@@ -180,7 +180,7 @@ class Visit:
     def settle(self) -> None:
         """Scroll through the page and wait until every figure is drawn."""
         self.page.evaluate(SCROLL)
-        self.page.wait_for_function(READY, timeout=30_000)
+        self.page.wait_for_function(READY, timeout=60_000)
         self.page.wait_for_load_state("networkidle")
 
     def axe(self) -> list[str]:
@@ -274,7 +274,7 @@ def visit(
     if slowdown > 1:
         session.send("Emulation.setCPUThrottlingRate", {"rate": slowdown})
     try:
-        page.goto(address + name, wait_until="load")
+        page.goto(address + name, wait_until="load", timeout=90_000)
         if settle:
             seen.settle()
         yield seen
