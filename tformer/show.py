@@ -7,17 +7,14 @@ Markdown, HTML or Plotly's own format, never a script.
 from __future__ import annotations
 
 import ast
-import hashlib
 import inspect
-import io
 import re
 import textwrap
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 
-from tformer import figures
+from tformer import figures, page
 
 _ROOT = Path(__file__).parent.parent
 
@@ -120,95 +117,12 @@ def figure(*drawn: Any, alt: str | None = None) -> Any:
         return drawn[0]
     if any(hasattr(each, "to_plotly_json") for each in drawn):
         raise TypeError("only matplotlib figures can stand side by side")
-    parts = "".join(_figure_html(each) for each in drawn)
+    parts = "".join(page.figure_html(each) for each in drawn)
     row = "display:flex;flex-wrap:wrap;gap:1rem;align-items:flex-start"
     return Shown(
         text_html=f'<div class="tf-figures" style="{row}">{parts}</div>',
         text_plain="\n".join(f"Figure: {figures.alternative(each)}" for each in drawn),
     )
-
-
-def _figure_html(drawn: Any) -> str:
-    width, _ = drawn.get_size_inches() * 96  # CSS pixels
-    label = escape(figures.alternative(drawn), quote=True)
-    # A wide figure scrolls in its own box rather than shrink until nobody can read it.
-    floor = round(min(width, max(300, 0.72 * width)))
-    scroll = f' tabindex="0" role="region" aria-label="{label}"' if floor > 340 else ""
-    svg = _svg(drawn).replace(
-        "<svg ",
-        f'<svg role="img" aria-label="{label}" style="display:block;width:100%;'
-        f'min-width:{floor}px;max-width:{width:.0f}px;height:auto" ',
-        1,
-    )
-    table = getattr(drawn, "table", None)
-    return (
-        f'<figure class="tf-figure" style="margin:0;flex:0 1 {width:.0f}px;'
-        f'min-width:0;max-width:100%"><div style="overflow-x:auto"{scroll}>{svg}</div>'
-        f"{_details(table) if table else ''}</figure>"
-    )
-
-
-def _svg(drawn: Any) -> str:
-    """The figure as SVG, with the page's text colour as ink and ids of its own."""
-    import matplotlib
-
-    buffer = io.StringIO()
-    with matplotlib.rc_context(figures.style()):
-        drawn.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
-    text = buffer.getvalue()
-    text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
-    text = text.replace(figures.INK, "currentColor")
-    for role, colour in figures.PALETTE.items():
-        text = text.replace(colour, f"var(--tf-{role}, {colour})")
-    text = re.sub(r"(font: [^;\"]*?\d+(?:\.\d+)?px) [^;\"]*", r"\1 sans-serif", text)
-    head, body = text.split(">", 1)
-    box = re.search(r'viewBox="[^"]+"', head)
-    text = f'<svg {box.group(0) if box else ""} xmlns="http://www.w3.org/2000/svg" '
-    text += f'xmlns:xlink="http://www.w3.org/1999/xlink">{body}'
-    own = "f" + hashlib.sha256(text.encode()).hexdigest()[:8]
-    used = set(re.findall(r"#([\w.-]+)[\")]", text))
-    text = re.sub(
-        r'\sid="([^"]+)"',
-        lambda m: f' id="{own}-{m.group(1)}"' if m.group(1) in used else "",
-        text,
-    )
-    text = re.sub(r'(href="#|url\(#)', rf"\g<1>{own}-", text)
-    return re.sub(r"\s*\n\s*", "\n", text).strip()
-
-
-def _details(table: figures.Table) -> str:
-    return (
-        '<details class="tf-table"><summary>The numbers as a table</summary>'
-        f'<div class="tf-scroll" style="overflow-x:auto" tabindex="0" role="region" '
-        f'aria-label="{escape(table.caption, quote=True)}, as a table">'
-        f"{_table_html(table, 3)}</div></details>"
-    )
-
-
-def _table_html(table: figures.Table, digits: int) -> str:
-    head = "".join(f'<th scope="col">{escape(c)}</th>' for c in table.columns)
-    body = "".join(
-        f'<tr><th scope="row">{escape(name)}</th>'
-        + "".join(f"<td>{_number(value, digits)}</td>" for value in values)
-        + "</tr>"
-        for name, values in table.rows
-    )
-    caption = f"<caption>{escape(table.caption)}</caption>" if table.caption else ""
-    return (
-        f'<table class="tf-numbers">{caption}<thead><tr><th scope="col">'
-        f"{escape(table.corner)}</th>{head}</tr></thead><tbody>{body}</tbody></table>"
-    )
-
-
-def _number(value: float, digits: int) -> str:
-    if value != value:
-        return "nan"
-    if value in (float("inf"), float("-inf")):
-        return "∞" if value > 0 else "−∞"
-    text = f"{abs(value):.{digits}f}"
-    return ("−" if value < 0 and float(text) else "") + text
 
 
 def _plain(value: Any) -> float:
@@ -247,9 +161,9 @@ def numbers(
     named = tuple((name, tuple(row)) for name, row in zip(rows, table, strict=True))
     described = figures.Table(caption, corner, tuple(columns), named)
     lines = ["\t".join([corner, *columns])]
-    lines += ["\t".join([n, *(_number(x, digits) for x in r)]) for n, r in named]
+    lines += ["\t".join([n, *(page.number(x, digits) for x in r)]) for n, r in named]
     return Shown(
         text_html=f'<div class="tf-scroll" style="overflow-x:auto">'
-        f"{_table_html(described, digits)}</div>",
+        f"{page.table_html(described, digits)}</div>",
         text_plain="\n".join(lines),
     )
