@@ -78,6 +78,8 @@ def main() -> int:
     status = done.returncode
     if status or not (HTML / "index.html").exists():
         print("site: FAILED, see the warnings above (each one counts)")
+        # Sphinx does not repeat warnings about pages that it has already read.
+        shutil.rmtree(BUILD / ".doctrees", ignore_errors=True)
         return status or 1
     seconds = time.perf_counter() - started
     print(f"site: built in {seconds:.0f} s: {HTML / 'index.html'}")
