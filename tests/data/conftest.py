@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import socket
 import threading
@@ -27,9 +28,14 @@ def corpus_of() -> Callable[[str], Corpus]:
             if os.environ.get("TFORMER_REQUIRE_DATA", "") not in ("", "0"):
                 pytest.fail(f"{reason} (TFORMER_REQUIRE_DATA=1 allows no skipping)")
             pytest.skip(reason)
-        return data.load(name)
+        return _loaded(name)
 
     return corpus_of
+
+
+@functools.cache
+def _loaded(name: str) -> Corpus:
+    return data.load(name)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -110,8 +111,8 @@ def sentence_key(sentence: str) -> str:
     punctuation alone is its own key.
     """
     folded = unicodedata.normalize("NFKC", sentence).casefold()
-    letters = "".join(c if c.isalnum() else " " for c in folded if c not in "'’")
-    return " ".join(letters.split()) or folded.strip()
+    bare = folded.replace("'", "").replace("’", "")
+    return re.sub(r"[\W_]+", " ", bare).strip() or folded.strip()
 
 
 def split_position(sentence: str) -> float:

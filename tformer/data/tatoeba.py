@@ -74,7 +74,7 @@ def _pairs(path: Path) -> list[Pair]:
         ) from error
     pairs: dict[Pair, None] = {}
     for number, line in enumerate(text.removesuffix("\n").split("\n"), start=1):
-        columns = [column.strip() for column in line.split("\t")]
+        columns = [column.strip() for column in line.split("\t", 2)[:2]]
         if len(columns) < 2 or not (columns[0] and columns[1]):
             raise DataError(
                 f"{path}, deu.txt, line {number}: expected English, tab, German."
