@@ -527,3 +527,244 @@ def _hull(points: NDArray[Any]) -> NDArray[Any]:
         return chain[:-1]
 
     return np.array(half(order) + half(order[::-1]) or order)
+
+
+def training_curves(
+    steps: ArrayLike,
+    losses: ArrayLike,
+    learning_rates: ArrayLike,
+    *,
+    valid_steps: ArrayLike = (),
+    valid_losses: ArrayLike = (),
+    last_step: int | None = None,
+    title: str = "",
+) -> Figure:
+    """How a training run goes: the losses above, the learning rate below.
+
+    Args:
+        steps: (N,) where the loss was looked at.
+        losses: (N,) training loss, in nats a token.
+        learning_rates: (N,)
+        valid_steps: (M,) where the validation loss was measured.
+        valid_losses: (M,)
+        last_step: right end of the axes, for a run that is still going on.
+        title: a line above.
+
+    Returns:
+        A matplotlib figure with alternative text and, per evaluation, its numbers.
+
+    Raises:
+        ValueError: lists of different lengths.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    at, loss, rate = _array(steps), _array(losses), _array(learning_rates)
+    valid_at, valid = _array(valid_steps), _array(valid_losses)
+    if not at.shape == loss.shape == rate.shape or valid_at.shape != valid.shape:
+        raise ValueError(
+            f"{at.size} steps with {loss.size} losses and {rate.size} learning rates, "
+            f"{valid_at.size} evaluations with {valid.size} losses: one each, please"
+        )
+    with matplotlib.rc_context(style()):
+        figure = Figure(figsize=(5.6, 3.9), layout="constrained")
+        above, below = figure.subplots(2, sharex=True, height_ratios=[3, 1])
+        above.plot(at, loss, color=SERIES[0], lw=1.2, label="training")
+        above.plot(
+            valid_at, valid, color=SERIES[1], lw=1.6, marker="s", ms=4, ls="--",
+            label="validation",
+        )  # fmt: skip
+        above.set_ylabel("loss, nats a token")
+        above.legend(loc="upper right")
+        below.plot(at, rate, color=SERIES[2], lw=1.6)
+        below.set_ylabel("learning\nrate")
+        below.set_ylim(bottom=0)
+        below.ticklabel_format(axis="y", style="sci", scilimits=(0, 0))
+        below.set_xlabel("step")
+        below.set_xlim(0, last_step or (at.max() if at.size else 1))
+        if title:
+            figure.suptitle(title, fontsize=11)
+    parts = [f"Training curves{': ' + title if title else ''}."]
+    if at.size:
+        parts.append(
+            f"The training loss goes from {loss[0]:.2f} to {loss[-1]:.2f} in "
+            f"{at[-1]:.0f} steps."
+        )
+    if valid.size:
+        parts.append(f"The validation loss ends at {valid[-1]:.2f}.")
+    if rate.size:
+        parts.append(f"The learning rate is highest, {rate.max():.2g}, at step "
+                     f"{at[int(rate.argmax())]:.0f}.")  # fmt: skip
+    near = [int(np.abs(at - step).argmin()) for step in valid_at] if at.size else []
+    table = Table(
+        title or "Training curves",
+        "step",
+        ("training loss", "validation loss", "learning rate × 1000"),
+        tuple(
+            (f"{step:.0f}", (float(loss[i]), float(value), float(1000 * rate[i])))
+            for step, value, i in zip(valid_at, valid, near, strict=False)
+        ),
+    )
+    return describe(figure, " ".join(parts), table if table.rows else None)
+
+
+def lines(
+    series: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    *,
+    across: str,
+    up: str,
+    alt: str,
+    title: str = "",
+    log_x: bool = False,
+    log_y: bool = False,
+    height: int = 380,
+) -> Chart:
+    """Curves that each have their own positions, as a chart to hover.
+
+    Args:
+        series: name -> (x, y), both (N,); N may differ from name to name.
+        across: what the horizontal axis measures, with its unit.
+        up: what the vertical axis measures, with its unit.
+        alt: what a reader should see in it.
+        title: a line above.
+        log_x: logarithmic horizontal axis.
+        log_y: logarithmic vertical axis.
+        height: in CSS pixels.
+
+    Returns:
+        A Plotly figure. Lines differ by colour and dash.
+
+    Raises:
+        ValueError: a series with x and y of different lengths.
+    """
+    import plotly.graph_objects as go
+
+    chart = go.Figure()
+    for i, (name, (x, y)) in enumerate(series.items()):
+        at, values = _array(x), _array(y)
+        if at.shape != values.shape:
+            raise ValueError(
+                f"series {name!r} has x of shape {at.shape} and y of {values.shape}"
+            )
+        chart.add_scatter(
+            x=at.tolist(),
+            y=[None if math.isnan(v) else v for v in values.tolist()],
+            name=name,
+            mode="lines+markers" if len(at) <= 30 else "lines",
+            line={"color": SERIES[i % len(SERIES)], "dash": DASHES[i % len(DASHES)]},
+            marker={"symbol": MARKERS[i % len(MARKERS)], "size": 7},
+        )
+    chart.update_layout(
+        title=title or None,
+        height=height,
+        margin={"l": 60, "r": 10, "t": 50 if title else 20, "b": 50},
+        xaxis={"title": across, "type": "log" if log_x else "linear"},
+        yaxis={
+            "title": up,
+            "type": "log" if log_y else "linear",
+            "exponentformat": "power",
+            "automargin": True,
+        },
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        showlegend=len(series) > 1,
+        hovermode="closest",
+    )
+    return describe(chart, alt)
+
+
+def lines_with_slider(
+    x: ArrayLike,
+    series: Mapping[str, Mapping[str, ArrayLike]],
+    *,
+    slider: str,
+    start: int = 0,
+    across: str,
+    up: str,
+    alt: str,
+    title: str = "",
+    height: int = 460,
+) -> Chart:
+    """Curves that a slider changes, without a kernel: every setting is in the figure.
+
+    Args:
+        x: (N,) positions on the horizontal axis, shared by all.
+        series: setting of the slider -> name of a curve -> (N,) values.
+        slider: what the slider sets.
+        start: which setting shows at first.
+        across: what the horizontal axis measures, with its unit.
+        up: what the vertical axis measures, with its unit.
+        alt: what a reader should see in it.
+        title: a line above.
+        height: in CSS pixels.
+
+    Returns:
+        A Plotly figure. A click on a name hides or shows its curve.
+
+    Raises:
+        ValueError: settings with different curves, or a curve not as long as x.
+    """
+    import plotly.graph_objects as go
+
+    at = _array(x)
+    settings = list(series)
+    names = list(series[settings[0]])
+    values: dict[str, list[list[float]]] = {}
+    for setting, named in series.items():
+        if list(named) != names:
+            raise ValueError(
+                f"setting {setting!r} has curves {list(named)}, not {names}"
+            )
+        for name, y in named.items():
+            if _array(y).shape != at.shape:
+                raise ValueError(
+                    f"curve {name!r} at {setting!r} has shape {_array(y).shape}, "
+                    f"x has {at.shape}"
+                )
+        values[setting] = [_rounded(_array(y)) for y in named.values()]
+    chart = go.Figure()
+    for i, (name, y) in enumerate(zip(names, values[settings[start]], strict=True)):
+        chart.add_scatter(
+            x=at.tolist(),
+            y=y,
+            name=name,
+            mode="lines",
+            line={"color": SERIES[i % len(SERIES)], "dash": DASHES[i % len(DASHES)]},
+        )
+    highest = max(max(y) for ys in values.values() for y in ys)
+    grey = "#808080"
+    chart.update_layout(
+        title=title or None,
+        height=height,
+        margin={"l": 60, "r": 10, "t": 50 if title else 20, "b": 50},
+        xaxis={"title": across},
+        yaxis={
+            "title": up,
+            "range": [0, 1.05 * highest],
+            "exponentformat": "power",
+            "automargin": True,
+        },
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        showlegend=len(names) > 1,
+        hovermode="x unified",
+        sliders=[
+            {
+                "active": start,
+                "currentvalue": {"prefix": f"{slider}: "},
+                "pad": {"t": 45, "b": 0},
+                "bgcolor": grey,
+                "activebgcolor": SERIES[0],
+                "bordercolor": grey,
+                "tickcolor": grey,
+                "steps": [
+                    {"label": name, "method": "restyle", "args": [{"y": values[name]}]}
+                    for name in settings
+                ],
+            }
+        ],
+    )
+    return describe(chart, alt)
+
+
+def _rounded(values: NDArray[Any]) -> list[float]:
+    """Four digits are more than a screen shows, and keep the page small."""
+    return [float(f"{value:.4g}") for value in values]
