@@ -6,35 +6,44 @@ has a ``close``, called however the run ends.
 Chapter 12.
 """
 
+import shutil
 import sys
+import time
+from html import escape
 from typing import Any
 
 KINDS = ("auto", "bar", "plot", "none")
+REASONS = {
+    "steps": "all steps are done",
+    "minutes": "the time is up",
+    "asked to": "stopped on request; the checkpoint is kept",
+    "patience": "the validation loss no longer falls",
+}
+Event = dict[str, Any]
 
 
 class Silent:
     """Draws nothing."""
 
-    def __call__(self, event: dict[str, Any]) -> None:
-        pass
+    def __call__(self, event: Event) -> None:
+        """Hear an event."""
 
     def close(self) -> None:
-        pass
+        """Nothing to leave behind."""
 
 
 class Bar:
-    """A tqdm bar on standard error, with a line and samples at each evaluation."""
+    """A tqdm bar on standard error, with a line and a sample at each evaluation."""
 
     def __init__(self) -> None:
         self._bar: Any = None
-        self._by_minutes = False
 
-    def __call__(self, event: dict[str, Any]) -> None:
+    def __call__(self, event: Event) -> None:
+        """Move the bar, or write a line above it."""
         from tqdm import tqdm
 
         kind = event["kind"]
         if kind == "start":
-            self._by_minutes = event["steps"] is None
             tqdm.write(
                 f"{event['corpus']}\n{event['n_parameters']:,} parameters, "
                 f"{event['device']}, {event['precision']} -> {event['folder']}",
@@ -45,31 +54,236 @@ class Bar:
                 initial=event["step"],
                 unit="step",
                 dynamic_ncols=True,
+                mininterval=0.1 if sys.stderr.isatty() else 10.0,  # a log: seldom
             )
         elif kind == "step":
             self._bar.update(event["step"] - self._bar.n)
             self._bar.set_postfix_str(
-                f"loss {event['loss']:.3f}, {event['tokens_per_second']:,.0f} tokens/s"
+                f"loss {event['loss']:.3f}, {event['tokens_per_second']:,.0f} tokens/s",
+                refresh=False,
             )
         elif kind == "evaluate":
             sample = event["samples"][0] if event["samples"] else None
             shown = f" | {sample['translation']}" if sample else ""
-            tqdm.write(
+            line = (
                 f"step {event['step']:>6}  train {event['train_loss']:.3f}  "
-                f"valid {event['valid_loss']:.3f}{shown}",
-                file=sys.stderr,
+                f"valid {event['valid_loss']:.3f}{shown}"
             )
+            tqdm.write(one_line(line, _columns()), file=sys.stderr)
 
     def close(self) -> None:
+        """Leave the bar as it stands."""
         if self._bar is not None:
             self._bar.close()
+
+
+class Progress:
+    """What a run has told so far: the part of a display that does not draw.
+
+    Attributes:
+        facts: the event that opened the run.
+        curve: the step events, also those before the run was resumed.
+        history: the evaluations, likewise.
+        reason: why it stopped; empty while it runs.
+    """
+
+    def __init__(self) -> None:
+        self.facts: Event = {}
+        self.curve: list[Event] = []
+        self.history: list[Event] = []
+        self.seconds = 0.0
+        self.reason = ""
+
+    def note(self, event: Event) -> None:
+        """Take in one event."""
+        kind = event["kind"]
+        if kind == "start":
+            self.facts, self.reason = event, ""
+            self.curve, self.history = list(event["curve"]), list(event["history"])
+        elif kind == "step":
+            self.curve.append(event)
+        elif kind == "evaluate":
+            self.history.append({k: event[k] for k in event if k != "translator"})
+        elif kind == "stop":
+            self.reason = event["reason"]
+        self.seconds = event.get("seconds", self.seconds)
+
+    @property
+    def step(self) -> int:
+        """The last step that was told of."""
+        return self.curve[-1]["step"] if self.curve else self.facts.get("step", 0)
+
+    def seconds_left(self) -> float | None:
+        """How long it will still take at the pace so far; None if that is unknown."""
+        facts = self.facts
+        ends = []
+        if facts.get("minutes") is not None:
+            ends.append(facts["minutes"] * 60 - self.seconds)
+        done, spent = self.step - facts["step"], self.seconds - facts["seconds"]
+        if facts.get("steps") is not None and done > 0:
+            ends.append((facts["steps"] - self.step) * spent / done)
+        return max(0.0, min(ends)) if ends else None
+
+    def line(self) -> str:
+        """Where the run stands, in one line."""
+        total = self.facts.get("steps")
+        parts = [f"step {self.step:,}" + (f" of {total:,}" if total else "")]
+        left = self.seconds_left()
+        if self.reason:
+            reason = REASONS.get(self.reason, self.reason)
+            parts.append(f"{minutes(self.seconds)}: {reason}")
+        elif left is not None and self.seconds > 0:
+            parts.append(f"{minutes(self.seconds)}, about {minutes(left)} to go")
+        if self.curve:
+            last = self.curve[-1]
+            parts.append(f"loss {last['loss']:.2f}")
+            parts.append(f"learning rate {last['learning_rate']:.2g}")
+            if "tokens_per_second" in last:
+                parts.append(f"{last['tokens_per_second']:,.0f} tokens/s")
+        return " · ".join(parts)
+
+    def heading(self) -> str:
+        """What is trained on what; that sentences are generated, if they are."""
+        facts = self.facts
+        corpus = str(facts["corpus"]).split(":", 1)[0]
+        if facts["is_synthetic"]:
+            corpus += " (generated sentences: no claim about German)"
+        return (
+            f"{corpus} · {facts['n_parameters']:,} parameters · {facts['device']} · "
+            f"{facts['precision']}"
+        )
+
+    def figure(self, most_points: int = 300) -> Any:
+        """The curves so far, from `tformer.figures.training_curves`."""
+        from tformer import figures
+
+        size = -(-len(self.curve) // most_points) or 1  # so many looks make a point
+        groups = [self.curve[i : i + size] for i in range(0, len(self.curve), size)]
+
+        def mean(key: str) -> list[float]:
+            return [sum(each[key] for each in group) / len(group) for group in groups]
+
+        title = str(self.facts["corpus"]).split(":", 1)[0]
+        if self.facts["is_synthetic"]:
+            title += " (generated sentences)"
+        return figures.training_curves(
+            [group[-1]["step"] for group in groups],
+            mean("loss"),
+            mean("learning_rate"),
+            valid_steps=[each["step"] for each in self.history],
+            valid_losses=[each["valid_loss"] for each in self.history],
+            last_step=self.facts.get("steps"),
+            title=title,
+        )
+
+    def html(self) -> str:
+        """All of it for a notebook or a page: lines, curves, latest translations."""
+        from tformer import page
+
+        parts = [
+            '<div class="tf-progress">',
+            f'<p style="margin:0.3em 0">{escape(self.heading())}<br>'
+            f"<strong>{escape(self.line())}</strong></p>",
+        ]
+        if self.curve:
+            parts.append(page.figure_html(self.figure()))
+        if self.history:
+            parts.append(samples_html(self.history[-1]))
+        return "".join([*parts, "</div>"])
+
+
+class Plot:
+    """Curves, speed, time to go and translations, in one output that is redrawn.
+
+    Args:
+        every: seconds between drawings, at least; longer where drawing is slow, so
+            that it never takes more than a fortieth of the time.
+    """
+
+    def __init__(self, every: float = 2.0) -> None:
+        self.progress = Progress()
+        self._every, self._next, self._fresh = every, 0.0, True
+        self._handle: Any = None
+
+    def __call__(self, event: Event) -> None:
+        """Take the event in; draw if it is time."""
+        self.progress.note(event)
+        self._fresh = False
+        if event["kind"] in ("start", "stop") or time.monotonic() >= self._next:
+            self._draw()
+
+    def close(self) -> None:
+        """Leave the last state behind, also of a run that failed."""
+        if not self._fresh and self.progress.facts:
+            self._draw()
+
+    def _draw(self) -> None:
+        from IPython.display import display
+
+        started = time.monotonic()
+        plain = "\n".join([self.progress.heading(), self.progress.line()])
+        forms = {"text/html": self.progress.html(), "text/plain": plain}
+        if self._handle is None:
+            self._handle = display(forms, raw=True, display_id=True)
+        else:
+            self._handle.update(forms, raw=True)
+        now = time.monotonic()
+        self._next = now + max(self._every, 40 * (now - started))
+        self._fresh = True
+
+
+def samples_html(record: Event, most: int = 3) -> str:
+    """The translations of one evaluation beside their references.
+
+    Args:
+        record: an evaluation, as `tformer.train.fit` tells it.
+        most: so many sentences.
+    """
+    rows = "".join(
+        f'<tr><td lang="en">{escape(each["source"])}</td>'
+        f'<td lang="de">{escape(each["reference"])}</td>'
+        f'<td lang="de">{escape(each["translation"]) or "(nothing)"}</td></tr>'
+        for each in record["samples"][:most]
+    )
+    if not rows:
+        return ""
+    return (
+        '<div class="tf-scroll" style="overflow-x:auto" tabindex="0" role="region" '
+        'aria-label="Translations"><table class="tf-samples" '
+        'style="text-align:left"><thead><tr><th scope="col">English</th>'
+        '<th scope="col">reference</th>'
+        f'<th scope="col">the model at step {record["step"]:,}</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def one_line(text: str, width: int) -> str:
+    """The text without line breaks, cut with … to at most so many characters."""
+    text = " ".join(text.split("\n"))
+    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+
+
+def minutes(seconds: float) -> str:
+    """A duration for people: "40 s", "3.2 min", "2 h 05 min"."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    if seconds < 3600:
+        return f"{seconds / 60:.1f} min"
+    return f"{seconds // 3600:.0f} h {seconds % 3600 // 60:02.0f} min"
+
+
+def in_notebook() -> bool:
+    """Whether a notebook's kernel runs this code, so that it can show a picture."""
+    ipython = sys.modules.get("IPython")  # in a notebook it has been imported
+    shell = ipython.get_ipython() if ipython is not None else None
+    return getattr(shell, "kernel", None) is not None
 
 
 def display(kind: str) -> Any:
     """The display of one kind.
 
     Args:
-        kind: "auto", "bar", "plot" or "none".
+        kind: "auto" (a plot in a notebook, else a bar), "bar", "plot" or "none".
 
     Raises:
         ValueError: none of these.
@@ -78,4 +292,18 @@ def display(kind: str) -> Any:
         raise ValueError(f"progress={kind!r} is none of: {', '.join(KINDS)}")
     if kind == "none":
         return Silent()
+    if kind == "plot" or (kind == "auto" and in_notebook() and _has_matplotlib()):
+        return Plot()
     return Bar()
+
+
+def _has_matplotlib() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("matplotlib") is not None
+
+
+def _columns() -> int:
+    if not sys.stderr.isatty():
+        return 1000  # a file has no width
+    return shutil.get_terminal_size().columns - 1
