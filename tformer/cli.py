@@ -139,7 +139,15 @@ def _train(options: argparse.Namespace) -> int:
         **saved.get("config", {}) | _given(options, CONFIG_OPTIONS)
     )
     recipe = Recipe(**saved.get("recipe", {}) | _given(options, RECIPE_OPTIONS))
-    corpus = data.load(name)
+    try:
+        corpus = data.load(name)
+    except ValueError as error:
+        if options.corpus or "corpus" not in saved:
+            raise
+        raise UsageError(
+            f"{folder} holds a run on {name!r}, which is not to be found: give its "
+            "--corpus again"
+        ) from error
     if not options.quiet:
         _say(f"{corpus.attribution}\n{corpus.licence}".strip())
 
@@ -268,40 +276,52 @@ def _translate(options: argparse.Namespace) -> int:
     if options.output is not None:
         _check_writable(options.output, "--output")
     translator = _load(options)
-    with _writer(options.output) as out:
-        if lines is None and sys.stdin.isatty():
-            _say("Type an English sentence and press Enter; Ctrl-D ends.")
-            for line in sys.stdin:
-                try:
-                    _translate_lines(translator, [line.rstrip("\n")], 1, options, out)
-                except UsageError as error:  # the next sentence may do better
-                    _say(f"tformer: error: {_one_line(error)}")
-            return 0
-        if lines is None:
-            lines = _decoded(sys.stdin, "standard input")
-        lines = list(lines)
-        with _bar(len(lines), "line", options.quiet) as bar:
-            for start in range(0, len(lines), CHUNK):
-                chunk = lines[start : start + CHUNK]
-                _translate_lines(translator, chunk, start + 1, options, out)
-                bar.update(len(chunk))
+    if lines is None and sys.stdin.isatty():
+        return _converse(translator, options)
+    if lines is None:
+        lines = _decoded(sys.stdin, "standard input")
+    lines = list(lines)
+    _check_lines(translator, lines)
+    with (
+        _writer(options.output) as out,
+        _bar(len(lines), "line", options.quiet) as bar,
+    ):
+        for start in range(0, len(lines), CHUNK):
+            chunk = lines[start : start + CHUNK]
+            _translate_lines(translator, chunk, options, out)
+            bar.update(len(chunk))
     return 0
 
 
+def _converse(translator: Any, options: argparse.Namespace) -> int:
+    """Answer each sentence that is typed; a mistake does not end the conversation."""
+    _say("Type an English sentence and press Enter; Ctrl-D ends.")
+    with _writer(options.output) as out:
+        for line in sys.stdin:
+            lines = [line.rstrip("\n")]
+            try:
+                _check_lines(translator, lines)
+                _translate_lines(translator, lines, options, out)
+            except UsageError as error:
+                _say(f"tformer: error: {error}")
+    return 0
+
+
+def _check_lines(translator: Any, lines: list[str]) -> None:
+    """Find what cannot be translated before any work is done or file touched."""
+    for number, line in enumerate(lines, start=1):
+        try:
+            if line.strip():
+                translator.encode(line)  # too long for the model, for instance
+        except ValueError as error:
+            raise UsageError(f"sentence {number}: {_one_line(error)}") from error
+
+
 def _translate_lines(
-    translator: Any,
-    lines: list[str],
-    first: int,
-    options: argparse.Namespace,
-    out: TextIO,
+    translator: Any, lines: list[str], options: argparse.Namespace, out: TextIO
 ) -> None:
     """Translate some lines and write them; a blank line stays a blank line."""
     full = [number for number, line in enumerate(lines) if line.strip()]
-    for i in full:
-        try:
-            translator.encode(lines[i])  # too long for the model, for instance
-        except ValueError as error:
-            raise UsageError(f"sentence {first + i}: {_one_line(error)}") from error
     found = translator.translate(
         [lines[i] for i in full],
         beam_size=options.beam_size,

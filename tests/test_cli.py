@@ -1,0 +1,494 @@
+"""The command line: what it does, and how it says what is wrong."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tformer import TransformerConfig, cli, evaluate, load_pretrained
+from tformer.train import Recipe
+
+WORDS = ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht"]
+ENGLISH = ["one", "two", "three", "four", "five", "six", "seven", "eight"]
+TINY = [
+    *("--vocab-size", "320", "--tokenizer", "bpe", "--d-model", "16", "--heads", "2"),
+    *("--d-ff", "32", "--encoder-layers", "1", "--decoder-layers", "1"),
+    *("--max-len", "128", "--max-tokens", "256", "--eval-every", "10"),
+    *("--warmup-steps", "20", "--device", "cpu"),
+]
+
+
+@pytest.fixture(scope="module")
+def pairs_file(tmp_path_factory) -> Path:
+    draw = random.Random(3)
+    lines = set()
+    while len(lines) < 400:
+        numbers = draw.choices(range(8), k=draw.randint(1, 4))
+        english = " ".join(ENGLISH[n] for n in numbers)
+        lines.add(f"{english}\t{' '.join(WORDS[n] for n in numbers)}\n")
+    path = tmp_path_factory.mktemp("corpus") / "numbers.tsv"
+    path.write_text("".join(sorted(lines)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def run(pairs_file, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "first"
+    arguments = ["train", "--corpus", str(pairs_file), "--out", str(folder)]
+    assert cli.main([*arguments, "--steps", "20", "--quiet", *TINY]) == 0
+    return folder
+
+
+def error_of(capsys, *arguments: str) -> str:
+    """The one line that a mistake ends in; nothing else may be said or raised."""
+    assert cli.main(list(arguments)) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    [line] = shown.err.splitlines()
+    assert line.startswith("tformer: error: ")
+    return line
+
+
+def start(*arguments: str, **options) -> subprocess.Popen:
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "OMP_NUM_THREADS": "1",
+    }
+    return subprocess.Popen(
+        [sys.executable, "-m", "tformer", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        encoding="utf-8",
+        **options,
+    )
+
+
+# --- help --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["train", "translate", "evaluate"])
+def test_help_describes_every_option_and_its_examples_work(command, capsys):
+    assert cli.main([command, "--help"]) == 0
+    text = capsys.readouterr().out
+    options = re.findall(r"^  (--[\w-]+)(.*(?:\n {10,}.*)*)", text, re.MULTILINE)
+    assert len(options) >= 7
+    for option, words in options:
+        assert len(re.findall("[a-z]{2,}", words)) >= 2, f"{option} is not explained"
+    examples = re.findall(r"^  python -m tformer (.*)$", text, re.MULTILINE)
+    assert len(examples) == 3
+    for example in examples:
+        arguments = re.findall(r'"[^"]*"|[^" ]+', example.split(" <")[0])
+        parsed = cli._parser().parse_args([a.strip('"') for a in arguments])
+        assert callable(parsed.run)
+
+
+def test_the_first_help_names_every_command(capsys):
+    assert cli.main(["--help"]) == 0
+    text = capsys.readouterr().out
+    for command in ("train", "translate", "evaluate"):
+        assert re.search(rf"^ +{command}\b", text, re.MULTILINE)
+
+
+def test_the_defaults_that_help_shows_are_the_packages():
+    config, recipe = TransformerConfig(), Recipe()
+    for table, owner in ((cli.CONFIG_OPTIONS, config), (cli.RECIPE_OPTIONS, recipe)):
+        for option, field, _, default, _ in table:
+            assert getattr(owner, field) == default, option
+
+
+def test_every_option_of_the_model_and_the_recipe_reaches_them(monkeypatch, tmp_path):
+    import tformer.train
+
+    caught = {}
+
+    def fit(config, corpus, **options):
+        caught.update(options, config=config)
+        raise ValueError("enough")
+
+    monkeypatch.setattr(tformer.train, "fit", fit)
+    monkeypatch.setattr("tformer.data.load", lambda name: _NoCorpus)
+    given = {
+        "vocab_size": 700,
+        "d_model": 24,
+        "n_heads": 4,
+        "d_ff": 50,
+        "n_encoder_layers": 2,
+        "n_decoder_layers": 4,
+        "dropout": 0.3,
+        "max_len": 99,
+        "norm": "pre",
+        "activation": "gelu",
+        "max_tokens": 777,
+        "warmup_steps": 5,
+        "lr_scale": 0.5,
+        "label_smoothing": 0.2,
+        "clip_norm": 2.0,
+        "average_last": 2,
+        "eval_every": 7,
+        "patience": 3,
+        "tokenizer": "bpe",
+        "precision": "bf16",
+        "seed": 9,
+    }
+    arguments = []
+    for option, field, *_ in cli.CONFIG_OPTIONS + cli.RECIPE_OPTIONS:
+        arguments += [option, str(given[field])]
+    out = str(tmp_path / "run")
+    assert (
+        cli.main(["train", "--out", out, "--steps", "5", "--minutes", "2", *arguments])
+        == 2
+    )
+    assert (caught["steps"], caught["minutes"]) == (5, 2.0)
+    for field, value in given.items():
+        owner = caught["config"] if hasattr(caught["config"], field) else None
+        assert getattr(owner or caught["recipe"], field) == value, field
+
+
+class _NoCorpus:
+    attribution = licence = ""
+
+
+# --- train -------------------------------------------------------------------------
+
+
+def test_training_says_where_the_run_is_and_what_to_do_next(
+    pairs_file, tmp_path, capsys
+):
+    folder = tmp_path / "run"
+    arguments = ["train", "--corpus", str(pairs_file), "--out", str(folder), *TINY]
+    assert cli.main([*arguments, "--steps", "20"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.splitlines()[0] == f"run: {folder}"
+    assert re.search(r"20 steps, \d+ s on CPU.*validation loss \d\.\d", shown.out)
+    commands = re.findall(r"^  python -m tformer (\w+) --model (\S+)", shown.out, re.M)
+    assert commands == [("translate", str(folder)), ("evaluate", str(folder))]
+    assert re.search(r"^step 10  train \d.* valid \d.*tokens/s", shown.err, re.M)
+    assert (folder / "model.safetensors").is_file()
+
+
+def test_training_goes_on_in_its_folder_with_its_own_settings(
+    run, pairs_file, tmp_path, capsys
+):
+    folder = shutil.copytree(run, tmp_path / "run")
+    arguments = ["train", "--out", str(folder), "--device", "cpu", "--quiet"]
+    assert cli.main([*arguments, "--corpus", str(pairs_file), "--steps", "30"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("30 steps")
+    card = json.loads((folder / "card.json").read_text("utf-8"))
+    assert card["config"]["d_model"] == 16  # though --d-model was not given again
+
+    line = error_of(capsys, *arguments, "--steps", "40")
+    assert "'numbers'" in line
+    assert "give its --corpus again" in line
+    arguments += ["--corpus", str(pairs_file), "--steps", "40"]
+    line = error_of(capsys, *arguments, "--d-ff", "64")
+    assert "d_ff=32, this one has 64: choose another folder" in line
+
+
+def test_restart_begins_anew_and_touches_nothing_else(run, pairs_file, tmp_path):
+    folder = shutil.copytree(run, tmp_path / "run")
+    (folder / "notes.txt").write_text("mine")
+    arguments = ["train", "--out", str(folder), "--corpus", str(pairs_file), *TINY]
+    assert cli.main([*arguments, "--steps", "5", "--restart", "--quiet"]) == 0
+    card = json.loads((folder / "card.json").read_text("utf-8"))
+    assert card["steps"] == 5
+    assert (folder / "notes.txt").read_text() == "mine"
+    assert [f.name[9:17] for f in folder.glob("snapshot-*")] == ["00000005"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+def test_ctrl_c_stops_training_and_keeps_the_checkpoint(pairs_file, tmp_path):
+    folder = tmp_path / "run"
+    process = start(
+        *("train", "--corpus", pairs_file, "--out", folder, "--steps", 100_000, *TINY)
+    )
+    for line in process.stderr:
+        if line.startswith("step "):
+            process.send_signal(signal.SIGINT)
+            break
+    _, rest = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "Traceback" not in rest
+    last = rest.splitlines()[-1]
+    assert re.match(rf"tformer: interrupted at step \d+; .*kept in {folder}", last)
+    assert (folder / "checkpoint.safetensors").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--steps", "5"], "required: --out"),
+        (["--out", "RUN"], "give --steps N or --minutes M"),
+        (["--out", "RUN", "--steps", "0"], "steps=0 must be at least 1"),
+        (["--out", "RUN", "--minutes", "-1"], "minutes=-1.0 must be positive"),
+        (["--out", "RUN", "--steps", "many"], "invalid int value: 'many'"),
+        (
+            ["--out", "RUN", "--steps", "5", "--corpus", "latin"],
+            "unknown corpus 'latin'",
+        ),
+        (["--out", "RUN", "--steps", "5", "--corpus", "x.tsv"], "no file x.tsv"),
+        (["--out", "RUN", "--steps", "5", "--heads", "5"], "a multiple of n_heads=5"),
+        (["--out", "RUN", "--steps", "5", "--dropout", "2"], "dropout=2.0 must be in"),
+        (["--out", "RUN", "--steps", "5", "--patience", "0"], "patience=0"),
+        (["--out", "RUN", "--steps", "5", "--norm", "no"], "invalid choice: 'no'"),
+        (["--out", "RUN", "--steps", "5", "--device", "cow"], "device='cow' is not"),
+        (["--out", "FILE", "--steps", "5"], "is a file: name a folder"),
+        (["--out", "FILE/run", "--steps", "5"], "Not a directory"),
+        (["--out", "RUN", "--steps", "5", "--vocab-size", "9000"], "vocab_size=9000"),
+        (["--out", "RUN", "--steps", "5", *TINY, "--max-tokens", "3"], "max_tokens=3"),
+    ],
+)
+def test_mistakes_in_training_end_in_one_line(
+    arguments, message, pairs_file, tmp_path, capsys
+):
+    (tmp_path / "FILE").write_text("in the way")
+    given = [
+        str(tmp_path / a) if a.startswith(("RUN", "FILE")) else a for a in arguments
+    ]
+    if "--corpus" not in given:
+        given += ["--corpus", str(pairs_file)]
+    line = error_of(capsys, "train", *given, "--quiet")
+    assert message in line
+
+
+# --- translate ---------------------------------------------------------------------
+
+
+def test_sentences_given_are_translated_in_order(run, capsys):
+    sentences = ["one two", "three", "four five six"]
+    assert cli.main(["translate", "--model", str(run), *sentences]) == 0
+    expected = load_pretrained(run).translate(sentences)
+    assert capsys.readouterr().out.splitlines() == expected
+
+
+def test_the_search_options_reach_the_search(run, capsys, monkeypatch):
+    from tformer.pretrained import Translator
+
+    calls = []
+
+    def translate(self, text, **options):
+        calls.append(options)
+        return ["x"] * len(text)
+
+    monkeypatch.setattr(Translator, "translate", translate)
+    options = ["--beam-size", "2", "--length-penalty", "0.9"]
+    assert cli.main(["translate", "--model", str(run), *options, "one"]) == 0
+    assert calls == [{"beam_size": 2, "length_penalty": 0.9}]
+
+
+def test_lines_of_standard_input_keep_their_places_and_blank_ones_stay(
+    run, capsys, monkeypatch
+):
+    monkeypatch.setattr(cli, "CHUNK", 2)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("one two\n\n   \r\nthree\n\nfour"))
+    assert cli.main(["translate", "--model", str(run)]) == 0
+    one, three, four = load_pretrained(run).translate(["one two", "three", "four"])
+    assert capsys.readouterr().out == f"{one}\n\n\n{three}\n\n{four}\n"
+
+
+def test_no_input_gives_no_output(run, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    assert cli.main(["translate", "--model", str(run)]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_files_are_read_and_written_as_utf_8(run, tmp_path, capsys):
+    source, target = tmp_path / "in.txt", tmp_path / "out.txt"
+    source.write_bytes("\ufeffone\r\n\r\nfive five\n".encode())  # as Notepad writes
+    files = ["--input", str(source), "--output", str(target)]
+    assert cli.main(["translate", "--model", str(run), *files]) == 0
+    one, five = load_pretrained(run).translate(["one", "five five"])
+    assert target.read_text("utf-8") == f"{one}\n\n{five}\n"
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([""], "sentence 1 is empty (''): give at least one word"),
+        (["one", "  \t"], "sentence 2 is empty"),
+        (
+            ["word " * 2000],
+            r"sentence 1: the text beginning 'word word .* pieces.*split",
+        ),
+        (["x" * 10_000], r"sentence 1: the text beginning 'xxx.* pieces.*split"),
+        (["one", "--input", "FILE"], "sentences or --input FILE, not both"),
+        (["--input", "GONE"], "GONE: there is no such file"),
+        (["--input", "LATIN"], "LATIN is not UTF-8 (byte 0xfc): convert it"),
+        (["one", "--output", "FOLDER"], "FOLDER is a folder: name a file"),
+        (["one", "--output", "GONE/out.txt"], "there is no folder"),
+        (["one", "--beam-size", "0"], "--beam-size 0 must be at least 1"),
+        (["one", "--length-penalty", "-1"], "length_penalty=-1.0 must not be negative"),
+        (["one", "--device", "cow"], "device='cow' is not a device"),
+        (["one", "--model", "GONE"], "GONE: train a model first"),
+        (["one", "--model", "FOLDER"], "there is no file .*model.safetensors"),
+    ],
+)
+def test_mistakes_in_translating_end_in_one_line(
+    arguments, message, run, tmp_path, capsys
+):
+    (tmp_path / "FOLDER").mkdir()
+    (tmp_path / "FILE").write_text("one\n")
+    (tmp_path / "LATIN").write_bytes("fünf\n".encode("latin-1"))
+    names = ("FOLDER", "FILE", "LATIN", "GONE")
+    given = [str(tmp_path / a) if a.startswith(names) else a for a in arguments]
+    if "--model" not in given:
+        given += ["--model", str(run)]
+    line = error_of(capsys, "translate", *given)
+    pattern = message if ".*" in message else re.escape(message)
+    assert re.search(pattern, line)
+    assert len(line) < 400
+
+
+def test_a_line_too_long_is_named_by_its_number(run, capsys, monkeypatch):
+    text = "one\ntwo\n" + "three " * 150 + "\n"
+    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+    assert cli.main(["translate", "--model", str(run), "--quiet"]) == 2
+    assert "sentence 3: the text beginning 'three" in capsys.readouterr().err
+
+
+def test_a_failed_translation_leaves_an_old_output_file_alone(run, tmp_path, capsys):
+    target = tmp_path / "out.txt"
+    target.write_text("old\n")
+    for arguments in (["x" * 10_000], ["one", "--model", str(tmp_path / "gone")]):
+        given = ["--model", str(run), "--output", str(target), *arguments]
+        error_of(capsys, "translate", *given)
+        assert target.read_text() == "old\n"
+
+
+def test_a_reader_that_goes_away_ends_it_quietly(run):
+    process = start("translate", "--model", run, stdin=subprocess.PIPE)
+    process.stdout.close()
+    process.stdin.write("one two three\n" * 300)
+    process.stdin.close()
+    errors = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=120) == 0
+    assert errors == ""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+def test_ctrl_c_ends_other_commands_in_one_line(run):
+    process = start("translate", "--model", run, stdin=subprocess.PIPE)
+    process.stdin.write("one\n" * 20_000)
+    process.stdin.close()
+    process.stdout.readline()  # it is at work
+    process.send_signal(signal.SIGINT)
+    process.stdout.read()
+    errors = process.stderr.read()
+    assert process.wait(timeout=120) == 130
+    assert errors == "tformer: interrupted\n"
+    process.stdout.close()
+    process.stderr.close()
+
+
+# --- evaluate ----------------------------------------------------------------------
+
+
+def test_scores_are_those_of_the_package_with_sacrebleus_signature(
+    run, pairs_file, tmp_path, capsys
+):
+    from tformer import data
+
+    pairs = data.load(pairs_file).test["test"]
+    report = evaluate.score(load_pretrained(run), pairs)
+    files = ["--json", str(tmp_path / "s.json"), "--output", str(tmp_path / "out.txt")]
+    arguments = ["evaluate", "--model", str(run), "--corpus", str(pairs_file)]
+    assert cli.main([*arguments, *files]) == 0
+
+    shown = capsys.readouterr().out
+    assert f"BLEU|{report.signature} = {report.bleu:.1f} " in shown
+    assert f"chrF2|{report.chrf_signature} = {report.chrf:.1f}" in shown
+    assert shown.startswith(f"test: {len(pairs)} sentences")
+    assert "not comparable" not in shown
+    record = json.loads((tmp_path / "s.json").read_text("utf-8"))
+    assert record["scores"]["test"]["bleu"] == report.bleu
+    assert record["scores"]["test"]["complete"] is True
+    assert record["versions"]["sacrebleu"]
+    assert record["checksums"] == data.load(pairs_file).checksums
+    said = (tmp_path / "out.txt").read_text("utf-8").splitlines()
+    assert said == [sentence.translation for sentence in report.sentences]
+
+
+def test_a_part_of_a_test_set_is_called_a_part(run, pairs_file, capsys):
+    arguments = ["evaluate", "--model", str(run), "--corpus", str(pairs_file)]
+    assert cli.main([*arguments, "--limit", "3", "--beam-size", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("test: 3 sentences, beam 1")
+    assert re.search(r"the first 3 of \d+ sentences: not comparable", shown)
+
+
+def test_multi30k_gets_the_score_of_published_tables_too(run, capsys):
+    if not (Path(os.environ.get("TFORMER_DATA", "/nowhere")) / "multi30k").is_dir():
+        if os.environ.get("TFORMER_REQUIRE_DATA") == "1":
+            pytest.fail("TFORMER_REQUIRE_DATA=1, but TFORMER_DATA has no multi30k")
+        pytest.skip("Multi30k is not under TFORMER_DATA")
+    arguments = ["evaluate", "--model", str(run), "--limit", "2", "--beam-size", "1"]
+    assert cli.main([*arguments, "--test", "test_2016_flickr"]) == 0
+    shown = capsys.readouterr().out
+    assert len(re.findall(r"BLEU\|.*\|tok:13a\|", shown)) == 1
+    assert len(re.findall(r"BLEU\|.*\|tok:none\|", shown)) == 1
+    assert cli.main([*arguments, "--no-tokenised"]) == 0
+    shown = capsys.readouterr().out
+    assert "tok:none" not in shown
+    assert len(re.findall(r"^test_\d{4}_\w+: 2 sentences", shown, re.M)) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--test", "newstest"], "no test set 'newstest': it has test"),
+        (["--limit", "0"], "--limit 0 must be at least 1"),
+        (["--json", "FOLDER"], "--json .*FOLDER is a folder: name a file"),
+        (["--output", "GONE/x"], "there is no folder"),
+        (["--beam-size", "-3"], "--beam-size -3 must be at least 1"),
+        (["--model", "GONE"], "GONE: train a model first"),
+    ],
+)
+def test_mistakes_in_evaluating_end_in_one_line(
+    arguments, message, run, pairs_file, tmp_path, capsys
+):
+    (tmp_path / "FOLDER").mkdir()
+    names = ("FOLDER", "GONE")
+    given = [str(tmp_path / a) if a.startswith(names) else a for a in arguments]
+    if "--model" not in given:
+        given += ["--model", str(run)]
+    line = error_of(capsys, "evaluate", "--corpus", str(pairs_file), *given)
+    assert re.search(message, line)
+
+
+# --- as a program ------------------------------------------------------------------
+
+
+def test_as_a_program_mistakes_give_status_2_and_no_traceback():
+    process = start("translate", "")
+    out, errors = process.communicate(timeout=120)
+    assert process.returncode == 2
+    assert out == ""
+    assert re.fullmatch(r"tformer: error: sentence 1 is empty.*\n", errors)
+
+
+@pytest.mark.parametrize("arguments", [[], ["fly"], ["--fly"], ["train", "--fly"]])
+def test_unknown_commands_and_options_point_to_help(arguments, capsys):
+    assert re.search(
+        r"\(see `python -m tformer.* --help`\)$", error_of(capsys, *arguments)
+    )
+
+
+def test_an_unexpected_kind_of_error_is_not_hidden(monkeypatch):
+    def broken(options):
+        raise KeyError("a mistake of ours")
+
+    monkeypatch.setattr(cli, "_translate", broken)
+    with pytest.raises(KeyError):
+        cli.main(["translate", "one"])
