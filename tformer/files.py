@@ -46,7 +46,7 @@ def write_json(path: Path, content: Any) -> None:
 def save_tensors(
     path: Path, tensors: dict[str, Tensor], metadata: dict[str, Any]
 ) -> None:
-    """Write named tensors with JSON metadata and a checksum over all of them.
+    """Write named tensors with JSON metadata, and checksums over both.
 
     Args:
         path: ends in ``.safetensors``.
@@ -56,6 +56,7 @@ def save_tensors(
     tensors = {name: each.detach().cpu().contiguous() for name, each in tensors.items()}
     header = {name: json.dumps(value) for name, value in metadata.items()}
     header["sha256"] = _checksum(tensors)
+    header["sha256_of_header"] = _header_checksum(header)
     write_atomically(path, save(tensors, header))
 
 
@@ -79,12 +80,18 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         ) from error
     if "sha256" not in header:
         raise ValueError(f"{path} was not written by tformer: it carries no checksum")
-    if header.pop("sha256") != _checksum(tensors):
+    signature = header.pop("sha256_of_header", None)
+    header_is_right = signature is None or signature == _header_checksum(header)
+    if not header_is_right or header.pop("sha256") != _checksum(tensors):
         raise ValueError(
             f"{path} was changed after it was written: its checksum does not fit. "
             "Copy or download it again"
         )
     return tensors, {name: json.loads(value) for name, value in header.items()}
+
+
+def _header_checksum(header: dict[str, str]) -> str:
+    return hashlib.sha256(json.dumps(header, sort_keys=True).encode()).hexdigest()
 
 
 def _checksum(tensors: dict[str, Tensor]) -> str:

@@ -1,0 +1,135 @@
+"""Tracing: what is shown is what the model really did."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from tformer import Transformer, TransformerConfig, masks, trace
+from tformer.attention import attention
+
+SOURCE = torch.tensor([[5, 6, 7, 8, 2], [9, 4, 2, 0, 0]])
+TARGET = torch.tensor([[1, 8, 7, 6], [1, 5, 0, 0]])
+
+
+def model(norm: str = "post", dropout: float = 0.0) -> Transformer:
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 12, "d_model": 16, "n_heads": 4, "d_ff": 32, "max_len": 16}
+    depth = {"n_encoder_layers": 3, "n_decoder_layers": 2}
+    return Transformer(
+        TransformerConfig(**sizes, **depth, norm=norm, dropout=dropout)
+    ).eval()
+
+
+def test_watched_values_are_those_of_the_actual_pass():
+    m = model()
+    names = ("encoder.layers.1", "decoder.layers.0.cross_attention.weights", "encoder")
+    with trace.watch(m, *names) as seen:
+        logits = m(SOURCE, TARGET)
+    assert set(seen) == set(names)
+    assert [len(outputs) for outputs in seen.values()] == [1, 1, 1]
+    assert_close(seen["encoder"][0], m.encode(SOURCE), rtol=0, atol=1e-6)
+    x = seen["encoder.layers.1"][0]
+    last = m.encoder.layers[2](x, masks.source_mask(SOURCE, 0))
+    assert_close(m.encoder.final_norm(last), seen["encoder"][0], rtol=0, atol=1e-6)
+    assert_close(m(SOURCE, TARGET), logits, rtol=0, atol=1e-6)
+
+
+def test_every_pass_is_kept_and_nothing_after_the_block():
+    m = model()
+    with trace.watch(m, "decoder") as seen:
+        m(SOURCE, TARGET)
+        m(SOURCE[:1], TARGET[:1])
+    m(SOURCE, TARGET)
+    assert [tuple(each.shape) for each in seen["decoder"]] == [(2, 4, 16), (1, 4, 16)]
+    assert not any(module._forward_hooks for module in m.modules())
+
+
+def test_hooks_go_even_when_the_pass_fails():
+    m = model()
+    with pytest.raises(ValueError, match="max_len"), trace.watch(m, "encoder"):
+        m(torch.full((1, 99), 5), TARGET[:1])
+    assert not any(module._forward_hooks for module in m.modules())
+
+
+def test_what_is_watched_carries_no_gradient_but_the_pass_does():
+    m = model()
+    with trace.watch(m, "encoder.layers.0") as seen:
+        loss = m(SOURCE, TARGET).sum()
+    assert not seen["encoder.layers.0"][0].requires_grad
+    loss.backward()
+    assert m.encoder.layers[0].feed_forward.expand.weight.grad is not None
+
+
+def test_watching_changes_no_output():
+    """Watched attention takes the explicit path, unwatched the fused kernel."""
+    for norm in ("post", "pre"):
+        m = model(norm)
+        plain = m(SOURCE, TARGET)
+        names = [name for name, _ in m.named_modules() if name.endswith("weights")]
+        assert len(names) == 3 + 2 * 2
+        with trace.watch(m, *names):
+            assert_close(m(SOURCE, TARGET), plain, rtol=0, atol=1e-5)
+
+
+def test_an_unknown_name_is_refused_with_a_way_to_find_the_right_one():
+    watching = trace.watch(model(), "encoder", "encodr")
+    message = r"'encodr'; list\(dict\(model.named_modules"
+    with pytest.raises(ValueError, match=message), watching:
+        pass
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_attention_weights_have_their_axes_and_rows_that_sum_to_one(norm):
+    encoder, decoder, cross = trace.attention_weights(model(norm), SOURCE, TARGET)
+    assert encoder.shape == (2, 3, 4, 5, 5)  # batch, layer, head, query, key
+    assert decoder.shape == (2, 2, 4, 4, 4)
+    assert cross.shape == (2, 2, 4, 4, 5)
+    for weights in (encoder, decoder, cross):
+        assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
+        assert (weights >= 0).all()
+
+
+def test_traced_weights_hide_padding_and_the_future_exactly():
+    encoder, decoder, cross = trace.attention_weights(model(), SOURCE, TARGET)
+    assert (encoder[1, ..., 3:] == 0).all()
+    assert (cross[1, ..., 3:] == 0).all()
+    assert (decoder.triu(1) == 0).all()
+    assert (decoder[1, ..., 2:] == 0).all()
+    assert (encoder[0] > 0).all()  # nothing else is hidden
+    assert (cross[0] > 0).all()
+
+
+def test_traced_weights_are_the_softmax_of_each_layers_own_scores():
+    m = model()
+    encoder, _, cross = trace.attention_weights(m, SOURCE, TARGET)
+    names = ("encoder.layers.1", "encoder", "decoder.layers.0.self_attention_residual")
+    with trace.watch(m, *names) as seen:
+        m(SOURCE, TARGET)
+    source_mask = masks.source_mask(SOURCE, 0)
+
+    last = m.encoder.layers[2].self_attention
+    _, weights = attention(*last.project(seen[names[0]][0]), mask=source_mask)
+    assert_close(encoder[:, 2], weights, rtol=0, atol=1e-6)
+
+    across = m.decoder.layers[0].cross_attention
+    query = across.project_query(seen[names[2]][0])
+    key, value = across.project_memory(seen["encoder"][0])
+    _, weights = attention(query, key, value, mask=source_mask)
+    assert_close(cross[:, 0], weights, rtol=0, atol=1e-6)
+
+
+def test_tracing_is_without_dropout_and_gives_the_mode_back():
+    m = model(dropout=0.5)
+    calm = trace.attention_weights(m, SOURCE, TARGET)
+    m.train()
+    again = trace.attention_weights(m, SOURCE, TARGET)
+    assert m.training
+    for a, b in zip(calm, again, strict=True):
+        assert_close(a, b, rtol=0, atol=0)
+        assert not a.requires_grad
+    with pytest.raises(ValueError, match="no visible token"):
+        trace.attention_weights(m, SOURCE * 0, TARGET)
+    assert m.training
+    assert not any(module._forward_hooks for module in m.modules())
