@@ -1,0 +1,755 @@
+"""Break the package on purpose, one formula at a time, and see that a test notices.
+
+A test that cannot fail proves nothing. Each mutation below replaces one piece of the
+source in a *copy* of the package, runs the tests that should notice, and is "killed" by
+the first that fails. Then those tests run on the package as it is, where all must pass.
+
+    make mutate                            # all of them
+    python tools/mutate.py scale mask      # those whose names contain a word
+    python tools/mutate.py --list
+
+The exit status is 1 if a mutation survives, or if the piece to replace is not found
+exactly once: a change of the source then asks for a change here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+# One thread: the mutations share the cores, and a process with threads cannot fork.
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+import hypothesis  # noqa: F401 (slow imports, done once for all mutations)
+import numpy  # noqa: F401
+import pytest
+import torch  # noqa: F401
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "tformer"
+TIMEOUT = 120  # seconds for a test
+UNUSABLE = 99  # exit status of a run that proves nothing
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One way to be wrong.
+
+    Attributes:
+        name: what is wrong, in words.
+        file: inside the package.
+        old: the right source; stands in the file exactly once.
+        new: the wrong one.
+        tests: files or folders inside tests/ that should notice; the file's own if
+            left out.
+    """
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...] = ()
+
+    @property
+    def test_paths(self) -> list[str]:
+        names = self.tests or (f"test_{self.file}",)
+        return [f"tests/{name}" for name in names]
+
+    def broken(self) -> str:
+        """The file's source with the mutation.
+
+        Raises:
+            ValueError: the piece to replace is not there exactly once.
+        """
+        source = (PACKAGE / self.file).read_text(encoding="utf-8")
+        count = source.count(self.old)
+        if count != 1:
+            raise ValueError(
+                f"{self.name}: {self.old!r} is {count} times in tformer/{self.file}, "
+                "not once: bring the mutation up to date in tools/mutate.py"
+            )
+        return source.replace(self.old, self.new)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a mutation: the test that killed it, or why none did."""
+
+    mutation: Mutation
+    killer: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Job:
+    """Tests to run on the copy in a folder."""
+
+    folder: Path
+    arguments: tuple[str, ...]
+
+    @property
+    def output(self) -> Path:
+        return self.folder / "output.txt"
+
+
+PARITY = "test_parity_with_torch.py"
+
+MUTATIONS = [
+    # ------------------------------------------------------------------- attention
+    Mutation(
+        "scale: no root of Dh",
+        "attention.py",
+        "key.transpose(-2, -1) / math.sqrt(query.size(-1))",
+        "key.transpose(-2, -1)",
+    ),
+    Mutation(
+        "scale: divide by Dh, not by its root",
+        "attention.py",
+        "/ math.sqrt(query.size(-1))",
+        "/ query.size(-1)",
+    ),
+    Mutation(
+        "scale: none in the fused path",
+        "attention.py",
+        "query, key, value, attn_mask=mask)",
+        "query, key, value, attn_mask=mask, scale=1.0)",
+    ),
+    Mutation(
+        "mask polarity: True = may not, in the formula",
+        "attention.py",
+        "scores.masked_fill(~mask,",
+        "scores.masked_fill(mask,",
+    ),
+    Mutation(
+        "mask polarity: True = may not, in the fused path",
+        "attention.py",
+        "attn_mask=mask)",
+        "attn_mask=None if mask is None else ~mask)",
+    ),
+    Mutation(
+        "mask: filled with -10 instead of minus infinity",
+        "attention.py",
+        'float("-inf")',
+        "-10.0",
+    ),
+    Mutation(
+        "mask: forgotten in the fused path",
+        "attention.py",
+        "attn_mask=mask)",
+        "attn_mask=None)",
+    ),
+    Mutation(
+        "softmax over queries instead of keys",
+        "attention.py",
+        "scores.softmax(dim=-1)",
+        "scores.softmax(dim=-2)",
+    ),
+    Mutation(
+        "heads split by a view, without the transpose",
+        "attention.py",
+        "x.unflatten(-1, (self.n_heads, -1)).transpose(-3, -2)",
+        "x.reshape(*x.shape[:-2], self.n_heads, x.size(-2), -1)",
+    ),
+    Mutation(
+        "heads merged by a view, without the transpose",
+        "attention.py",
+        "x.transpose(-3, -2).flatten(-2)",
+        "x.reshape(*x.shape[:-3], x.size(-2), -1)",
+    ),
+    Mutation(
+        "keys and values swapped",
+        "attention.py",
+        "_stacked(x, self.to_query, self.to_key, self.to_value)",
+        "_stacked(x, self.to_query, self.to_value, self.to_key)",
+    ),
+    Mutation(
+        "heads not mixed by W_O",
+        "attention.py",
+        "self.to_output(self.merge_heads(self.heads(output)))",
+        "self.merge_heads(self.heads(output))",
+    ),
+    Mutation(
+        "watching weights changes the output",
+        "attention.py",
+        "self.weights(weights) @ value",
+        "self.weights(weights).round(decimals=2) @ value",
+    ),
+    # ----------------------------------------------------------------------- masks
+    Mutation("causal: the next position is seen", "masks.py", ".tril()", ".tril(1)"),
+    Mutation("causal: itself is not seen", "masks.py", ".tril()", ".tril(-1)"),
+    Mutation(
+        "mask polarity: padding seen, words hidden",
+        "masks.py",
+        "(ids != pad_id)[:, None, None, :]",
+        "(ids == pad_id)[:, None, None, :]",
+    ),
+    Mutation(
+        "padding hides queries, too",
+        "masks.py",
+        "causal & padding",
+        "causal & padding & padding.transpose(-2, -1)",
+    ),
+    Mutation(
+        "the target sees its future",
+        "masks.py",
+        "return causal & padding",
+        "return padding.expand(-1, -1, causal.size(0), -1)",
+        ("test_model.py",),
+    ),
+    Mutation(
+        "the target sees its padding",
+        "masks.py",
+        "return causal & padding",
+        "return causal | ~padding & causal",
+    ),
+    # ------------------------------------------------------------------- positions
+    Mutation(
+        "position exponent: i counts columns, not pairs",
+        "positions.py",
+        "base ** (pair / d_model)",
+        "base ** (2 * pair / d_model)",
+    ),
+    Mutation(
+        "position exponent: i / D instead of 2i / D",
+        "positions.py",
+        "base ** (pair / d_model)",
+        "base ** (pair / 2 / d_model)",
+    ),
+    Mutation(
+        "position exponent: D - 2 for D, so that it reaches 1",
+        "positions.py",
+        "base ** (pair / d_model)",
+        "base ** (pair / max(d_model - 2, 1))",
+    ),
+    Mutation(
+        "positions: base 1,000",
+        "positions.py",
+        "base: float = 10_000.0",
+        "base: float = 1_000.0",
+    ),
+    Mutation(
+        "positions: sine and cosine swapped",
+        "positions.py",
+        "[angle.sin(), angle.cos()]",
+        "[angle.cos(), angle.sin()]",
+    ),
+    Mutation(
+        "positions: all sines, then all cosines",
+        "positions.py",
+        "[angle.sin(), angle.cos()], dim=-1)",
+        "[angle.sin(), angle.cos()], dim=-2)",
+    ),
+    Mutation(
+        "positions: counted from 1",
+        "positions.py",
+        "torch.arange(length, dtype=torch.float64)[:, None]",
+        "torch.arange(length, dtype=torch.float64)[:, None] + 1",
+    ),
+    Mutation(
+        "positions: the offset is ignored",
+        "positions.py",
+        "self.table[offset:end]",
+        "self.table[: x.size(-2)]",
+    ),
+    # ------------------------------------------------------------------- embedding
+    Mutation(
+        "embedding: not times the root of d_model",
+        "embedding.py",
+        "self.table(ids) * self.scale",
+        "self.table(ids)",
+    ),
+    Mutation(
+        "embedding: times d_model",
+        "embedding.py",
+        "self.scale = math.sqrt(d_model)",
+        "self.scale = float(d_model)",
+    ),
+    Mutation(
+        "embedding: scaled on the way out, too",
+        "embedding.py",
+        "F.linear(hidden, self.table.weight)",
+        "F.linear(hidden, self.table.weight) * self.scale",
+    ),
+    Mutation(
+        "embedding: starts with variance 1",
+        "embedding.py",
+        "std=d_model**-0.5",
+        "std=1.0",
+    ),
+    # ------------------------------------------------------------------------ norm
+    Mutation(
+        "epsilon: outside the root",
+        "norm.py",
+        "torch.sqrt(variance + epsilon)",
+        "(torch.sqrt(variance) + epsilon)",
+    ),
+    Mutation(
+        "epsilon: 1e-6 in the formula",
+        "norm.py",
+        "bias: Tensor, epsilon: float = 1e-5)",
+        "bias: Tensor, epsilon: float = 1e-6)",
+    ),
+    Mutation(
+        "epsilon: 1e-6 in the layer",
+        "norm.py",
+        "d_model: int, epsilon: float = 1e-5)",
+        "d_model: int, epsilon: float = 1e-6)",
+    ),
+    Mutation(
+        "epsilon: the layer ignores it",
+        "norm.py",
+        "self.bias, self.epsilon)",
+        "self.bias, 1e-5)",
+    ),
+    Mutation(
+        "norm: variance divided by D - 1",
+        "norm.py",
+        "(x - mean).pow(2).mean(dim=-1, keepdim=True)",
+        "x.var(dim=-1, keepdim=True)",
+    ),
+    Mutation(
+        "norm: mean not taken away",
+        "norm.py",
+        "return gain * (x - mean)",
+        "return gain * x",
+    ),
+    # -------------------------------------------------------------------- residual
+    Mutation(
+        "residual: dropped (post)",
+        "residual.py",
+        "self.norm(x + self.dropout(sublayer(x)))",
+        "self.norm(self.dropout(sublayer(x)))",
+    ),
+    Mutation(
+        "residual: dropped (pre)",
+        "residual.py",
+        "return x + self.dropout(sublayer(self.norm(x)))",
+        "return self.dropout(sublayer(self.norm(x)))",
+    ),
+    Mutation(
+        "norm place: on the sub-layer's output, beside the stream",
+        "residual.py",
+        "self.norm(x + self.dropout(sublayer(x)))",
+        "x + self.norm(self.dropout(sublayer(x)))",
+    ),
+    Mutation(
+        "norm place: post and pre swapped",
+        "residual.py",
+        'norm == "pre"',
+        'norm == "post"',
+    ),
+    Mutation(
+        "norm place: pre-norm normalises the stream itself",
+        "residual.py",
+        "return x + self.dropout(sublayer(self.norm(x)))",
+        "return (h := self.norm(x)) + self.dropout(sublayer(h))",
+    ),
+    Mutation(
+        "dropout: on the stream",
+        "residual.py",
+        "x + self.dropout(sublayer(self.norm(x)))",
+        "self.dropout(x + sublayer(self.norm(x)))",
+    ),
+    Mutation(
+        "dropout: forgotten",
+        "residual.py",
+        "self.norm(x + self.dropout(sublayer(x)))",
+        "self.norm(x + sublayer(x))",
+    ),
+    # ---------------------------------------------- feed-forward, encoder, decoder
+    Mutation(
+        "feed-forward: no activation",
+        "feedforward.py",
+        "self.activation(self.expand(x))",
+        "self.expand(x)",
+    ),
+    Mutation(
+        "encoder: a last norm after post-norm layers",
+        "encoder.py",
+        'LayerNorm(d_model) if norm == "pre" else nn.Identity()',
+        "LayerNorm(d_model)",
+    ),
+    Mutation(
+        "encoder: no last norm after pre-norm layers",
+        "encoder.py",
+        'LayerNorm(d_model) if norm == "pre" else nn.Identity()',
+        "nn.Identity()",
+        (PARITY,),
+    ),
+    Mutation(
+        "encoder: mask forgotten",
+        "encoder.py",
+        "self.self_attention(h, mask=source_mask)",
+        "self.self_attention(h)",
+    ),
+    Mutation(
+        "decoder: a last norm after post-norm layers",
+        "decoder.py",
+        'LayerNorm(d_model) if norm == "pre" else nn.Identity()',
+        "LayerNorm(d_model)",
+    ),
+    Mutation(
+        "decoder: cross-attention looks at the target",
+        "decoder.py",
+        "keys, values = attention.project_memory(memory)",
+        "keys, values = attention.project_memory(h)",
+    ),
+    Mutation(
+        "decoder: cross-attention looks at the target when cached",
+        "decoder.py",
+        "cache.memory = attention.project_memory(memory)",
+        "cache.memory = attention.project_memory(h)",
+    ),
+    Mutation(
+        "decoder: source mask forgotten",
+        "decoder.py",
+        "keys, values, mask=source_mask)",
+        "keys, values, mask=None)",
+    ),
+    Mutation(
+        "decoder: target mask forgotten",
+        "decoder.py",
+        "query, key, value, mask=target_mask)",
+        "query, key, value, mask=None)",
+    ),
+    Mutation(
+        "decoder: feed-forward before cross-attention",
+        "decoder.py",
+        "        x = self.cross_attention_residual(x, look_across)\n"
+        "        return self.feed_forward_residual(x, self.feed_forward)",
+        "        x = self.feed_forward_residual(x, self.feed_forward)\n"
+        "        return self.cross_attention_residual(x, look_across)",
+    ),
+    Mutation(
+        "cache: forgets the past",
+        "decoder.py",
+        "torch.cat([self.target[0], key], dim=-2)",
+        "torch.cat([self.target[0][..., :0, :], key], dim=-2)",
+    ),
+    Mutation(
+        "cache: rows are not reordered",
+        "decoder.py",
+        "self.target = (self.target[0][rows], self.target[1][rows])",
+        "self.target = (self.target[0][: len(rows)], self.target[1][: len(rows)])",
+    ),
+    # ----------------------------------------------------------------------- model
+    Mutation(
+        "tying: three tables instead of one",
+        "model.py",
+        "        if config.tie_embeddings:",
+        "        if False:",
+    ),
+    Mutation(
+        "tying: the output keeps a table of its own",
+        "model.py",
+        "self.target_embedding = self.output_embedding = self.source_embedding\n",
+        "self.target_embedding = self.source_embedding\n"
+        "            self.output_embedding = ScaledEmbedding("
+        "config.vocab_size, config.d_model)\n",
+    ),
+    Mutation(
+        "model: no positions in the source",
+        "model.py",
+        "self.positions(self.source_embedding(source_ids))",
+        "self.source_embedding(source_ids)",
+    ),
+    Mutation(
+        "model: every cached step stands at position 0",
+        "model.py",
+        "offset = cache.length",
+        "offset = 0",
+    ),
+    Mutation(
+        "model: the decoder's mask is the source's",
+        "model.py",
+        "self.unembed(self.decode(target_ids, memory, source_mask))",
+        "self.unembed(self.decode(target_ids, memory, source_mask.any(-1, True)))",
+    ),
+    Mutation(
+        "model: no dropout on embedding and position",
+        "model.py",
+        "self.encoder(self.dropout(x), source_mask)",
+        "self.encoder(x, source_mask)",
+    ),
+    # -------------------------------------------------------------- loss, schedule
+    Mutation(
+        "smoothing mass: the label keeps all of its own",
+        "loss.py",
+        "each = -(1 - smoothing) * at_label",
+        "each = -at_label",
+    ),
+    Mutation(
+        "smoothing mass: none of it for the label",
+        "loss.py",
+        "smoothing * log_p.mean(dim=-1)",
+        "smoothing * (log_p.sum(dim=-1) - at_label) / (log_p.size(-1) - 1)",
+    ),
+    Mutation(
+        "loss: padding counts in the mean",
+        "loss.py",
+        "/ is_real.sum()",
+        "/ is_real.numel()",
+    ),
+    Mutation(
+        "loss: padding counts in the sum",
+        "loss.py",
+        "(each * is_real).sum()",
+        "each.sum()",
+    ),
+    Mutation(
+        "schedule: the later arm first", "schedule.py", "min(step**", "max(step**"
+    ),
+    Mutation(
+        "schedule: the climb's exponent",
+        "schedule.py",
+        "step * warmup_steps**-1.5)",
+        "step * warmup_steps**-0.5)",
+    ),
+    Mutation(
+        "schedule: the fall's exponent",
+        "schedule.py",
+        "min(step**-0.5,",
+        "min(step**-1.0,",
+    ),
+    Mutation(
+        "schedule: width ignored",
+        "schedule.py",
+        "scale * d_model**-0.5 * min(",
+        "scale * 512**-0.5 * min(",
+    ),
+    # ---------------------------------------------------------------------- decode
+    Mutation(
+        "length penalty: n instead of (5 + n) / 6",
+        "decode.py",
+        "return ((5 + length) / 6) ** alpha",
+        "return length**alpha",
+    ),
+    Mutation(
+        "length penalty: sign of the exponent",
+        "decode.py",
+        "return ((5 + length) / 6) ** alpha",
+        "return ((5 + length) / 6) ** -alpha",
+    ),
+    Mutation(
+        "length penalty: eos not counted",
+        "decode.py",
+        "length_penalty_of(len(pieces) + 1, self.alpha)",
+        "length_penalty_of(len(pieces), self.alpha)",
+    ),
+    Mutation(
+        "length penalty: none",
+        "decode.py",
+        "score = total / length_penalty_of(len(pieces) + 1, self.alpha)",
+        "score = total",
+    ),
+    Mutation(
+        "decode: the first position instead of the newest",
+        "decode.py",
+        "hidden[:, -1]",
+        "hidden[:, 0]",
+    ),
+    Mutation(
+        "decode: pad may be chosen",
+        "decode.py",
+        "[config.pad_id, config.bos_id, config.unk_id]",
+        "[config.bos_id, config.unk_id]",
+    ),
+    Mutation(
+        "decode: beams keep their parents' caches mixed up",
+        "decode.py",
+        "self.cache.select(kept, same_sources=same_sources)",
+        "self.cache.select(kept.sort().values, same_sources=same_sources)",
+    ),
+    # ----------------------------------------------------------------- data, train
+    Mutation(
+        "label shift: labels are the decoder's own input",
+        "data/batches.py",
+        "[target + self._eos for target in targets]",
+        "[self._bos + target for target in targets]",
+        ("data",),
+    ),
+    Mutation(
+        "label shift: the decoder reads what it should say",
+        "data/batches.py",
+        "[self._bos + target for target in targets]",
+        "[target + self._eos for target in targets]",
+        ("data",),
+    ),
+    Mutation(
+        "data: sources without eos",
+        "data/batches.py",
+        "(known[english] + eos, known[german])",
+        "(known[english], known[german])",
+        ("data",),
+    ),
+    Mutation(
+        "data: the budget forgets the targets",
+        "data/batches.py",
+        "(len(batch) + 1) * (widest_source + widest_target)",
+        "(len(batch) + 1) * widest_source",
+        ("data",),
+    ),
+    Mutation(
+        "averaging: a sum instead of a mean",
+        "train.py",
+        "weight.double() / len(snapshots)",
+        "weight.double()",
+    ),
+    Mutation(
+        "averaging: only the last snapshot",
+        "train.py",
+        "total[name] = total.get(name, 0) + weight.double() / len(snapshots)",
+        "total[name] = weight.double()",
+    ),
+    Mutation(
+        "train: validation with smoothing",
+        "train.py",
+        "self._loss(batch, smoothing=0.0)",
+        "self._loss(batch, smoothing=0.1)",
+    ),
+    # ------------------------------------------------------------- trace
+    Mutation(
+        "trace: layers and batch swapped",
+        "trace.py",
+        "for name in names[site]], dim=1)",
+        "for name in names[site]], dim=0)",
+    ),
+]
+
+
+def make_copy(folder: Path) -> None:
+    """Copy what the tests need, compiled files too; the released model is linked."""
+    skip = shutil.ignore_patterns("*.safetensors")
+    for name in ("tformer", "tests", "tools"):
+        shutil.copytree(ROOT / name, folder / name, ignore=skip)
+    for weights in PACKAGE.rglob("*.safetensors"):
+        (folder / weights.relative_to(ROOT)).symlink_to(weights)
+    shutil.copy(ROOT / "pyproject.toml", folder)
+
+
+def start(job: Job) -> int:
+    """Run a job's tests in a child of this process; returns its process id.
+
+    A fork starts with torch, pytest and hypothesis already imported, and with no module
+    of tformer: it imports the copy in its folder, and no other.
+    """
+    sys.stdout.flush()
+    child = os.fork()
+    if child:
+        return child
+    status = UNUSABLE
+    try:
+        output = os.open(job.output, os.O_WRONLY | os.O_CREAT)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        os.chdir(job.folder)
+        os.environ["PYTHONPATH"] = sys.path[0] = str(job.folder)
+        sys.dont_write_bytecode = True
+        options = ["-q", "-rf", "--tb=no", f"--timeout={TIMEOUT}"]
+        options += ["-p", "no:cacheprovider", "-p", "no:xdist"]
+        status = int(pytest.main([*options, *job.arguments]))
+        imported = Path(sys.modules["tformer"].__file__ or "")
+        if not imported.is_relative_to(job.folder):
+            print(f"the tests ran on {imported}, not on the copy")
+            status = UNUSABLE
+        sys.stdout.flush()
+    finally:
+        os._exit(status)
+
+
+def run(jobs: list[Job], at_once: int) -> Iterator[tuple[Job, int]]:
+    """Run all jobs, some at a time; yields each with its exit status as it ends."""
+    waiting, running = jobs[::-1], {}
+    while waiting or running:
+        while waiting and len(running) < at_once:
+            job = waiting.pop()
+            running[start(job)] = job
+        child, status = os.wait()
+        yield running.pop(child), os.waitstatus_to_exitcode(status)
+
+
+def try_mutations(mutations: list[Mutation], at_once: int) -> Iterator[Outcome]:
+    """Apply each mutation to a copy of its own and run its tests."""
+    with tempfile.TemporaryDirectory(prefix="mutate-") as name:
+        base = Path(name).resolve()
+        by_folder, jobs = {}, []
+        for number, mutation in enumerate(mutations):
+            folder = base / str(number)
+            try:
+                broken = mutation.broken()
+            except ValueError as error:
+                yield Outcome(mutation, problem=str(error))
+                continue
+            make_copy(folder)
+            file = folder / "tformer" / mutation.file
+            file.write_text(broken, encoding="utf-8")
+            for compiled in (file.parent / "__pycache__").glob(f"{file.stem}.*"):
+                compiled.unlink()
+            by_folder[folder] = mutation
+            jobs.append(Job(folder, ("-x", *mutation.test_paths)))
+        for job, status in run(jobs, at_once):
+            yield judge(by_folder[job.folder], status, job.output.read_text())
+            shutil.rmtree(job.folder)
+
+
+def judge(mutation: Mutation, status: int, output: str) -> Outcome:
+    """What pytest's exit status and summary say about a mutation."""
+    # A test's parameters are left out: the whole test must pass on the right package.
+    failed = re.findall(r"^FAILED ([^\s\[]+)", output, flags=re.MULTILINE)
+    if status == 1 and failed:
+        return Outcome(mutation, killer=failed[0])
+    if status == 0:
+        return Outcome(mutation, problem="survived: a test is missing")
+    return Outcome(mutation, problem=f"no test ran (status {status}):\n{output}")
+
+
+def failures_unbroken(tests: list[str]) -> str:
+    """What goes wrong in these tests on the package as it is; empty if nothing."""
+    with tempfile.TemporaryDirectory(prefix="mutate-") as name:
+        folder = Path(name).resolve() / "unbroken"
+        make_copy(folder)
+        [(job, status)] = run([Job(folder, tuple(tests))], 1)
+        return job.output.read_text() if status else ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("words", nargs="*", help="only names that contain one of them")
+    parser.add_argument("--jobs", type=int, default=2, help="mutations at a time")
+    parser.add_argument("--list", action="store_true", help="name them all and stop")
+    options = parser.parse_args()
+    words = options.words or [""]
+    chosen = [each for each in MUTATIONS if any(word in each.name for word in words)]
+    if not chosen:
+        parser.error(f"no mutation's name contains {' or '.join(words)}; try --list")
+    width = max(len(mutation.name) for mutation in chosen)
+    if options.list:
+        for mutation in chosen:
+            print(f"{mutation.name:{width}}  tformer/{mutation.file}")
+        return 0
+    print(f"{'mutation':{width}}  killed by")
+    killers, problems = set(), []
+    for outcome in try_mutations(chosen, options.jobs):
+        name = outcome.mutation.name
+        print(f"{name:{width}}  {outcome.killer or '*** NOTHING ***'}", flush=True)
+        if outcome.killer:
+            killers.add(outcome.killer)
+        else:
+            problems.append(f"{name}: {outcome.problem}")
+    if killers and (output := failures_unbroken(sorted(killers))):
+        problems.append(f"these tests fail on the package as it is, too:\n{output}")
+    for problem in problems:
+        print(f"\n{problem}", file=sys.stderr)
+    print(f"\n{len(chosen)} mutations, {len(problems)} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
