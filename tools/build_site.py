@@ -15,8 +15,10 @@ import sys
 import time
 from typing import Any
 
+import nbformat
 import yaml
-from chapters import BUILD, HTML, ROOT, pages
+from chapters import BUILD, HTML, ROOT, chapters, pages
+from jupyter_cache import get_cache
 
 KEY = BUILD / "built-with.txt"
 
@@ -35,6 +37,19 @@ def without_missing(node: Any) -> Any:
     return node
 
 
+def not_executed() -> list[str]:
+    """Return the chapters whose code is not in the cache as it stands."""
+    cache = get_cache(BUILD / ".jupyter_cache")
+    found = []
+    for path in chapters():
+        if path.is_file():
+            try:
+                cache.match_cache_notebook(nbformat.read(path, as_version=4))
+            except KeyError:
+                found.append(path.name)
+    return found
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draft", action="store_true")
@@ -42,6 +57,11 @@ def main() -> int:
     options = parser.parse_args()
     started = time.perf_counter()
     BUILD.mkdir(exist_ok=True)
+
+    # Jupyter Book would execute them itself, one after another, and not in our way.
+    if stale := not_executed():
+        print(f"site: not executed as they stand: {', '.join(stale)} (make execute)")
+        return 1
 
     # Sphinx does not notice when its extensions change: start afresh then.
     digest = hashlib.sha256((ROOT / "requirements.txt").read_bytes())
