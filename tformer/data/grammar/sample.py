@@ -215,7 +215,8 @@ class _Drawer:
         adverb = None
         if not simple and "state" not in verb.traits:
             if needs_adverb or self.chance(0.2):
-                adverb = self.adverb(tense, modal is not None, negated)
+                says_no = _says_no(subject)
+                adverb = self.adverb(tense, modal is not None, negated or says_no)
             if adverb is not None and modal is MODALS["want"] and adverb.is_frequency:
                 adverb = None
         indirect: Subject | None = None
@@ -299,11 +300,15 @@ class _Drawer:
                 reason = self.predication(tense=main.tense, subject=about)
             else:
                 reason = self.clause(tense=main.tense, subject=about, simple=True)
+            if reason.adjective is not None and reason.adjective is main.adjective:
+                return None  # cold because it is cold
             if not _it_is_clear(reason, candidates):
                 return None
         elif self.chance(0.5):
-            subject = Personal(_pronoun_for(main.subject) or "they")
-            reason = self.predication(tense=main.tense, subject=subject)
+            pronoun = _pronoun_for(main.subject)
+            if pronoun is None:
+                return None
+            reason = self.predication(tense=main.tense, subject=Personal(pronoun))
             if "person" not in reason.adjective.kinds:  # type: ignore[union-attr]
                 return None
         else:
@@ -348,7 +353,9 @@ class _Drawer:
         verbs = _verbs(tense)
         as_subject = [v for v in verbs if v.subjects & head.noun.kinds]
         as_object = [
-            v for v in verbs if v.frame == "acc" and v.objects & head.noun.kinds
+            v
+            for v in verbs
+            if v.frame in ("acc", "dat") and v.objects & head.noun.kinds
         ]
         if as_subject and (not as_object or self.chance(0.6)):
             verb = self.draw.choice(as_subject)
@@ -356,7 +363,7 @@ class _Drawer:
         elif as_object:
             verb = self.draw.choice(as_object)
             clause = self.clause(tense=tense, verb=verb, simple=True)
-            clause = replace(clause, direct=gap)
+            clause = _with(clause, "direct" if verb.frame == "acc" else "indirect", gap)
         else:
             return None
         return Sentence(_with(main, which, replace(head, relative=clause)))
@@ -407,11 +414,17 @@ def _ends_with_object(clause: Clause) -> bool:
     )
 
 
+def _says_no(node: Subject) -> bool:
+    return isinstance(node, NounPhrase) and node.determiner == "no"
+
+
 def _pronoun_for(subject: Subject) -> str | None:
+    """The pronoun that takes a subject up again, if it needs no noun to be clear."""
     if isinstance(subject, Personal):
         return subject.name
-    if isinstance(subject, NounPhrase) and not subject.plural:
-        return subject.noun.pronoun if subject.noun.pronoun != "it" else None
+    if isinstance(subject, NounPhrase):
+        name = "they" if subject.plural else subject.noun.pronoun
+        return None if name == "it" else name
     return None
 
 
