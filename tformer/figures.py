@@ -491,7 +491,7 @@ def mixture(
                 weight="bold",
             )
         axes.set_aspect("equal", adjustable="datalim")
-        axes.margins(0.18)
+        axes.margins(0.3, 0.15)
         axes.set_xlabel("first number of the vector")
         axes.set_ylabel("second number")
         if title:

@@ -96,7 +96,9 @@ def table_html(table: figures.Table, digits: int) -> str:
     )
     caption = f"<caption>{escape(table.caption)}</caption>" if table.caption else ""
     return (
-        f'<table class="tf-numbers">{caption}<thead><tr><th scope="col">'
+        f'<table class="tf-numbers" cellpadding="5" style="border-collapse:collapse;'
+        f'text-align:right;font-variant-numeric:tabular-nums">{caption}'
+        f'<thead><tr><th scope="col">'
         f"{escape(table.corner)}</th>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
 

@@ -89,7 +89,7 @@ def grade(
         result = Result(True, " ".join(praise.split()), "correct")
     mark = "✓" if result else "✗"
     text = textwrap.fill(
-        result.message, 86, initial_indent="  ", subsequent_indent="  "
+        result.message, 76, initial_indent="  ", subsequent_indent="  "
     )
     verdict = "is right." if result else "is not right yet."
     print(f"{mark} Your {part} {verdict}\n{text}")

@@ -1,11 +1,15 @@
-"""Figures to play with: each is one anywidget class over one plain ES module.
+"""Figures to play with, and the training dashboard.
+
+Each figure is one anywidget class over one plain ES module.
 
 A module does all of its maths itself, so that the figure works on a page without a
 kernel; in Colab and JupyterLab the same figure keeps its state in step with Python.
+The dashboard is made of plain ipywidgets and needs a kernel.
 
 Importing this package imports ipywidgets, so ``import tformer`` does not import it.
 """
 
+from tformer.widgets.dashboard import TrainingDashboard
 from tformer.widgets.one_query import OneQuery
 
-__all__ = ["OneQuery"]
+__all__ = ["OneQuery", "TrainingDashboard"]

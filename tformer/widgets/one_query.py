@@ -94,8 +94,8 @@ class OneQuery(anywidget.AnyWidget):
     examples = traitlets.List().tag(sync=True)
     example = traitlets.Int(0, min=0).tag(sync=True)
     # The book's pages keep this many pixels free, so that nothing moves.
-    page_height = traitlets.Int(1000).tag(sync=True)
-    page_height_narrow = traitlets.Int(1640).tag(sync=True)
+    page_height = traitlets.Int(910).tag(sync=True)
+    page_height_narrow = traitlets.Int(1610).tag(sync=True)
 
     def __init__(
         self,
