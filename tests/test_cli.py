@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tformer import TransformerConfig, cli, evaluate, load_pretrained
+from tformer.tokenization import Tokenizer
 from tformer.train import Recipe
 
 WORDS = ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht"]
@@ -193,6 +194,23 @@ def test_training_goes_on_in_its_folder_with_its_own_settings(
     arguments += ["--corpus", str(pairs_file), "--steps", "40"]
     line = error_of(capsys, *arguments, "--d-ff", "64")
     assert "d_ff=32, this one has 64: choose another folder" in line
+
+
+def test_the_generated_corpus_trains_without_more_options(
+    monkeypatch, tmp_path, capsys
+):
+    """It has too few words for the vocabulary that real corpora get."""
+    import tformer.train
+
+    def fit(config, corpus, **options):
+        sentences = [side for pair in corpus.train for side in pair]
+        algorithm = options["recipe"].tokenizer
+        Tokenizer.train(sentences, config.vocab_size, algorithm=algorithm)
+        raise ValueError("enough")
+
+    monkeypatch.setattr(tformer.train, "fit", fit)
+    train = ["train", "--corpus", "grammar", "--out", str(tmp_path), "--steps", "5"]
+    assert error_of(capsys, *train, "--quiet") == "tformer: error: enough"
 
 
 def test_restart_begins_anew_and_touches_nothing_else(run, pairs_file, tmp_path):

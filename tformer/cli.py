@@ -30,7 +30,10 @@ INTERRUPTED = 130  # the shell's status of a command that Ctrl-C ended
 # The same values as TransformerConfig() and Recipe(), which may not be imported before
 # --help: (option, field, type or choices, default, help). A test holds them equal.
 CONFIG_OPTIONS: list[tuple[str, str, Any, Any, str]] = [
-    ("--vocab-size", "vocab_size", int, 6000, "pieces, both languages together"),
+    (
+        *("--vocab-size", "vocab_size", int, 6000),
+        "pieces, both languages together; 800 for grammar, which has few words",
+    ),
     ("--d-model", "d_model", int, 192, "width of the residual stream"),
     ("--heads", "n_heads", int, 6, "attention heads; must divide d-model"),
     ("--d-ff", "d_ff", int, 768, "inner width of the feed-forward networks"),
@@ -66,6 +69,8 @@ RECIPE_OPTIONS: list[tuple[str, str, Any, Any, str]] = [
     ),
     ("--seed", "seed", int, 0, "equal seeds repeat a run exactly on one device"),
 ]
+
+FIELDS_FOR: dict[str, dict[str, Any]] = {"grammar": {"vocab_size": 800}}
 
 
 class UsageError(Exception):
@@ -135,9 +140,8 @@ def _train(options: argparse.Namespace) -> int:
         _clear(folder)
     saved = _settings_of(folder)
     name = options.corpus or saved.get("corpus", "multi30k")
-    config = TransformerConfig(
-        **saved.get("config", {}) | _given(options, CONFIG_OPTIONS)
-    )
+    fields = saved.get("config", {}) or FIELDS_FOR.get(name, {})
+    config = TransformerConfig(**fields | _given(options, CONFIG_OPTIONS))
     recipe = Recipe(**saved.get("recipe", {}) | _given(options, RECIPE_OPTIONS))
     try:
         corpus = data.load(name)
