@@ -34,6 +34,7 @@ QUIET = (
     "--disable-sync",
 )
 COMPRESSED = ("text/", "javascript", "json", "svg", "xml")
+PATIENCE = 120_000  # milliseconds; a busy machine is slow, not wrong
 SIZES = {"wide": (1280, 900), "phone": (390, 844)}
 mimetypes.add_type("text/javascript", ".js")
 mimetypes.add_type("font/woff2", ".woff2")
@@ -180,7 +181,7 @@ class Visit:
     def settle(self) -> None:
         """Scroll through the page and wait until every figure is drawn."""
         self.page.evaluate(SCROLL)
-        self.page.wait_for_function(READY, timeout=60_000)
+        self.page.wait_for_function(READY, timeout=PATIENCE)
         self.page.wait_for_load_state("networkidle")
 
     def axe(self) -> list[str]:
@@ -274,7 +275,7 @@ def visit(
     if slowdown > 1:
         session.send("Emulation.setCPUThrottlingRate", {"rate": slowdown})
     try:
-        page.goto(address + name, wait_until="load", timeout=90_000)
+        page.goto(address + name, wait_until="load", timeout=PATIENCE)
         if settle:
             seen.settle()
         yield seen

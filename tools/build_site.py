@@ -82,13 +82,7 @@ def main() -> int:
         print(f"site: DRAFT without {', '.join(missing)}")
         toc = BUILD / "draft_toc.yml"
         whole = yaml.safe_load((ROOT / "_toc.yml").read_text())
-        kept = without_missing(whole)
-        if not (ROOT / f"{kept['root']}.md").is_file():
-            kept["root"] = kept["parts"][0]["chapters"].pop(0)["file"]
-            kept["parts"] = [part for part in kept["parts"] if part["chapters"]]
-            if not kept["parts"]:
-                del kept["parts"]
-        toc.write_text(yaml.safe_dump(kept, sort_keys=False))
+        toc.write_text(yaml.safe_dump(without_missing(whole), sort_keys=False))
         command += ["--toc", str(toc)]
     print("site: building", flush=True)
     environment = {**os.environ, "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
