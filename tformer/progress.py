@@ -9,6 +9,7 @@ Chapter 12.
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from html import escape
 from typing import Any
 
@@ -198,11 +199,15 @@ class Plot:
     Args:
         every: seconds between drawings, at least; longer where drawing is slow, so
             that it never takes more than a fortieth of the time.
+        show: called with HTML and plain text; the notebook's own display if left out.
     """
 
-    def __init__(self, every: float = 2.0) -> None:
+    def __init__(
+        self, every: float = 2.0, show: Callable[[str, str], None] | None = None
+    ) -> None:
         self.progress = Progress()
         self._every, self._next, self._fresh = every, 0.0, True
+        self._show = show or self._show_in_notebook
         self._handle: Any = None
 
     def __call__(self, event: Event) -> None:
@@ -217,16 +222,19 @@ class Plot:
         if not self._fresh and self.progress.facts:
             self._draw()
 
-    def _draw(self) -> None:
+    def _show_in_notebook(self, html: str, plain: str) -> None:
         from IPython.display import display
 
-        started = time.monotonic()
-        plain = "\n".join([self.progress.heading(), self.progress.line()])
-        forms = {"text/html": self.progress.html(), "text/plain": plain}
+        forms = {"text/html": html, "text/plain": plain}
         if self._handle is None:
             self._handle = display(forms, raw=True, display_id=True)
         else:
             self._handle.update(forms, raw=True)
+
+    def _draw(self) -> None:
+        started = time.monotonic()
+        progress = self.progress
+        self._show(progress.html(), f"{progress.heading()}\n{progress.line()}")
         now = time.monotonic()
         self._next = now + max(self._every, 40 * (now - started))
         self._fresh = True
