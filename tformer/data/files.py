@@ -106,8 +106,11 @@ def obtain(
     missing: list[Remote] = []
     for file in files:
         if own is not None and (own / corpus / file.name).is_file():
-            paths[file.name] = own / corpus / file.name
-            checksums[f"{corpus}/{file.name}"] = sha256(paths[file.name])
+            path = paths[file.name] = own / corpus / file.name
+            try:
+                checksums[f"{corpus}/{file.name}"] = sha256(path)
+            except OSError as error:
+                raise DataError(f"cannot read {path}: {error.strerror}.") from error
         elif _is_right(cache / file.name, file):
             paths[file.name] = cache / file.name
             checksums[f"{corpus}/{file.name}"] = file.sha256

@@ -30,7 +30,10 @@ def load(path: str | os.PathLike[str]) -> Corpus:
     path = Path(path)
     if not path.is_file():
         raise DataError(f"there is no file {path}.")
-    data = path.read_bytes()
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}.") from error
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
