@@ -1,7 +1,8 @@
 """A trained model and its tokenizer: save them, load them, translate with them.
 
 A folder holds ``model.safetensors`` (weights, with the configuration and the
-tokenizer's fingerprint in its header), ``tokenizer.model`` and ``card.json``.
+tokenizer's fingerprint in its header), ``tokenizer.model``, ``card.json``, and for a
+run that was kept ``history.json``.
 
 Chapters 12 to 14.
 """
@@ -275,6 +276,26 @@ def load_pretrained(
     card_file = folder / "card.json"
     card = json.loads(card_file.read_text("utf-8")) if card_file.is_file() else {}
     return Translator(model.to(device).eval(), tokenizer, card)
+
+
+def load_history(path: str | Path | None = None) -> dict[str, list[dict[str, Any]]]:
+    """How a model came about: the recorded training run of its folder.
+
+    Args:
+        path: as in `load_pretrained`.
+
+    Returns:
+        ``evaluations`` and ``curve``, with the records of `tformer.train.Run`'s
+        ``history`` and ``curve`` (the released model's curve is thinned out). Device,
+        seconds and date are in the model's card.
+
+    Raises:
+        FileNotFoundError: the folder keeps no history.
+    """
+    file = (RELEASED if path is None else Path(path)) / "history.json"
+    if not file.is_file():
+        raise FileNotFoundError(f"there is no {file}: this model's run was not kept")
+    return json.loads(file.read_text("utf-8"))
 
 
 def load_parameters(

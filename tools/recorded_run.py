@@ -1,9 +1,12 @@
 """Train for long, keep what the book shows of the run, and release the model.
 
     python tools/recorded_run.py released    the released model: tformer/pretrained
+    python tools/recorded_run.py released --again    its history.json only, anew
 
 Writes ``results/run-NAME.json``: curves, samples, and along the way the
-translations and cross-attention of a few fixed sentences.
+translations and cross-attention of a few fixed sentences. The released model's folder
+gets a ``history.json``, thinned out, that chapters read with
+``tformer.pretrained.load_history``.
 """
 
 import argparse
@@ -38,6 +41,7 @@ RUNS: dict[str, dict[str, Any]] = {
         "recipe": train.Recipe(max_tokens=4096, eval_every=500, precision="bf16"),
     },
 }
+MOST_POINTS = 180  # of a curve, in history.json
 REPLAY_STEPS = (500, 1000, 1500, 2000, 3000, 4000, 6000, 9000)
 
 
@@ -93,7 +97,14 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="of the run (runs/NAME)")
     parser.add_argument("--results", type=Path, default=ROOT / "results")
     parser.add_argument("--release", type=Path, default=ROOT / "tformer/pretrained")
+    parser.add_argument(
+        "--again", action="store_true", help="write history.json from the results"
+    )
     arguments = parser.parse_args()
+    file = arguments.results / f"run-{arguments.name}.json"
+    if arguments.again:
+        write_history(json.loads(file.read_text("utf-8")), arguments.release)
+        return
     settings = RUNS[arguments.name]
     folder = arguments.folder or Path("runs") / arguments.name
     replay = Replay(folder / "replay.json")
@@ -116,10 +127,32 @@ def main() -> None:
         "curve": run.curve[::5],
         "replay": replay.frames,
     }
-    file = arguments.results / f"run-{arguments.name}.json"
     file.write_text(json.dumps(recorded, ensure_ascii=False) + "\n", "utf-8")
     if arguments.name == "released":
         run.translator.save(arguments.release, dtype=torch.float16)
+        write_history(recorded, arguments.release)
+
+
+def write_history(recorded: dict[str, Any], folder: Path) -> None:
+    """Put what chapters show of a run beside its model: a few dozen kilobytes."""
+    curve = recorded["curve"]
+    size = -(-len(curve) // MOST_POINTS)
+    groups = [curve[i : i + size] for i in range(0, len(curve), size)]
+    thinned = [
+        {
+            "step": group[-1]["step"],
+            **{
+                key: float(f"{sum(each[key] for each in group) / len(group):.4g}")
+                for key in ("loss", "learning_rate", "gradient_norm")
+            },
+        }
+        for group in groups
+    ]
+    evaluations = [
+        {key: round(x, 6) if isinstance(x, float) else x for key, x in record.items()}
+        for record in recorded["history"]
+    ]
+    write_json(folder / "history.json", {"evaluations": evaluations, "curve": thinned})
 
 
 if __name__ == "__main__":
