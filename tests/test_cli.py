@@ -62,7 +62,7 @@ def error_of(capsys, *arguments: str) -> str:
 
 def start(*arguments: str, **options) -> subprocess.Popen:
     environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "PYTHONPATH": str(Path(cli.__file__).parents[1]),
         "OMP_NUM_THREADS": "1",
     }
     return subprocess.Popen(

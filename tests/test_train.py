@@ -287,7 +287,7 @@ def test_a_run_killed_in_the_middle_resumes_to_the_same_bits(tokenizer, tmp_path
     tokenizer.save(tmp_path / "tokenizer.model")
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     script = CHILD.format(
-        path=sys.path,
+        path=[str(Path(__file__).parent), str(Path(train.__file__).parents[1])],
         tokenizer=str(tmp_path / "tokenizer.model"),
         folder=str(killed),
     )
