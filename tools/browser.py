@@ -182,7 +182,7 @@ class Visit:
         """Scroll through the page and wait until every figure is drawn."""
         self.page.evaluate(SCROLL)
         self.page.wait_for_function(READY, timeout=PATIENCE)
-        self.page.wait_for_load_state("networkidle")
+        self.page.wait_for_load_state("networkidle", timeout=PATIENCE)
 
     def axe(self) -> list[str]:
         """Return the serious and critical accessibility findings."""

@@ -74,7 +74,8 @@ def main() -> int:
 
     jupyter_book = "from jupyter_book.cli.main import main; main()"
     command = [sys.executable, "-c", jupyter_book, "build", str(ROOT)]
-    command += ["-W", "-n", "--keep-going"]
+    # A draft links to pages that are not there yet: warnings are shown, no more.
+    command += ["-n"] if options.draft else ["-W", "-n", "--keep-going"]
     if not options.verbose:
         command.append("-q")
     missing = [str(p.relative_to(ROOT)) for p in pages() if not p.is_file()]
