@@ -26,6 +26,8 @@ from pathlib import Path
 
 import sentencepiece
 
+from tformer.files import write_atomically
+
 __all__ = ["Tokenizer"]
 
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = 0, 1, 2, 3
@@ -191,14 +193,8 @@ class Tokenizer:
             raise ValueError(f"{path}: {error}") from error
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model, whole or not at all (a temporary file is renamed)."""
-        path = Path(path)
-        part = path.with_name(f"{path.name}.{os.getpid()}.part")
-        try:
-            part.write_bytes(self.model_bytes)
-            os.replace(part, path)
-        finally:
-            part.unlink(missing_ok=True)
+        """Write the model: the whole file or, if that fails, nothing."""
+        write_atomically(Path(path), self.model_bytes)
 
     def normalize(self, text: str) -> str:
         """The text as the tokenizer sees it, and as ``decode`` gives it back.
