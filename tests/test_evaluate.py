@@ -122,6 +122,11 @@ def test_moses_lowers_splits_normalises_and_escapes():
     )
 
 
+def test_moses_moves_commas_out_of_quotes_and_joins_numbers_as_multi30k_does():
+    [tokens] = evaluate.moses_tokenise(['"Halt," rufen 5\u00a0000 Hunde.'])
+    assert tokens == "&quot; halt &quot; , rufen 5,000 hunde ."
+
+
 def test_perfect_translations_score_100_and_foreign_ones_near_0():
     bleu, chrf = evaluate.bleu_chrf(REFERENCES, REFERENCES)
     assert bleu.score == pytest.approx(100)
