@@ -126,6 +126,11 @@ def test_buckets_save_most_of_the_padding(many) -> None:
     assert len(made) < 1.5 * sum(b.n_tokens for b in made) / 1000
 
 
+def test_one_long_source_does_not_narrow_the_batches_after_it() -> None:
+    encoded = [([5] * 50 + [EOS], [6])] + [([5, EOS], [6] * 3)] * 10
+    assert sorted(len(batch.source_ids) for batch in make(encoded, 60)) == [1, 10]
+
+
 def test_batches_are_a_sequence(many) -> None:
     made = make(many, 500)
     assert same(made[-1], made[len(made) - 1])
