@@ -209,21 +209,26 @@ def test_order_is_kept_whatever_the_batches_are(translator):
         assert translator.translate(texts, max_len=12, batch_size=batch_size) == alone
 
 
-def test_translating_is_beam_search_of_four_unless_told(translator, tokenizer):
-    source_ids = torch.tensor([[*tokenizer.encode(SENTENCES[0]), 2]])
-
-    def beam(**options):
-        found = decode.beam_search(translator.model, source_ids, max_len=9, **options)
-        return tokenizer.decode(found[0])
-
+def test_translating_is_beam_search_of_four_unless_told(
+    translator, tokenizer, monkeypatch
+):
     text = SENTENCES[0]
-    assert translator.translate(text, max_len=9) == beam(
-        beam_size=4, length_penalty=0.6
-    )
-    options = {"beam_size": 2, "length_penalty": 3.0}
-    assert translator.translate(text, max_len=9, **options) == beam(**options)
+    source_ids = torch.tensor([[*tokenizer.encode(text), 2]])
+    [ids] = decode.beam_search(translator.model, source_ids, max_len=9)
+    assert translator.translate(text, max_len=9) == tokenizer.decode(ids)
     [ids] = decode.greedy(translator.model, source_ids, max_len=9)
     assert translator.translate(text, max_len=9, beam_size=1) == tokenizer.decode(ids)
+
+    calls = []
+    monkeypatch.setattr(
+        decode, "beam_search", lambda *args, **options: calls.append(options) or [[5]]
+    )
+    translator.translate(text)
+    translator.translate([text], beam_size=2, length_penalty=3.0, max_len=7)
+    assert calls == [
+        {"beam_size": 4, "length_penalty": 0.6, "max_len": 128},
+        {"beam_size": 2, "length_penalty": 3.0, "max_len": 7},
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t", "\u200b"])

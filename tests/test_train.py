@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import math
 import os
@@ -11,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import types
 from pathlib import Path
 
 import pytest
@@ -379,12 +381,16 @@ def test_it_stops_when_validation_no_longer_improves(tokenizer, tmp_path):
     assert run.report["steps"] < 400
 
 
-def test_minutes_end_a_run_soon_after_they_are_over(tokenizer, tmp_path):
-    run = quick_fit(tokenizer, tmp_path, steps=None, minutes=0.5 / 60)
+def test_minutes_end_a_run_soon_after_they_are_over(tokenizer, tmp_path, monkeypatch):
+    seconds = itertools.count(1000)  # a clock that goes on a second at every look
+    clock = types.SimpleNamespace(monotonic=lambda: float(next(seconds)))
+    monkeypatch.setattr(train, "time", clock)
+    run = quick_fit(tokenizer, tmp_path, steps=None, minutes=0.5)
     assert run.report["stopped"] == "minutes"
-    assert run.report["seconds"] >= 0.5
-    assert run.report["steps"] % 10 == 0
-    assert run.report["seconds"] < 20
+    assert 30 <= run.report["seconds"] <= 35
+    again = quick_fit(tokenizer, tmp_path, steps=None, minutes=1)  # a minute in all
+    assert 60 <= again.report["seconds"] <= 65
+    assert again.report["steps"] > run.report["steps"]
 
 
 def test_a_listener_that_returns_true_stops_the_run_with_its_checkpoint(
