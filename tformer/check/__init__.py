@@ -7,5 +7,6 @@ the words of a teacher, and returns a `Result` that is true only if all is well,
 
 from tformer.check._attention import attention
 from tformer.check._grade import Result
+from tformer.check._training import cross_entropy, inverse_square_root
 
-__all__ = ["Result", "attention"]
+__all__ = ["Result", "attention", "cross_entropy", "inverse_square_root"]
