@@ -20,6 +20,8 @@ def theme_options(app: Sphinx, config: Any) -> None:
     options["use_download_button"] = False
     options["use_fullscreen_button"] = False
     options["show_toc_level"] = 2
+    # Suggestions while typing would load the whole book's index with every page.
+    options["search_as_you_type"] = False
     # Without a default the theme's script complains on a reader's first visit.
     config.html_context["default_mode"] = "auto"
     options["pygments_light_style"] = "a11y-high-contrast-light"
