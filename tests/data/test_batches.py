@@ -200,15 +200,14 @@ def test_pairs_that_are_too_long_are_left_out_counted_and_reported(tokenizer) ->
     assert encoded.n_too_long == 2
 
 
-def test_the_limit_counts_eos_and_bos(tokenizer) -> None:
-    n_source = len(tokenizer.encode("the dog")) + 1
-    n_target = len(tokenizer.encode("der Hund")) + 1
-    limit = max(n_source, n_target)
+@pytest.mark.parametrize("pair", [("the dog the cat", "der"), ("the", "der Hund die")])
+def test_the_limit_counts_eos_and_bos(tokenizer, pair) -> None:
+    limit = max(len(tokenizer.encode(side)) + 1 for side in pair)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert len(encode_pairs([("the dog", "der Hund")], tokenizer, limit)) == 1
+        assert len(encode_pairs([pair], tokenizer, limit)) == 1
     with pytest.raises(ValueError, match="none is left; raise max_len"):
-        encode_pairs([("the dog", "der Hund")], tokenizer, limit - 1)
+        encode_pairs([pair], tokenizer, limit - 1)
 
 
 def test_a_cache_of_sentences_changes_nothing(tokenizer) -> None:
