@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -9,6 +11,9 @@ from sphinx.application import Sphinx
 
 RUN_IT = "run-it"
 UNWANTED = ("thebe",)
+SEARCH_SCRIPT = re.compile(
+    r'\s*<script src="[^"]*/(?:searchtools|language_data|searchindex)\.js"></script>'
+)
 
 
 def theme_options(app: Sphinx, config: Any) -> None:
@@ -20,8 +25,6 @@ def theme_options(app: Sphinx, config: Any) -> None:
     options["use_download_button"] = False
     options["use_fullscreen_button"] = False
     options["show_toc_level"] = 2
-    # Suggestions while typing would load the whole book's index with every page.
-    options["search_as_you_type"] = False
     # Without a default the theme's script complains on a reader's first visit.
     config.html_context["default_mode"] = "auto"
     options["pygments_light_style"] = "a11y-high-contrast-light"
@@ -89,8 +92,25 @@ def has_maths(doctree: nodes.document) -> bool:
     )
 
 
+def without_search_index(app: Sphinx, problem: Exception | None) -> None:
+    """Load the search index on the search page only.
+
+    The theme loads the whole book's index with every page, for suggestions while
+    typing, which are off.
+    """
+    if problem or app.builder.format != "html":
+        return
+    for path in Path(app.outdir).rglob("*.html"):
+        if path.name != "search.html":
+            html = path.read_text(encoding="utf-8")
+            pruned = SEARCH_SCRIPT.sub("", html)
+            if pruned != html:
+                path.write_text(pruned, encoding="utf-8")
+
+
 def setup(app: Sphinx) -> None:
     """Connect to the build."""
+    app.connect("build-finished", without_search_index)
     app.connect("config-inited", theme_options)
     app.connect("doctree-read", replace_run_it_cells)
     app.connect("html-page-context", prune, priority=990)
