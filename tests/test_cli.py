@@ -322,11 +322,11 @@ def test_no_input_gives_no_output(run, capsys, monkeypatch):
 
 def test_files_are_read_and_written_as_utf_8(run, tmp_path, capsys):
     source, target = tmp_path / "in.txt", tmp_path / "out.txt"
-    source.write_bytes("\ufeffone\r\n\r\nfive five\n".encode())  # as Notepad writes
+    source.write_bytes("\ufeff\r\none\r\n\r\nfive five\n".encode())  # Notepad's way
     files = ["--input", str(source), "--output", str(target)]
     assert cli.main(["translate", "--model", str(run), *files]) == 0
     one, five = load_pretrained(run).translate(["one", "five five"])
-    assert target.read_text("utf-8") == f"{one}\n\n{five}\n"
+    assert target.read_text("utf-8") == f"\n{one}\n\n{five}\n"
     assert capsys.readouterr().out == ""
 
 

@@ -462,7 +462,7 @@ def _check_search(options: argparse.Namespace) -> None:
 def _decoded(lines: Iterable[str], name: str) -> Iterator[str]:
     try:
         for line in lines:
-            yield line.removesuffix("\n").removesuffix("\r")
+            yield line.removesuffix("\n")
     except UnicodeDecodeError as error:
         raise UsageError(
             f"{name} is not UTF-8 (byte {error.object[error.start]:#04x}): convert it"
