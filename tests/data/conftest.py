@@ -105,8 +105,8 @@ class Host:
                 handler.send_error(416)
                 return
             handler.send_response(206)
-            first = start + 1 if behaviour == "wrong range" else start
-            handler.send_header("Content-Range", f"bytes {first}-{len(body) - 1}/*")
+            start += behaviour == "wrong range"
+            handler.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/*")
         else:
             handler.send_response(200)
         rest = body[start:]
@@ -116,7 +116,7 @@ class Host:
             handler.wfile.write(rest[: len(rest) // 2])
             handler.wfile.flush()
             if behaviour == "stalls":
-                self.stop.wait(5)
+                self.stop.wait(60)
             else:
                 handler.connection.shutdown(socket.SHUT_RDWR)
             return

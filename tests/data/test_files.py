@@ -6,6 +6,7 @@ import hashlib
 import multiprocessing
 import random
 import socket
+import time
 from pathlib import Path
 
 import pytest
@@ -57,8 +58,10 @@ def test_a_download_that_breaks_off_goes_on_where_it_stopped(
 
 def test_a_stalled_download_goes_on_where_it_stopped(host, cache, remote) -> None:
     host.behaviours = ["stalls"]
+    start = time.monotonic()
     assert fetch(remote)[0]["a.gz"].read_bytes() == BODY
     assert host.requests[1] == ("/toy/a.gz", f"bytes={len(BODY) // 2}-")
+    assert time.monotonic() - start < 20  # the host would keep us for a minute
 
 
 def test_a_download_resumes_in_another_session(host, cache, remote) -> None:
@@ -71,12 +74,18 @@ def test_a_download_resumes_in_another_session(host, cache, remote) -> None:
     assert host.requests == [("/toy/a.gz", f"bytes={len(BODY) // 2}-")]
 
 
-@pytest.mark.parametrize("behaviour", ["ignores range", "wrong range", "416"])
+@pytest.mark.parametrize(
+    ("behaviours", "n_requests"),
+    [(["ignores range"], 2), (["wrong range"], 3), (["416", "416"], 3)],
+)
 def test_a_host_that_cannot_resume_sends_it_all_again(
-    host, cache, remote, behaviour
+    host, cache, remote, behaviours, n_requests
 ) -> None:
-    host.behaviours = ["breaks off", behaviour]
+    host.behaviours = ["breaks off", *behaviours]
     assert fetch(remote)[0]["a.gz"].read_bytes() == BODY
+    assert len(host.requests) == n_requests
+    if n_requests == 3:
+        assert host.requests[-1] == ("/toy/a.gz", None)
 
 
 def test_a_part_of_something_else_is_thrown_away(host, cache, remote) -> None:

@@ -246,6 +246,11 @@ GOLDEN: list[tuple[Sentence, str, str]] = [
         "We have brought the mother no water.",
         "Wir haben der Mutter kein Wasser gebracht.",
     ),
+    (
+        S(clause("the man", "show", "I", "they")),
+        "The man shows me them.",
+        "Der Mann zeigt sie mir.",
+    ),
     # separable verbs: split in main clauses, joined at the end of others
     (
         S(clause("the boy", "get up")),
@@ -654,6 +659,23 @@ def test_no_english_has_two_germans_even_where_words_are_few(monkeypatch) -> Non
         n_repeats += english in seen
         assert seen.setdefault(english, german) == german
     assert n_repeats > 500
+
+
+def test_a_verb_whose_past_looks_like_its_present_has_no_past() -> None:
+    draw = random.Random(4)
+    for _ in range(4000):  # "They read the book": lesen or lasen?
+        sentence = sample.draw_sentence(draw)
+        clauses = [sentence.clause, sentence.subordinate]
+        clauses += [
+            phrase.relative
+            for part in clauses
+            if part is not None
+            for _, phrase in sample.noun_phrases(part)
+        ]
+        for part in clauses:
+            if part is not None and part.tense == "past":
+                base, _, past, _ = part.verb.english
+                assert base != past
 
 
 def test_it_stands_only_for_what_it_can_mean() -> None:
