@@ -40,7 +40,9 @@ def test_every_mutation_fits_the_source_and_has_its_tests(tool):
         assert mutation.broken() != (tool.PACKAGE / mutation.file).read_text()
         compile(mutation.broken(), mutation.file, "exec")
         for path in mutation.test_paths:
-            assert (ROOT / path).exists(), path
+            file, _, name = path.partition("::")
+            assert (ROOT / file).exists(), path
+            assert not name or f"def {name}(" in (ROOT / file).read_text(), path
 
 
 def test_no_two_mutations_are_the_same(tool):
@@ -102,6 +104,8 @@ def test_a_run_without_tests_proves_nothing(tool):
     mutation = tool.MUTATIONS[0]
     assert not tool.judge(mutation, 2, "ERROR: file or directory not found").killer
     assert not tool.judge(mutation, 1, "ERROR tests/test_x.py::test_y").killer
+    late = "FAILED t.py::test_y - Failed: Timeout (>300.0s) from pytest-timeout."
+    assert not tool.judge(mutation, 1, late).killer
     assert (
         tool.judge(mutation, 1, "FAILED t.py::test_y[1] - oh").killer == "t.py::test_y"
     )

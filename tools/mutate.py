@@ -34,7 +34,7 @@ import torch  # noqa: F401
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "tformer"
-TIMEOUT = 120  # seconds for a test
+TIMEOUT = 300  # seconds for a test
 UNUSABLE = 99  # exit status of a run that proves nothing
 
 
@@ -47,8 +47,8 @@ class Mutation:
         file: inside the package.
         old: the right source; stands in the file exactly once.
         new: the wrong one.
-        tests: files or folders inside tests/ that should notice; the file's own if
-            left out.
+        tests: files, folders or single tests inside tests/ that should notice; the
+            file's own if left out.
     """
 
     name: str
@@ -100,6 +100,10 @@ class Job:
 
 
 PARITY = "test_parity_with_torch.py"
+AVERAGING = "test_train.py::test_the_final_weights_are_the_mean_of_the_last_snapshots"
+VALIDATION = (
+    "test_train.py::test_the_validation_loss_is_pytorchs_without_smoothing_or_dropout"
+)
 
 MUTATIONS = [
     # ------------------------------------------------------------------- attention
@@ -601,18 +605,21 @@ MUTATIONS = [
         "train.py",
         "weight.double() / len(snapshots)",
         "weight.double()",
+        (AVERAGING,),
     ),
     Mutation(
         "averaging: only the last snapshot",
         "train.py",
         "total[name] = total.get(name, 0) + weight.double() / len(snapshots)",
         "total[name] = weight.double()",
+        (AVERAGING,),
     ),
     Mutation(
         "train: validation with smoothing",
         "train.py",
         "self._loss(batch, smoothing=0.0)",
         "self._loss(batch, smoothing=0.1)",
+        (VALIDATION,),
     ),
     # ------------------------------------------------------------- trace
     Mutation(
@@ -654,6 +661,7 @@ def start(job: Job) -> int:
         sys.dont_write_bytecode = True
         options = ["-q", "-rf", "--tb=no", f"--timeout={TIMEOUT}"]
         options += ["-p", "no:cacheprovider", "-p", "no:xdist"]
+        options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
         status = int(pytest.main([*options, *job.arguments]))
         imported = Path(sys.modules["tformer"].__file__ or "")
         if not imported.is_relative_to(job.folder):
@@ -703,6 +711,8 @@ def judge(mutation: Mutation, status: int, output: str) -> Outcome:
     """What pytest's exit status and summary say about a mutation."""
     # A test's parameters are left out: the whole test must pass on the right package.
     failed = re.findall(r"^FAILED ([^\s\[]+)", output, flags=re.MULTILINE)
+    if "Failed: Timeout" in output:
+        return Outcome(mutation, problem=f"too slow to tell:\n{output}")
     if status == 1 and failed:
         return Outcome(mutation, killer=failed[0])
     if status == 0:
