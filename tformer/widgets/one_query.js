@@ -323,7 +323,9 @@ function render({ model, el }) {
         cells.score, cells.logit,
         h("td", { "data-from": 4, class: "tfq-weight" }, cells.weight, h("span", { class: "tfq-track" }, bar)),
         cells.share);
-      row.addEventListener("pointerenter", (e) => { if (e.pointerType === "mouse") { chosen = j; update(); } });
+      const choose = () => { if (chosen !== j) { chosen = j; update(false); } };
+      row.addEventListener("click", choose);
+      see.addEventListener("focus", choose);
       return { row, see, bar, ...cells };
     });
     const totals = {
@@ -480,7 +482,7 @@ function render({ model, el }) {
     });
     say(p.totals.output, pair(result.output));
     p.totals.output.dataset.exact = JSON.stringify(result.output);
-    say(p.caption, `What “${asker}” takes from each word. Untick a word to hide it.`);
+    say(p.caption, `What “${asker}” takes from each word. Untick one to hide it, choose a row to follow it.`);
     p.table.dataset.step = s.step;
     say(p.worked, work(s, result));
 

@@ -95,7 +95,7 @@ class OneQuery(anywidget.AnyWidget):
     example = traitlets.Int(0, min=0).tag(sync=True)
     # The book's pages keep this many pixels free, so that nothing moves.
     page_height = traitlets.Int(910).tag(sync=True)
-    page_height_narrow = traitlets.Int(1610).tag(sync=True)
+    page_height_narrow = traitlets.Int(1650).tag(sync=True)
 
     def __init__(
         self,
