@@ -391,6 +391,9 @@ def test_a_tsv_is_split_90_5_5(tsv) -> None:
     assert every == {
         (f"I have {i} books.", f"Ich habe {i} Bücher.") for i in range(200)
     }
+    held_out = sorted(test + corpus.valid)  # drawn from everywhere, not cut off
+    assert held_out != sorted(every)[:20]
+    assert held_out != sorted(every)[-20:]
     assert corpus.name == "my pairs"
     assert corpus.checksums == {
         "my pairs.tsv": hashlib.sha256(tsv.read_bytes()).hexdigest()
