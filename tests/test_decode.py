@@ -352,3 +352,13 @@ def test_a_beam_wider_than_the_vocabulary_still_works():
     model, source_ids = tiny(vocab_size=6), sources(6)
     out = decode.beam_search(model, source_ids, beam_size=50, max_len=4)
     assert len(out) == 5
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_a_broken_model_ends_too(search):
+    """Weights that are not numbers, as after a failed training, hang no search."""
+    model = tiny()
+    with torch.no_grad():
+        model.output_embedding.weight.fill_(math.nan)
+    out = search(model, sources(), max_len=6)
+    assert all(len(ids) <= 6 for ids in out)

@@ -406,7 +406,7 @@ def test_minutes_end_a_run_soon_after_they_are_over(tokenizer, tmp_path, monkeyp
     assert 30 <= run.report["seconds"] <= 35
     again = quick_fit(tokenizer, tmp_path, steps=None, minutes=1)  # a minute in all
     assert 60 <= again.report["seconds"] <= 65
-    assert again.report["steps"] > run.report["steps"]
+    assert 1.5 < again.report["steps"] / run.report["steps"] < 2.5
 
 
 def test_a_listener_that_returns_true_stops_the_run_with_its_checkpoint(
