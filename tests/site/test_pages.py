@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import browser as driver
 import pytest
+from playwright.sync_api import Error as PlaywrightError
 
 PAGES = driver.site_pages()
 CHAPTERS = [p for p in PAGES if p.startswith("book/") and "intro" not in p]
@@ -21,37 +22,47 @@ def each(names):
 _FACTS = {}
 
 
+def look_at(seen):
+    """Return what one visit of a page brought to light."""
+    page = seen.page
+    return {
+        "third_party": list(seen.third_party),
+        "errors": list(seen.errors),
+        "kilobytes": seen.kilobytes,
+        "shift": seen.layout_shift(),
+        "overflow": seen.overflow(),
+        "formulas": page.locator("span.math, div.math").count(),
+        "drawn_formulas": page.locator("mjx-container").count(),
+        "formula_errors": page.locator("mjx-merror").count(),
+        "charts": page.locator(".tf-plotly-box").count(),
+        "drawn_charts": page.locator(".tf-plotly-box .main-svg").count(),
+        "widgets": page.locator(".tf-widget").count(),
+        "drawn_widgets": page.locator(".tf-widget-view > *").count(),
+        "images": page.eval_on_selector_all(
+            ".bd-article img",
+            "all => all.map(e => [e.alt, e.naturalWidth, e.src])",
+        ),
+        "axe": seen.axe(),
+    }
+
+
 @pytest.fixture
 def facts(visit):
-    """Return what one visit of a page, in one window size and theme, brought to light.
+    """Return what a page does in one window size and theme.
 
-    A page is opened once for all tests that ask about it.
+    A page is opened once for all tests that ask about it, also if that fails.
     """
 
     def look(name, *, size="wide", dark=False):
         key = (name, size, dark)
         if key not in _FACTS:
-            with visit(name, size=size, dark=dark) as seen:
-                page = seen.page
-                _FACTS[key] = {
-                    "third_party": list(seen.third_party),
-                    "errors": list(seen.errors),
-                    "kilobytes": seen.kilobytes,
-                    "shift": seen.layout_shift(),
-                    "overflow": seen.overflow(),
-                    "formulas": page.locator("span.math, div.math").count(),
-                    "drawn_formulas": page.locator("mjx-container").count(),
-                    "formula_errors": page.locator("mjx-merror").count(),
-                    "charts": page.locator(".tf-plotly-box").count(),
-                    "drawn_charts": page.locator(".tf-plotly-box .main-svg").count(),
-                    "widgets": page.locator(".tf-widget").count(),
-                    "drawn_widgets": page.locator(".tf-widget-view > *").count(),
-                    "images": page.eval_on_selector_all(
-                        ".bd-article img",
-                        "all => all.map(e => [e.alt, e.naturalWidth, e.src])",
-                    ),
-                    "axe": seen.axe(),
-                }
+            try:
+                with visit(name, size=size, dark=dark) as seen:
+                    _FACTS[key] = look_at(seen)
+            except PlaywrightError as problem:
+                _FACTS[key] = problem
+        if isinstance(_FACTS[key], Exception):
+            pytest.fail(f"{name} ({size}) did not settle: {_FACTS[key]}")
         return _FACTS[key]
 
     return look
