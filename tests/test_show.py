@@ -1,6 +1,7 @@
 """What is shown is what the package runs, and reaches those who cannot see it."""
 
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -25,7 +26,7 @@ def test_the_source_shown_is_the_source_that_runs(obj):
     shown = show.source(obj)
     markdown = shown.forms["text/markdown"]
     code = re.search(r"```python\n(.*)\n```", markdown, re.DOTALL).group(1)
-    file = open(tformer.attention.__file__).read()
+    file = Path(tformer.attention.__file__).read_text("utf-8")
     body = [line.strip() for line in code.splitlines() if line.strip()]
     assert len(body) > 2
     assert all(line in file for line in body)

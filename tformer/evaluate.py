@@ -214,7 +214,7 @@ def score(
         translator: anything with `Translator.translate`.
         pairs: (english, german) sentences, such as ``corpus.test["test_2016_flickr"]``.
         tokenised_references: the German side lower-cased and Moses-tokenised, such as
-            ``corpus.tokenised_references["test_2016_flickr"]``; adds ``tokenised_bleu``.
+            ``corpus.tokenised_references["test_2016_flickr"]``; for ``tokenised_bleu``.
         beam_size: hypotheses kept per sentence; 1 = greedy.
         length_penalty: exponent α of the paper's length penalty.
         progress: show a bar while translating.

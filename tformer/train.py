@@ -22,13 +22,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tformer import progress as progress_displays
 from tformer.config import TransformerConfig
 from tformer.data import Batch, Corpus, batches, encode_pairs
 from tformer.files import load_tensors, save_tensors, write_json
 from tformer.loss import cross_entropy
 from tformer.model import Transformer
 from tformer.pretrained import Translator, load_parameters
+from tformer.progress import display
 from tformer.schedule import inverse_square_root
 from tformer.tokenization import Tokenizer
 
@@ -189,7 +189,7 @@ def fit(
         trainer = _Trainer(config, corpus, recipe, tokenizer, chosen, folder)
         trainer.samples = corpus.valid[:3] if samples is None else samples
         trainer.resume_if_possible()
-        listeners = [progress_displays.display(progress)]
+        listeners = [display(progress)]
         if on_event is not None:
             listeners.append(on_event)
         with contextlib.ExitStack() as stack:
