@@ -123,3 +123,18 @@ def test_numbers_stand_under_their_names():
 def test_numbers_that_do_not_fit_their_names_are_refused():
     with pytest.raises(ValueError, match=r"\(1, 2\) does not fit"):
         show.numbers([[1, 2]], rows=["it"], columns=["dog"])
+
+
+def test_sentences_wrap_in_a_table_and_say_their_language():
+    shown = show.texts(
+        [["A <dog>", "Ein Hund"]], columns=["a", "b"], languages=["en", "de"]
+    )
+    html = shown.forms["text/html"]
+    assert '<td lang="de"' in html
+    assert "A &lt;dog&gt;" in html
+    assert shown.forms["text/plain"] == "a\tb\nA <dog>\tEin Hund"
+
+
+def test_a_row_that_does_not_fit_its_columns_is_refused():
+    with pytest.raises(ValueError, match="one text for each of"):
+        show.texts([["only one"]], columns=["a", "b"])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import re
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -111,3 +112,34 @@ def number(value: float, digits: int) -> str:
         return "∞" if value > 0 else "−∞"
     text = f"{abs(value):.{digits}f}"
     return ("−" if value < 0 and float(text) else "") + text
+
+
+def text_table(
+    rows: Sequence[Sequence[str]], columns: Sequence[str], languages: Sequence[str] = ()
+) -> str:
+    """A table of texts that wrap, for sentences beside each other.
+
+    Args:
+        rows: one text per column.
+        columns: their headings.
+        languages: codes such as "de", one per column; "" for the page's own.
+    """
+    languages = list(languages) or [""] * len(columns)
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
+    tags = [f'<td lang="{code}"' if code else "<td" for code in languages]
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'{tag} style="text-align:left;vertical-align:top;overflow-wrap:anywhere;'
+            f'min-width:7em">{escape(text)}</td>'
+            for tag, text in zip(tags, row, strict=True)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    return (
+        '<div class="tf-scroll" style="overflow-x:auto" tabindex="0" role="region" '
+        f'aria-label="{escape(", ".join(columns), quote=True)}">'
+        f'<table class="tf-texts" style="text-align:left"><thead><tr>{head}</tr></thead><tbody>{body}</tbody>'
+        "</table></div>"
+    )

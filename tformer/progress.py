@@ -247,21 +247,19 @@ def samples_html(record: Event, most: int = 3) -> str:
         record: an evaluation, as `tformer.train.fit` tells it.
         most: so many sentences.
     """
-    rows = "".join(
-        f'<tr><td lang="en">{escape(each["source"])}</td>'
-        f'<td lang="de">{escape(each["reference"])}</td>'
-        f'<td lang="de">{escape(each["translation"]) or "(nothing)"}</td></tr>'
-        for each in record["samples"][:most]
-    )
-    if not rows:
+    from tformer import page
+
+    samples = record["samples"][:most]
+    if not samples:
         return ""
-    return (
-        '<div class="tf-scroll" style="overflow-x:auto" tabindex="0" role="region" '
-        'aria-label="Translations"><table class="tf-samples" '
-        'style="text-align:left"><thead><tr><th scope="col">English</th>'
-        '<th scope="col">reference</th>'
-        f'<th scope="col">the model at step {record["step"]:,}</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
+    rows = [
+        [each["source"], each["reference"], each["translation"] or "(nothing)"]
+        for each in samples
+    ]
+    return page.text_table(
+        [[one_line(text, 160) for text in row] for row in rows],
+        ["English", "reference", f"the model at step {record['step']:,}"],
+        ["en", "de", "de"],
     )
 
 

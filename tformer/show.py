@@ -167,3 +167,30 @@ def numbers(
         f"{page.table_html(described, digits)}</div>",
         text_plain="\n".join(lines),
     )
+
+
+def texts(
+    rows: Sequence[Sequence[str]],
+    *,
+    columns: Sequence[str],
+    languages: Sequence[str] = (),
+) -> Shown:
+    """Show sentences beside each other: each cell wraps, so it reads on a phone.
+
+    Args:
+        rows: one text per column.
+        columns: their headings.
+        languages: codes such as "de", one per column, for screen readers and
+            hyphenation; "" for the page's own.
+
+    Raises:
+        ValueError: a row, or the languages, do not fit the columns.
+    """
+    table = [[str(text) for text in row] for row in rows]
+    if any(len(row) != len(columns) for row in [*table, languages or columns]):
+        raise ValueError(f"each row needs one text for each of {list(columns)}")
+    lines = ["\t".join(row) for row in [list(columns), *table]]
+    return Shown(
+        text_html=page.text_table(table, columns, languages),
+        text_plain="\n".join(lines),
+    )
