@@ -148,3 +148,72 @@ def test_roles_keep_their_colours():
     assert drawn.axes[0].yaxis.label.get_color() == figures.PALETTE["query"]
     assert drawn.axes[0].xaxis.label.get_color() == figures.PALETTE["key"]
     assert all(re.fullmatch("#[0-9a-f]{6}", c) for c in figures.PALETTE.values())
+
+
+def test_training_curves_say_in_words_what_they_show():
+    drawn = figures.training_curves(
+        [10, 20, 30],
+        [8.0, 6.0, 5.0],
+        [1e-3, 2e-3, 1e-3],
+        valid_steps=[30],
+        valid_losses=[4.5],
+        last_step=60,
+        title="words",
+    )
+    text = figures.alternative(drawn)
+    assert "from 8.00 to 5.00 in 30 steps" in text
+    assert "validation loss ends at 4.50" in text
+    assert "highest, 0.002, at step 20" in text
+    assert drawn.table.rows == (("30", (5.0, 4.5, 1.0)),)
+    assert drawn.axes[0].get_xlim() == (0, 60)  # room for what is still to come
+
+
+def test_training_curves_can_be_drawn_before_anything_is_known():
+    assert "Training curves" in figures.alternative(figures.training_curves([], [], []))
+
+
+def test_training_curves_refuse_lists_that_do_not_fit():
+    with pytest.raises(ValueError, match="3 steps with 2 losses"):
+        figures.training_curves([1, 2, 3], [1, 2], [1, 2, 3])
+
+
+def test_lines_keep_their_own_positions():
+    chart = figures.lines(
+        {"a": ([1, 2], [3, 4]), "b": ([5, 6, 7], [8, float("nan"), 9])},
+        across="step",
+        up="loss",
+        alt="two lines",
+    )
+    assert list(chart.data[0].x) == [1, 2]
+    assert list(chart.data[1].y) == [8, None, 9]
+    with pytest.raises(ValueError, match="'a' has x of shape"):
+        figures.lines({"a": ([1], [1, 2])}, across="", up="", alt="no")
+
+
+def test_a_slider_holds_every_setting_so_that_no_kernel_is_needed():
+    chart = figures.lines_with_slider(
+        [1, 2],
+        {"low": {"a": [1, 2], "b": [3, 4]}, "high": {"a": [5, 6], "b": [7, 8]}},
+        slider="height",
+        start=1,
+        across="x",
+        up="y",
+        alt="two settings of two lines",
+    )
+    assert [list(trace.y) for trace in chart.data] == [[5, 6], [7, 8]]
+    low, high = chart.layout.sliders[0].steps
+    assert low.args[0]["y"] == [[1, 2], [3, 4]]
+    assert high.args[0]["y"] == [[5, 6], [7, 8]]
+    assert chart.layout.yaxis.range[1] >= 8  # the axis fits all settings, and stays
+
+
+def test_a_slider_refuses_settings_with_other_curves():
+    with pytest.raises(ValueError, match="setting 'high' has curves"):
+        figures.lines_with_slider(
+            [1],
+            {"low": {"a": [1]}, "high": {"b": [1]}},
+            slider="",
+            across="",
+            up="",
+            alt="no",
+        )
