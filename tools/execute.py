@@ -30,7 +30,7 @@ from chapters import BUILD, EXECUTED, ROOT, chapters, pages, tags
 
 CACHE = BUILD / ".jupyter_cache"
 KEY = BUILD / "executed-with.txt"
-SECONDS_PER_CELL = 600
+SECONDS_PER_CELL = 1800  # a hang ends; a busy machine may take its time
 # What decides how a chapter comes out, beside its own code.
 ENVIRONMENT = ("TFORMER_DATA", "TFORMER_REQUIRE_DATA")
 SKIP_TAG = "run-it"
