@@ -12,7 +12,8 @@ from sphinx.application import Sphinx
 RUN_IT = "run-it"
 UNWANTED = ("thebe",)
 SEARCH_SCRIPT = re.compile(
-    r'\s*<script src="(?:[^"]*/)?(?:searchtools|language_data|searchindex)\.js"></script>'
+    r'\s*<script src="(?:[^"]*/)?'
+    r'(?:searchtools|language_data|searchindex)\.js"></script>'
 )
 
 
