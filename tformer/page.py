@@ -140,6 +140,7 @@ def text_table(
     return (
         '<div class="tf-scroll" style="overflow-x:auto" tabindex="0" role="region" '
         f'aria-label="{escape(", ".join(columns), quote=True)}">'
-        f'<table class="tf-texts" style="text-align:left"><thead><tr>{head}</tr></thead><tbody>{body}</tbody>'
+        f'<table class="tf-texts" style="text-align:left"><thead><tr>{head}</tr>'
+        f"</thead><tbody>{body}</tbody>"
         "</table></div>"
     )
