@@ -78,10 +78,9 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             f"{path} is truncated or not a safetensors file ({error}): "
             "copy or download it again"
         ) from error
-    if "sha256" not in header:
+    if not {"sha256", "sha256_of_header"} <= header.keys():
         raise ValueError(f"{path} was not written by tformer: it carries no checksum")
-    signature = header.pop("sha256_of_header", None)
-    header_is_right = signature is None or signature == _header_checksum(header)
+    header_is_right = header.pop("sha256_of_header") == _header_checksum(header)
     if not header_is_right or header.pop("sha256") != _checksum(tensors):
         raise ValueError(
             f"{path} was changed after it was written: its checksum does not fit. "

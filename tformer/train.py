@@ -593,7 +593,9 @@ def device_name(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     if device.type == "cpu":
-        return f"CPU ({platform.machine()}, {torch.get_num_threads()} threads)"
+        n_threads = torch.get_num_threads()
+        threads = "1 thread" if n_threads == 1 else f"{n_threads} threads"
+        return f"CPU ({platform.machine()}, {threads})"
     return device.type
 
 
