@@ -16,7 +16,7 @@ PORT ?= 8000
 RUN ?= runs/first
 draft := $(if $(DRAFT),--draft)
 
-.PHONY: help setup book execute site serve test test-package lab train bench check \
+.PHONY: help setup book execute site serve test test-package lab train bench mutate check \
 	format strip setup-cells lock site-report clean
 
 help:  ## list these commands
@@ -57,6 +57,9 @@ lab: setup  ## open the chapters in JupyterLab
 
 train: setup  ## train a model on Multi30k (RUN=folder, ARGS=more options)
 	@$(PY) -m tformer train --corpus multi30k --out $(RUN) $(ARGS)
+
+mutate: setup  ## break each formula on purpose: a test must notice (minutes)
+	@$(PY) tools/mutate.py $(ARGS)
 
 bench: setup  ## side by side with torch.nn (writes results/)
 	@$(PY) benchmarks/against_torch.py $(ARGS)
