@@ -96,9 +96,8 @@ def main() -> None:
     write_json(FILE, found)
     for group in ("aims", "typed"):
         for each in found[group]:
-            print(
-                f"{each['mark'] or '?':15}{each['source']}\n{'':15}{each['translation']}"
-            )
+            print(f"{each['mark'] or '?':15}{each['source']}")
+            print(f"{'':15}{each['translation']}")
         print(group, dict(Counter(each["mark"] or "unmarked" for each in found[group])))
 
 
