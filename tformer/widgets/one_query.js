@@ -1,6 +1,7 @@
 // One query's attention, re-computed in the page: compare, scale, mask, softmax, mix.
-// One ES module, no imports. `attend` is the whole of the maths and runs in Node, too;
-// the tests hold it to `tformer.attention`. The default export is an anywidget front end.
+// `attend` is the whole of the maths and runs in Node, too; the tests hold it to
+// `tformer.attention`. The default export is an anywidget front end.
+import { bind, button, check, draggable, figure, format, h, liveRegion, put, radios, say, select, slider } from "./kit.js";
 
 const dot = (a, b) => a.reduce((total, x, i) => total + x * b[i], 0);
 
@@ -45,34 +46,10 @@ const snap = (x) => {
   return Math.round(Math.round(inside / STEP) * STEP * 100) / 100;
 };
 
-export function format(x, digits = 2) {
-  if (x === -Infinity) return "−∞";
-  const text = Math.abs(x).toFixed(digits);
-  return (x < 0 && Number(text) !== 0 ? "−" : "") + text;
-}
 const pair = (v) => `(${v.map((x) => format(x)).join(", ")})`;
 const factor = (x) => (x < 0 ? `(${format(x)})` : format(x));
 
 const STEPS = ["Compare", "Scale", "Mask", "Softmax", "Mix"];
-
-function h(tag, attributes = {}, ...children) {
-  const svg = ["svg", "g", "line", "path", "circle", "text", "polygon", "title"].includes(tag);
-  const node = svg
-    ? document.createElementNS("http://www.w3.org/2000/svg", tag)
-    : document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value === true) node.setAttribute(name, "");
-    else if (value !== false && value != null) node.setAttribute(name, value);
-  }
-  node.append(...children);
-  return node;
-}
-const put = (node, attributes) => {
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-};
-const say = (node, text) => {
-  if (node.textContent !== text) node.textContent = text;
-};
 
 function arrowHead(from, to, size = 9) {
   const angle = Math.atan2(to[1] - from[1], to[0] - from[0]);
@@ -99,7 +76,7 @@ function plane(title, description) {
 }
 
 function label(svg, kind) {
-  const node = h("text", { class: `tfq-label tfq-${kind}` });
+  const node = h("text", { class: `tfq-label tfk-${kind}` });
   svg.append(node);
   return node;
 }
@@ -116,17 +93,12 @@ function moveLabel(node, text, vector, distance = 13) {
 }
 
 function render({ model, el }) {
-  const id = `tfq-${Math.random().toString(36).slice(2, 9)}`;
   const get = (name) => model.get(name);
-  const root = h("div", { class: "tfq", "data-lm-suppress-shortcuts": "true" });
-  root.setAttribute("role", "group");
-  root.setAttribute("aria-label", "Attention of one query, computed step by step");
-  el.append(root);
+  const root = figure(el, "tfq", "Attention of one query, computed step by step");
+  const live = liveRegion();
 
   let parts; // the nodes that `update` writes to; rebuilt when the words change
   let chosen = 0; // the key that the worked line and the key sliders show
-  let timer = 0;
-  let writing = false; // while several traits change together, only the last one redraws
 
   const state = () => {
     const selected = Math.min(get("selected"), get("tokens").length - 1);
@@ -136,13 +108,6 @@ function render({ model, el }) {
       query: get("query")[selected], step: get("step"),
     };
   };
-  const commit = (changes) => {
-    writing = true;
-    for (const [name, value] of Object.entries(changes)) model.set(name, value);
-    writing = false;
-    model.save_changes();
-    update();
-  };
   const replaced = (rows, index, row) => rows.map((old, i) => (i === index ? row : old));
   const setQuery = (v) => {
     const s = state();
@@ -150,53 +115,12 @@ function render({ model, el }) {
   };
   const setKey = (v) => commit({ key: replaced(get("key"), chosen, v.map(snap)) });
 
-  function slider(kind, name, onInput) {
-    const input = h("input", {
-      type: "range", min: -LIMIT, max: LIMIT, step: STEP, id: `${id}-${kind}-${name}`,
-      class: `tfq-${kind}`, "data-control": `${kind}-${name}`,
-    });
-    const output = h("output", { for: input.id });
-    input.addEventListener("input", () => onInput(Number(input.value)));
-    const text = h("span", { class: "tfq-slider-name" }, name === "x" ? "across" : "up");
-    const box = h("label", { for: input.id, class: "tfq-slider" }, text, input, output);
-    return { input, output, box, text };
-  }
-
-  function draggable(node, onMove) {
-    const svg = node.ownerSVGElement;
-    node.addEventListener("pointerdown", (event) => {
-      event.preventDefault();
-      node.setPointerCapture(event.pointerId);
-      const move = (e) => {
-        const box = svg.getBoundingClientRect();
-        const unit = ((LIMIT + 0.5) * 2) / box.width;
-        onMove([
-          (e.clientX - box.left - box.width / 2) * unit,
-          -(e.clientY - box.top - box.height / 2) * unit,
-        ]);
-      };
-      const stop = () => {
-        node.removeEventListener("pointermove", move);
-        node.removeEventListener("pointerup", stop);
-        node.removeEventListener("pointercancel", stop);
-      };
-      node.addEventListener("pointermove", move);
-      node.addEventListener("pointerup", stop);
-      node.addEventListener("pointercancel", stop);
-    });
-  }
-
-  function radios(name, legend, items, current, onPick) {
-    const set = h("fieldset", { class: "tfq-choice" }, h("legend", {}, legend));
-    const inputs = items.map((text, i) => {
-      const input = h("input", { type: "radio", name: `${id}-${name}`, value: i, "data-control": `${name}-${i}` });
-      input.checked = i === current;
-      input.addEventListener("change", () => input.checked && onPick(i));
-      set.append(h("label", { class: "tfq-chip" }, input, h("span", {}, text)));
-      return input;
-    });
-    return { set, inputs };
-  }
+  const pull = (node, onMove) => draggable(node, (x, y) => {
+    const unit = (LIMIT + 0.5) * 2;
+    onMove([(x - 0.5) * unit, (0.5 - y) * unit]);
+  });
+  const axis = (kind, name, onInput) => slider(`${kind}-${name}`, name === "x" ? "across" : "up",
+    { min: -LIMIT, max: LIMIT, step: STEP, kind: `tfk-${kind}` }, onInput);
 
   function build() {
     const s = state();
@@ -221,13 +145,13 @@ function render({ model, el }) {
     const ray = h("line", { class: "tfq-ray" });
     left.svg.append(ray, foot);
     const keyArrows = s.tokens.map((token, j) => {
-      const line = h("line", { class: "tfq-arrow tfq-key" });
-      const head = h("polygon", { class: "tfq-head tfq-key" });
+      const line = h("line", { class: "tfq-arrow tfk-key" });
+      const head = h("polygon", { class: "tfq-head tfk-key" });
       left.svg.append(line, head);
       return { line, head, text: label(left.svg, "key"), token, j };
     });
     const queryArrow = {
-      line: h("line", { class: "tfq-arrow tfq-query" }), head: h("polygon", { class: "tfq-head tfq-query" }),
+      line: h("line", { class: "tfq-arrow tfk-query" }), head: h("polygon", { class: "tfq-head tfk-query" }),
     };
     left.svg.append(queryArrow.line, queryArrow.head);
     queryArrow.text = label(left.svg, "query");
@@ -235,12 +159,12 @@ function render({ model, el }) {
     keyArrows.forEach((arrow) => {
       arrow.grip = h("circle", { r: 16, class: "tfq-grip", "data-handle": `key-${arrow.j}` });
       left.svg.append(arrow.grip);
-      draggable(arrow.grip, (v) => { chosen = arrow.j; setKey(v); });
+      pull(arrow.grip, (v) => { chosen = arrow.j; setKey(v); });
       arrow.grip.addEventListener("pointerdown", () => { chosen = arrow.j; update(); });
     });
     queryArrow.grip = h("circle", { r: 16, class: "tfq-grip", "data-handle": "query" });
     left.svg.append(queryArrow.grip);
-    draggable(queryArrow.grip, setQuery);
+    pull(queryArrow.grip, setQuery);
 
     const right = plane(
       "Values and their mix, the output",
@@ -254,43 +178,34 @@ function render({ model, el }) {
       return { line };
     });
     valueDots.forEach((d) => {
-      d.dot = h("circle", { r: 5, class: "tfq-dot tfq-value" });
+      d.dot = h("circle", { r: 5, class: "tfq-dot tfk-value" });
       right.svg.append(d.dot);
       d.text = label(right.svg, "value");
     });
-    const outputDot = h("circle", { r: 7, class: "tfq-dot tfq-output", "data-output": "dot" });
+    const outputDot = h("circle", { r: 7, class: "tfq-dot tfk-output", "data-output": "dot" });
     right.svg.append(outputDot);
     const outputText = label(right.svg, "output");
     say(outputText, "output");
 
-    const queryX = slider("query", "x", (x) => setQuery([x, state().query[1]]));
-    const queryY = slider("query", "y", (y) => setQuery([state().query[0], y]));
-    const keyX = slider("key", "x", (x) => setKey([x, get("key")[chosen][1]]));
-    const keyY = slider("key", "y", (y) => setKey([get("key")[chosen][0], y]));
-    const queryLegend = h("legend", { class: "tfq-query" });
-    const pick = h("select", { id: `${id}-pick`, "data-control": "key" });
-    s.tokens.forEach((token, j) => pick.append(h("option", { value: j }, token)));
-    pick.addEventListener("change", () => { chosen = Number(pick.value); update(); });
-    const keyLegend = h("legend", { class: "tfq-key" }, h("label", { for: pick.id }, "Key of "), pick);
+    const queryX = axis("query", "x", (x) => setQuery([x, state().query[1]]));
+    const queryY = axis("query", "y", (y) => setQuery([state().query[0], y]));
+    const keyX = axis("key", "x", (x) => setKey([x, get("key")[chosen][1]]));
+    const keyY = axis("key", "y", (y) => setKey([get("key")[chosen][0], y]));
+    const queryLegend = h("legend", { class: "tfk-query" });
+    const pick = select("key", s.tokens, (j) => { chosen = j; update(); });
+    const keyLegend = h("legend", { class: "tfk-key" }, h("label", { for: pick.id }, "Key of "), pick);
 
-    const temperature = h("input", {
-      type: "range", min: 0.1, max: 4, step: 0.1, id: `${id}-t`, "data-control": "temperature",
-    });
-    const temperatureOut = h("output", { for: temperature.id });
-    temperature.addEventListener("input", () => commit({ temperature: Number(temperature.value) }));
-    const scaled = h("input", { type: "checkbox", id: `${id}-scale`, "data-control": "scaled" });
-    scaled.addEventListener("change", () => commit({ scaled: scaled.checked }));
-    const reset = h("button", { type: "button", "data-control": "reset" }, "Start again");
-    reset.addEventListener("click", () => load(get("example")));
+    const temperature = slider("temperature", "temperature", { min: 0.1, max: 4, step: 0.1, digits: 1 },
+      (x) => commit({ temperature: x }));
+    const scaled = check("scaled", `divide by √d = ${format(Math.sqrt(s.query.length))}`, s.scaled,
+      (on) => commit({ scaled: on }));
+    const reset = button("reset", "Start again", () => load(get("example")));
 
     const controls = h("div", { class: "tfq-controls" },
       h("fieldset", {}, queryLegend, queryX.box, queryY.box),
       h("fieldset", {}, keyLegend, keyX.box, keyY.box),
       h("fieldset", {}, h("legend", {}, "Sharpness"),
-        h("label", { for: temperature.id, class: "tfq-slider" },
-          h("span", { class: "tfq-slider-name" }, "temperature"), temperature, temperatureOut),
-        h("label", { class: "tfq-check" }, scaled,
-          h("span", {}, `divide by √d = ${format(Math.sqrt(s.query.length))}`))));
+        temperature.box, scaled.box));
 
     const step = radios("step", "Show up to", STEPS.map((name, i) => `${i + 1} ${name}`), s.step - 1,
       (i) => commit({ step: i + 1 }));
@@ -308,7 +223,7 @@ function render({ model, el }) {
         visible[j] = see.checked;
         if (!visible.some(Boolean)) {
           see.checked = true;
-          announce("A query must see at least one key, so this one stays.", true);
+          live.announce("A query must see at least one key, so this one stays.", true);
           return;
         }
         commit({ visible });
@@ -330,7 +245,7 @@ function render({ model, el }) {
     });
     const totals = {
       weight: h("span", { class: "tfq-number" }, "1.000"),
-      output: h("td", { "data-from": 5, class: "tfq-output", "data-output": "text" }),
+      output: h("td", { "data-from": 5, class: "tfk-output", "data-output": "text" }),
     };
     const sum = h("tr", { class: "tfq-sum" }, h("th", { scope: "row" }, "sum"), h("td"), h("td"),
       h("td", { "data-from": 4, class: "tfq-weight" }, totals.weight), totals.output);
@@ -338,14 +253,13 @@ function render({ model, el }) {
     const table = h("table", {}, caption, h("thead", {}, head), h("tbody", {}, ...rows.map((r) => r.row), sum));
 
     const worked = h("p", { class: "tfq-worked" });
-    const live = h("p", { class: "tfq-live", "aria-live": "polite" });
 
     root.append(top, h("div", { class: "tfq-planes" }, left.figure, right.figure), controls,
-      h("div", { class: "tfq-steps" }, step.set, reset), worked, h("div", { class: "tfq-scroll" }, table), live);
+      h("div", { class: "tfq-steps" }, step.set, reset), worked, h("div", { class: "tfk-scroll" }, table), live.node);
     parts = {
       sentence, words, step, foot, ray, origin, keyArrows, queryArrow, area, valueDots, outputDot, outputText,
-      queryX, queryY, keyX, keyY, queryLegend, pick, temperature, temperatureOut, scaled, rows, totals,
-      caption, worked, live, table,
+      queryX, queryY, keyX, keyY, queryLegend, pick, temperature, scaled, rows, totals,
+      caption, worked, table,
     };
     root.dataset.words = s.tokens.join(" ");
     update(false);
@@ -360,11 +274,6 @@ function render({ model, el }) {
       value: source.value, selected: source.selected,
       visible: source.tokens.map(() => true), scaled: true, temperature: 1, step: STEPS.length,
     });
-  }
-
-  function announce(text, now = false) {
-    clearTimeout(timer);
-    timer = setTimeout(() => say(parts.live, text), now ? 0 : 700);
   }
 
   // The sentence under the steps: the chosen key's own numbers, worked out.
@@ -401,9 +310,9 @@ function render({ model, el }) {
     const result = attend(s);
     const asker = s.tokens[s.selected];
 
-    p.words.inputs.forEach((input, i) => { input.checked = i === s.selected; });
-    p.step.inputs.forEach((input, i) => { input.checked = i === s.step - 1; });
-    p.sentence?.inputs.forEach((input, i) => { input.checked = i === get("example"); });
+    p.words.pick(s.selected);
+    p.step.pick(s.step - 1);
+    p.sentence?.pick(get("example"));
 
     const arrow = (parts_, vector) => {
       const tip = place(vector);
@@ -458,14 +367,12 @@ function render({ model, el }) {
       [p.keyX, s.keys[chosen][0], `key of ${s.tokens[chosen]}`], [p.keyY, s.keys[chosen][1], `key of ${s.tokens[chosen]}`],
     ];
     for (const [control, value, owner] of sliders) {
-      if (Number(control.input.value) !== value) control.input.value = value;
+      control.show(value);
       control.input.setAttribute("aria-label", `${owner}, ${control.text.textContent}`);
-      say(control.output, format(value));
     }
     p.pick.value = String(chosen);
-    if (Number(p.temperature.value) !== s.temperature) p.temperature.value = s.temperature;
-    say(p.temperatureOut, format(s.temperature, 1));
-    p.scaled.checked = s.scaled;
+    p.temperature.show(s.temperature);
+    p.scaled.input.checked = s.scaled;
 
     s.tokens.forEach((token, j) => {
       const row = p.rows[j];
@@ -489,17 +396,16 @@ function render({ model, el }) {
     if (speak) {
       const ranked = s.tokens.map((token, j) => [result.weights[j], token]).sort((a, b) => b[0] - a[0]);
       const best = ranked.slice(0, 2).map(([w, token]) => `${token} ${(100 * w).toFixed(0)} %`).join(", ");
-      announce(`${asker} attends to ${best}. Output ${pair(result.output)}.`);
+      live.announce(`${asker} attends to ${best}. Output ${pair(result.output)}.`);
     }
   }
 
   const names = ["tokens", "query", "key", "value", "selected", "visible", "scaled", "temperature", "step", "example"];
-  const heard = () => writing || update();
-  for (const name of names) model.on(`change:${name}`, heard);
+  const { commit, stop } = bind(model, names, update);
   build();
   return () => {
-    clearTimeout(timer);
-    for (const name of names) model.off(`change:${name}`, heard);
+    live.stop();
+    stop();
   };
 }
 

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 
-import anywidget
 import torch
 import traitlets
 from torch import Tensor
 
 from tformer.attention import attention
-
-_HERE = Path(__file__).parent
+from tformer.widgets._figure import PageFigure
 
 Rows = Sequence[Sequence[float]]
 
@@ -56,7 +53,7 @@ def _rows(name: str, rows: Rows | Tensor, length: int) -> list[list[float]]:
     return table
 
 
-class OneQuery(anywidget.AnyWidget):
+class OneQuery(PageFigure):
     """What one query takes from every key, step by step, with vectors to drag.
 
     Without arguments it shows the book's running sentence, once with *tired* and once
@@ -79,9 +76,6 @@ class OneQuery(anywidget.AnyWidget):
     Source: section 3.2.1, equation 1, for one row of Q.
     """
 
-    _esm = _HERE / "one_query.js"
-    _css = _HERE / "one_query.css"
-
     tokens = traitlets.List().tag(sync=True)
     query = traitlets.List().tag(sync=True)
     key = traitlets.List().tag(sync=True)
@@ -93,7 +87,6 @@ class OneQuery(anywidget.AnyWidget):
     step = traitlets.Int(5, min=1, max=5).tag(sync=True)
     examples = traitlets.List().tag(sync=True)
     example = traitlets.Int(0, min=0).tag(sync=True)
-    # The book's pages keep this many pixels free, so that nothing moves.
     page_height = traitlets.Int(910).tag(sync=True)
     page_height_narrow = traitlets.Int(1650).tag(sync=True)
 
