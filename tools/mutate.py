@@ -100,6 +100,7 @@ class Job:
 
 
 PARITY = "test_parity_with_torch.py"
+DECODE = ("decode",)
 AVERAGING = "test_train.py::test_the_final_weights_are_the_mean_of_the_last_snapshots"
 VALIDATION = (
     "test_train.py::test_the_validation_loss_is_pytorchs_without_smoothing_or_dropout"
@@ -531,45 +532,52 @@ MUTATIONS = [
     # ---------------------------------------------------------------------- decode
     Mutation(
         "length penalty: n instead of (5 + n) / 6",
-        "decode.py",
+        "decode/beam.py",
         "return ((5 + length) / 6) ** alpha",
         "return length**alpha",
+        DECODE,
     ),
     Mutation(
         "length penalty: sign of the exponent",
-        "decode.py",
+        "decode/beam.py",
         "return ((5 + length) / 6) ** alpha",
         "return ((5 + length) / 6) ** -alpha",
+        DECODE,
     ),
     Mutation(
         "length penalty: eos not counted",
-        "decode.py",
+        "decode/beam.py",
         "length_penalty_of(len(pieces) + 1, self.alpha)",
         "length_penalty_of(len(pieces), self.alpha)",
+        DECODE,
     ),
     Mutation(
         "length penalty: none",
-        "decode.py",
+        "decode/beam.py",
         "score = total / length_penalty_of(len(pieces) + 1, self.alpha)",
         "score = total",
+        DECODE,
     ),
     Mutation(
         "decode: the first position instead of the newest",
-        "decode.py",
+        "decode/stepping.py",
         "hidden[:, -1]",
         "hidden[:, 0]",
+        DECODE,
     ),
     Mutation(
         "decode: pad may be chosen",
-        "decode.py",
+        "decode/stepping.py",
         "[config.pad_id, config.bos_id, config.unk_id]",
         "[config.bos_id, config.unk_id]",
+        DECODE,
     ),
     Mutation(
         "decode: beams keep their parents' caches mixed up",
-        "decode.py",
+        "decode/stepping.py",
         "self.cache.select(kept, same_sources=same_sources)",
         "self.cache.select(kept.sort().values, same_sources=same_sources)",
+        DECODE,
     ),
     # ----------------------------------------------------------------- data, train
     Mutation(
