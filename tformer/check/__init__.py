@@ -6,7 +6,23 @@ the words of a teacher, and returns a `Result` that is true only if all is well,
 """
 
 from tformer.check._attention import attention
+from tformer.check._basics import gradient, matrix_product, softmax
 from tformer.check._grade import Result
+from tformer.check._masks import causal_mask, padding_mask, target_mask
+from tformer.check._model import forward, n_parameters
 from tformer.check._training import cross_entropy, inverse_square_root
 
-__all__ = ["Result", "attention", "cross_entropy", "inverse_square_root"]
+__all__ = [
+    "Result",
+    "attention",
+    "causal_mask",
+    "cross_entropy",
+    "forward",
+    "gradient",
+    "inverse_square_root",
+    "matrix_product",
+    "n_parameters",
+    "padding_mask",
+    "softmax",
+    "target_mask",
+]
