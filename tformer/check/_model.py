@@ -1,0 +1,835 @@
+"""The graders for chapter 10: counting parameters, and the whole forward pass."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from tformer import masks
+from tformer.check._grade import (
+    Function,
+    Mistake,
+    Result,
+    Stopped,
+    call,
+    grade,
+    matches,
+)
+from tformer.config import TransformerConfig
+from tformer.decoder import Decoder
+from tformer.encoder import Encoder
+from tformer.model import Transformer
+
+# --- counting parameters ------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Count:
+    """The arithmetic of a model's parameters; other fields make a known mistake."""
+
+    tables_tied: int = 1
+    tables_untied: int = 3
+    positions: int = 0
+    output_bias: int = 0
+    matrices: int = 4
+    attention_bias: int = 1
+    wide_heads: bool = False
+    ffn_matrices: int = 2
+    ffn_bias: int = 1
+    vectors_per_norm: int = 2
+    attentions: tuple[int, int] = (1, 2)
+    norms: tuple[int, int] = (2, 3)
+    final_norms_pre: int = 2
+    final_norms_post: int = 0
+    depth: str = "own"
+
+    def of(self, config: TransformerConfig) -> int:
+        """Count the parameters of one configuration."""
+        d, f = config.d_model, config.d_ff
+        norm = self.vectors_per_norm * d
+        heads = config.n_heads if self.wide_heads else 1
+        attention = self.matrices * d * (d * heads + self.attention_bias)
+        ffn = self.ffn_matrices * d * f + self.ffn_bias * (d + f)
+        layers = [
+            attentions * attention + ffn + norms * norm
+            for attentions, norms in zip(self.attentions, self.norms, strict=True)
+        ]
+        encoder, decoder = config.n_encoder_layers, config.n_decoder_layers
+        depths = {
+            "own": (encoder, decoder),
+            "swapped": (decoder, encoder),
+            "encoder's": (encoder, encoder),
+            "decoder's": (decoder, decoder),
+            "one": (1, 1),
+        }[self.depth]
+        tied, pre = config.tie_embeddings, config.norm == "pre"
+        tables = self.tables_tied if tied else self.tables_untied
+        final = self.final_norms_pre if pre else self.final_norms_post
+        return (
+            tables * config.vocab_size * d
+            + self.positions * config.max_len * d
+            + self.output_bias * config.vocab_size
+            + sum(n * layer for n, layer in zip(depths, layers, strict=True))
+            + final * norm
+        )
+
+
+COUNTS: dict[str, tuple[dict[str, object], str]] = {
+    "tying-ignored": (
+        {"tables_tied": 3},
+        "You count three tables even where they are tied. With tie_embeddings one "
+        "table serves source, target and output, and it counts once.",
+    ),
+    "output-counted-again": (
+        {"tables_tied": 2},
+        "With tie_embeddings you count two tables. The output is the same table, read "
+        "the other way (h Eᵀ), so there is only one.",
+    ),
+    "untied-counted-once": (
+        {"tables_untied": 1},
+        "Without tie_embeddings the model has three tables: source, target, output.",
+    ),
+    "untied-counted-twice": (
+        {"tables_untied": 2},
+        "Without tie_embeddings you count two tables. There are three: source, target "
+        "and the output projection.",
+    ),
+    "positions-counted": (
+        {"positions": 1},
+        "You count the positions. The sinusoids are computed, not trained: they are no "
+        "parameters.",
+    ),
+    "output-bias": (
+        {"output_bias": 1},
+        "You give the last linear layer a bias of V numbers. Ours is the embedding "
+        "table alone, without a bias, as in the paper's section 3.4.",
+    ),
+    "projection-forgotten": (
+        {"matrices": 3},
+        "An attention has four projections of D × D: to_query, to_key, to_value, and "
+        "to_output, which merges the heads. You count three.",
+    ),
+    "heads-too-wide": (
+        {"wide_heads": True},
+        "You give every head projections of the full width D. Each head is D / H wide, "
+        "so all heads together take one D × D matrix a projection: the number of heads "
+        "changes nothing.",
+    ),
+    "attention-biases": (
+        {"attention_bias": 0},
+        "The biases of attention are missing: each of the four projections adds D "
+        "numbers.",
+    ),
+    "ffn-biases": (
+        {"ffn_bias": 0},
+        "The biases of the feed-forward network are missing: F in the middle, D at the "
+        "end.",
+    ),
+    "biases": (
+        {"attention_bias": 0, "ffn_bias": 0},
+        "You count no biases. Each attention projection has D of them, the "
+        "feed-forward network F + D.",
+    ),
+    "ffn-one-matrix": (
+        {"ffn_matrices": 1},
+        "The feed-forward network has two matrices: D × F to widen, F × D to narrow.",
+    ),
+    "norms-forgotten": (
+        {"vectors_per_norm": 0},
+        "The norms are missing: each has a gain and a bias, 2 D numbers.",
+    ),
+    "norm-gain-only": (
+        {"vectors_per_norm": 1},
+        "A norm has a gain and a bias: 2 D numbers, not D.",
+    ),
+    "cross-attention-forgotten": (
+        {"attentions": (1, 1)},
+        "A decoder layer has two attentions: one over the target, one over the "
+        "memory. You count one.",
+    ),
+    "cross-norm-forgotten": (
+        {"norms": (2, 2)},
+        "A decoder layer has three sub-layers, and each has its norm. You count two "
+        "norms.",
+    ),
+    "decoder-like-encoder": (
+        {"attentions": (1, 1), "norms": (2, 2)},
+        "You count a decoder layer like an encoder layer. It has one sub-layer more: "
+        "cross-attention, with four projections and a norm of its own.",
+    ),
+    "encoder-like-decoder": (
+        {"attentions": (2, 2), "norms": (3, 3)},
+        "You count an encoder layer like a decoder layer. The encoder has no "
+        "cross-attention.",
+    ),
+    "final-norms-forgotten": (
+        {"final_norms_pre": 0},
+        'With norm="pre" each stack ends in one norm more, or its stream would leave '
+        "it without any: 2 × 2 D numbers.",
+    ),
+    "one-final-norm": (
+        {"final_norms_pre": 1},
+        'With norm="pre" both stacks end in a norm, encoder and decoder. You count '
+        "one.",
+    ),
+    "final-norms-always": (
+        {"final_norms_post": 2},
+        'With norm="post" the stacks have no norm at their end: each layer ends in '
+        'one already. Only norm="pre" adds two.',
+    ),
+    "layers-swapped": (
+        {"depth": "swapped"},
+        "You take n_encoder_layers for the decoder and n_decoder_layers for the "
+        "encoder.",
+    ),
+    "encoder-depth-for-both": (
+        {"depth": "encoder's"},
+        "You take n_encoder_layers for both stacks; the decoder has its own depth.",
+    ),
+    "decoder-depth-for-both": (
+        {"depth": "decoder's"},
+        "You take n_decoder_layers for both stacks; the encoder has its own depth.",
+    ),
+    "one-layer": (
+        {"depth": "one"},
+        "You count one layer a side. A stack has as many as the configuration says, "
+        "and no two layers share a parameter.",
+    ),
+}
+
+
+def _configs() -> list[TransformerConfig]:
+    """Sizes that all differ, so that no letter can stand for another."""
+    return [
+        TransformerConfig(
+            vocab_size=101,
+            d_model=24,
+            n_heads=4,
+            d_ff=70,
+            n_encoder_layers=2,
+            n_decoder_layers=5,
+            max_len=37,
+            norm=norm,
+            tie_embeddings=tied,
+        )
+        for norm in ("post", "pre")
+        for tied in (True, False)
+    ]
+
+
+def _true_count(config: TransformerConfig) -> int:
+    with torch.device("meta"):  # shapes only, no numbers
+        return Transformer(config).n_parameters()
+
+
+def _counted(mine: Function, config: TransformerConfig) -> int:
+    found = call(mine, {"config": config}, {})
+    if isinstance(found, Tensor) and found.numel() == 1:
+        found = found.item()
+    if isinstance(found, float) and found.is_integer():
+        found = int(found)
+    if isinstance(found, bool) or not isinstance(found, int):
+        raise Mistake(
+            "not-a-count",
+            f"Your function returns {found!r}, a {type(found).__name__}. The number "
+            "of parameters is a whole number; use * and +, and // where you divide.",
+        )
+    return found
+
+
+def _count_probe(mine: Function) -> None:
+    configs = _configs()
+    found = [_counted(mine, config) for config in configs]
+    right = [_true_count(config) for config in configs]
+    if found == right:
+        return
+    pairs = itertools.combinations(COUNTS.items(), 2)
+    known = [(name, *rest) for name, rest in COUNTS.items()]
+    known += [
+        (first, {**one, **two}, f"{says} And then: {also}")
+        for (first, (one, says)), (_, (two, also)) in pairs
+        if not one.keys() & two.keys()
+    ]
+    for name, changes, message in known:
+        wrong = dataclasses.replace(Count(), **changes)  # type: ignore[arg-type]
+        if found == [wrong.of(config) for config in configs]:
+            raise Mistake(name, message)
+    i = next(i for i in range(len(found)) if found[i] != right[i])
+    sign = "too many" if found[i] > right[i] else "too few"
+    raise Mistake(
+        "wrong-count",
+        f"I do not know this mistake. For {configs[i]} the model has {right[i]:,} "
+        f"parameters, you count {found[i]:,}: {abs(found[i] - right[i]):,} {sign}. "
+        "Compare with sum(p.numel() for p in part.parameters()), part by part.",
+    )
+
+
+def _sinusoids_probe(mine: Function) -> None:
+    """A second look at other sizes, so that no constant can be memorised."""
+    config = TransformerConfig(
+        vocab_size=57, d_model=6, n_heads=3, d_ff=11, n_encoder_layers=1
+    )
+    found, right = _counted(mine, config), _true_count(config)
+    if found != right:
+        raise Mistake(
+            "wrong-count",
+            f"Right for some sizes, but {config} has {right:,} parameters and you "
+            f"count {found:,}. Is there a number in your function that should be a "
+            "letter?",
+        )
+
+
+def n_parameters(mine: Function) -> Result:
+    """Grade ``mine(config) -> int``, the parameters of a model by arithmetic.
+
+    Args:
+        mine: takes a `tformer.TransformerConfig`.
+
+    Returns:
+        True only if every hidden configuration is counted right.
+    """
+    return grade(
+        "n_parameters",
+        mine,
+        [_count_probe, _sinusoids_probe],
+        "It counts every hidden configuration to the last number: tied and not, pre- "
+        "and post-norm, stacks of different depth.",
+    )
+
+
+# --- the forward pass ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Pass:
+    """The forward pass, put together from the parts; other fields make it wrong."""
+
+    source_scale: float = 1.0  # exponent of sqrt(D) left: 1 as it is, 0 none, 2 twice
+    target_scale: float = 1.0
+    source_positions: int = 1
+    target_positions: int = 1
+    scale_after: bool = False
+    encoder_mask: bool = True
+    cross_mask: bool = True
+    target_mask: str = "both"
+    memory: str = "encoded"
+    target_table: str = "target"
+    output_table: str = "output"
+    encoder_norm: bool = True
+    decoder_norm: bool = True
+    end: str = "logits"
+    swapped_masks: bool = False
+    flipped_masks: bool = False
+
+    def run(self, model: Transformer, source_ids: Tensor, target_ids: Tensor) -> Tensor:
+        """Run it: (B, S), (B, T) ids -> (B, T, V) logits."""
+        pad_id = model.config.pad_id
+        see_source = masks.source_mask(source_ids, pad_id)
+        see_target: Tensor | None = {
+            "both": masks.target_mask(target_ids, pad_id),
+            "causal": masks.causal_mask(target_ids.size(1)),
+            "padding": masks.padding_mask(target_ids, pad_id),
+            "none": None,
+        }[self.target_mask]
+
+        def embed(table: nn.Module, ids: Tensor, scale: float, times: int) -> Tensor:
+            x = table(ids) * model.config.d_model ** ((scale - 1) / 2)
+            if self.scale_after:
+                x = x / math.sqrt(model.config.d_model)
+            for _ in range(times):
+                x = model.positions(x)
+            return x * math.sqrt(model.config.d_model) if self.scale_after else x
+
+        tables = {
+            "source": model.source_embedding,
+            "target": model.target_embedding,
+            "output": model.output_embedding,
+        }
+        source = embed(
+            tables["source"], source_ids, self.source_scale, self.source_positions
+        )
+        target = embed(
+            tables[self.target_table],
+            target_ids,
+            self.target_scale,
+            self.target_positions,
+        )
+        if self.flipped_masks:
+            see_source, see_target = ~see_source, ~masks.target_mask(target_ids, pad_id)
+        encoder_mask = see_source if self.encoder_mask else None
+        if self.memory == "encoded":
+            memory = _stack(model.encoder, source, encoder_mask, last=self.encoder_norm)
+        elif self.memory == "embedded":
+            memory = source
+        elif self.memory == "encoded target":
+            see_source = masks.padding_mask(target_ids, pad_id)
+            memory = _stack(model.encoder, target, see_source, last=self.encoder_norm)
+        else:
+            memory, see_source = target, masks.padding_mask(target_ids, pad_id)
+        across = see_source if self.cross_mask else None
+        both = (across, see_target) if self.swapped_masks else (see_target, across)
+        x = _stack(model.decoder, target, memory, *both, last=self.decoder_norm)
+        logits = tables[self.output_table].unembed(x)
+        return {
+            "logits": logits,
+            "softmax": logits.softmax(-1),
+            "log-softmax": logits.log_softmax(-1),
+            "scaled": logits * math.sqrt(model.config.d_model),
+            "divided": logits / math.sqrt(model.config.d_model),
+        }[self.end]
+
+
+def _stack(
+    stack: Encoder | Decoder, x: Tensor, *rest: Tensor | None, last: bool
+) -> Tensor:
+    for layer in stack.layers:
+        x = layer(x, *rest)
+    return stack.final_norm(x) if last else x
+
+
+PASSES: dict[str, tuple[dict[str, object], str]] = {
+    "no-masks": (
+        {"encoder_mask": False, "cross_mask": False, "target_mask": "none"},
+        "No mask is used at all: the decoder sees the future, and everybody sees "
+        "padding. The decoder needs masks.target_mask(target_ids, pad_id), encoder and "
+        "cross-attention need masks.source_mask(source_ids, pad_id).",
+    ),
+    "target-mask-forgotten": (
+        {"target_mask": "none"},
+        "The target mask is forgotten: the decoder's self-attention sees the words "
+        "that it should predict. Give it masks.target_mask(target_ids, pad_id).",
+    ),
+    "not-causal": (
+        {"target_mask": "padding"},
+        "The target mask hides padding only, so each position sees its own answer one "
+        "place further on. masks.target_mask joins it with the causal mask.",
+    ),
+    "target-padding-visible": (
+        {"target_mask": "causal"},
+        "The target mask is causal only. That changes no real position, since padding "
+        "stands to the right of it; but the padded positions come out otherwise than "
+        "in the model. masks.target_mask(target_ids, pad_id) hides padding, too.",
+    ),
+    "source-mask-forgotten": (
+        {"encoder_mask": False, "cross_mask": False},
+        "The source mask is forgotten, in encoder and cross-attention: both attend to "
+        "padding, and a sentence's translation depends on its neighbours in the "
+        "batch. Make masks.source_mask(source_ids, pad_id) once, use it in both.",
+    ),
+    "encoder-mask-forgotten": (
+        {"encoder_mask": False},
+        "The encoder runs without a mask, so real words attend to padding. Pass it the "
+        "source mask, as you do for cross-attention.",
+    ),
+    "cross-mask-forgotten": (
+        {"cross_mask": False},
+        "Cross-attention runs without a mask. It needs no causal one, but the memory "
+        "has rows of padding, too: pass the source mask as the decoder's fourth "
+        "argument.",
+    ),
+    "source-unscaled": (
+        {"source_scale": 0.0},
+        "The source embedding is not multiplied by √d_model, so the positions drown "
+        "it. Call model.source_embedding(ids): it scales; its bare table does not.",
+    ),
+    "target-unscaled": (
+        {"target_scale": 0.0},
+        "The target embedding is not multiplied by √d_model, so the positions drown "
+        "it. Call model.target_embedding(ids): it scales; its bare table does not.",
+    ),
+    "unscaled": (
+        {"source_scale": 0.0, "target_scale": 0.0},
+        "The embeddings are not multiplied by √d_model, so the positions drown them. "
+        "Call model.source_embedding(ids): it scales; its bare table does not.",
+    ),
+    "scaled-twice": (
+        {"source_scale": 2.0, "target_scale": 2.0},
+        "The embeddings are multiplied by √d_model twice: model.source_embedding does "
+        "it already.",
+    ),
+    "positions-scaled": (
+        {"scale_after": True},
+        "You multiply by √d_model after the positions were added, so they grow, too. "
+        "The factor belongs to the embedding alone: scale, then add.",
+    ),
+    "no-positions": (
+        {"source_positions": 0, "target_positions": 0},
+        "No positions are added: the model cannot tell the order of the words. "
+        "model.positions(x) adds them to the scaled embedding.",
+    ),
+    "no-source-positions": (
+        {"source_positions": 0},
+        "The source gets no positions. model.positions(x) adds them, on both sides.",
+    ),
+    "no-target-positions": (
+        {"target_positions": 0},
+        "The target gets no positions. model.positions(x) adds them, on both sides.",
+    ),
+    "positions-twice": (
+        {"source_positions": 2, "target_positions": 2},
+        "The positions are added twice. model.positions(x) returns the sum already: "
+        "write x = model.positions(x), not x = x + model.positions(x).",
+    ),
+    "embedding-counted-twice": (
+        {},  # made below: x + positions(x)
+        "You write x + model.positions(x). model.positions(x) is the sum already, so "
+        "the embedding counts twice: write x = model.positions(x).",
+    ),
+    "memory-not-encoded": (
+        {"memory": "embedded"},
+        "The decoder looks at the embedded source, not at the encoder's output. What "
+        "model.encoder returns is the memory: pass that.",
+    ),
+    "encoder-runs-on-the-target": (
+        {"memory": "encoded target"},
+        "The encoder runs on the target: the model would copy, not translate, and see "
+        "every answer. The memory is made of the source.",
+    ),
+    "memory-forgotten": (
+        {"memory": "target"},
+        "Cross-attention looks at the decoder's own input: the source never gets in. "
+        "The decoder's second argument is the memory that the encoder returns.",
+    ),
+    "source-table-for-the-target": (
+        {"target_table": "source"},
+        "The target is embedded by the source's table. In a tied model they are one, "
+        "in others not: use model.target_embedding.",
+    ),
+    "unembedded-by-the-target-table": (
+        {"output_table": "target"},
+        "The logits come from the target's table. In a tied model it is the output's, "
+        "too, in others not: use model.output_embedding.unembed, or model.unembed.",
+    ),
+    "unembedded-by-the-source-table": (
+        {"output_table": "source"},
+        "The logits come from the source's table. In a tied model it is the output's, "
+        "too, in others not: use model.output_embedding.unembed, or model.unembed.",
+    ),
+    "final-norms-forgotten": (
+        {"encoder_norm": False, "decoder_norm": False},
+        "Both final norms are forgotten. Your layers are right, but a pre-norm stack "
+        "ends in encoder.final_norm and decoder.final_norm; call the stack, or apply "
+        "them.",
+    ),
+    "encoder-norm-forgotten": (
+        {"encoder_norm": False},
+        "The encoder's final norm is forgotten: with pre-norm, the memory is "
+        "encoder.final_norm of what the last layer leaves.",
+    ),
+    "decoder-norm-forgotten": (
+        {"decoder_norm": False},
+        "The decoder's final norm is forgotten: with pre-norm, the logits come from "
+        "decoder.final_norm of what the last layer leaves.",
+    ),
+    "softmax-applied": (
+        {"end": "softmax"},
+        "You return probabilities. The model returns logits, from before softmax: the "
+        "loss takes its logarithm itself, and softmax twice would flatten everything.",
+    ),
+    "log-softmax-applied": (
+        {"end": "log-softmax"},
+        "You return log-probabilities. The model returns logits, from before softmax. "
+        "(The loss would not notice; who adds or compares raw logits would.)",
+    ),
+    "logits-scaled": (
+        {"end": "scaled"},
+        "The logits are multiplied by √d_model. The factor belongs to the way in "
+        "only; the way out uses the bare table.",
+    ),
+    "logits-divided": (
+        {"end": "divided"},
+        "The logits are divided by √d_model. On the way out the table is used as it "
+        "is.",
+    ),
+    "masks-swapped": (
+        {"swapped_masks": True},
+        "The decoder's masks are swapped. The order is decoder(x, memory, target_mask, "
+        "source_mask); write them with their names.",
+    ),
+    "masks-flipped": (
+        {"flipped_masks": True},
+        "The masks are the wrong way round. Here True means may attend, so what "
+        "tformer.masks returns goes in as it is, without ~. (torch.nn.Transformer has "
+        "it the other way.)",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model with random numbers everywhere, and padded ids for it."""
+
+    model: Transformer
+    source_ids: Tensor
+    target_ids: Tensor
+
+    @classmethod
+    def random(
+        cls,
+        norm: str,
+        *,
+        tied: bool,
+        source: Sequence[int] = (7, 4, 2),
+        target: Sequence[int] = (3, 5, 2),
+        seed: int = 0,
+    ) -> Case:
+        """Draw a case; no gain is 1, no bias 0, and every row but one is padded."""
+        config = TransformerConfig(
+            vocab_size=19,
+            d_model=8,
+            n_heads=2,
+            d_ff=12,
+            n_encoder_layers=2,
+            n_decoder_layers=2,
+            max_len=16,
+            norm=norm,
+            tie_embeddings=tied,
+        )
+        generator = torch.Generator().manual_seed(seed)
+        model = Transformer(config).double().eval()
+        with torch.no_grad():
+            for parameter in model.parameters():
+                noise = torch.randn(parameter.shape, generator=generator).double()
+                size = 0.4 if parameter.dim() == 1 else parameter.size(-1) ** -0.5
+                parameter.copy_(size * noise + (parameter == 1))
+
+        def ids(lengths: Sequence[int], first: int | None = None) -> Tensor:
+            shape = (len(lengths), max(lengths))
+            drawn = torch.randint(4, config.vocab_size, shape, generator=generator)
+            if first is not None:
+                drawn[:, 0] = first
+            beyond = torch.arange(shape[1]) >= torch.tensor(lengths)[:, None]
+            return drawn.masked_fill(beyond, config.pad_id)
+
+        return cls(model, ids(source), ids(target, config.bos_id))
+
+    def right(self) -> Tensor:
+        """What should come out."""
+        with torch.no_grad():
+            return Transformer.forward(self.model, self.source_ids, self.target_ids)
+
+    def known(self, changes: dict[str, object]) -> Tensor | None:
+        """What a known mistake gives; None where it would stop."""
+        try:
+            wrong = dataclasses.replace(Pass(), **changes)  # type: ignore[arg-type]
+            with torch.no_grad():
+                return wrong.run(self.model, self.source_ids, self.target_ids)
+        except ValueError:
+            return None
+
+    def run(self, mine: Function) -> Tensor:
+        """The reader's logits, of the right shape."""
+        inputs = {
+            "model": self.model,
+            "source_ids": self.source_ids,
+            "target_ids": self.target_ids,
+        }
+        for name in ("forward", "encode", "decode"):
+            setattr(self.model, name, _forbidden(name))
+        try:
+            found = call(mine, inputs, {})
+        except Stopped as stopped:
+            if isinstance(stopped.problem, Mistake):
+                raise stopped.problem from None
+            raise
+        finally:
+            for name in ("forward", "encode", "decode"):
+                delattr(self.model, name)
+        return self._checked(found)
+
+    def _checked(self, found: object) -> Tensor:
+        if not isinstance(found, Tensor):
+            raise Mistake(
+                "not-a-tensor",
+                f"Your function returns a {type(found).__name__}; I need one tensor, "
+                "the logits.",
+            )
+        (b, t), s = self.target_ids.shape, self.source_ids.size(1)
+        v, d = self.model.config.vocab_size, self.model.config.d_model
+        shape = tuple(found.shape)
+        given = f"For a source of {s} and a target of {t} positions"
+        if shape == (b, t, v):
+            return found
+        if shape == (b, t, d):
+            raise Mistake(
+                "not-unembedded",
+                f"{given} you return {shape}: the decoder's stream. One step is "
+                "missing, from width D to a score for each piece: model.unembed(x).",
+            )
+        if shape == (b, t - 1, v):
+            raise Mistake(
+                "shifted-inside",
+                f"{given} you return {shape}: one position is lost. The target is "
+                "shifted already when it comes (bos + pieces): leave it as it is.",
+            )
+        if shape == (b, s, v):
+            raise Mistake(
+                "as-long-as-the-source",
+                f"{given} you return {shape}: as long as the source. Logits belong to "
+                "target positions: the decoder's stream starts from target_ids.",
+            )
+        if shape == (b, v):
+            raise Mistake(
+                "last-position-only",
+                f"{given} you return {shape}: one position only. In training all "
+                "positions are scored at once; decoding takes the last one itself.",
+            )
+        raise Mistake(
+            "shape",
+            f"{given} the logits must be {(b, t, v)}: batch, target positions, "
+            f"vocabulary. Yours are {shape}.",
+        )
+
+
+def _forbidden(name: str) -> Function:
+    def stop(*_: object, **__: object) -> None:
+        what = "model(…)" if name == "forward" else f"model.{name}(…)"
+        raise Mistake(
+            "calls-the-model",
+            f"You call {what}, which is the answer. Put the pass together yourself, "
+            "from model.source_embedding, .positions, .dropout, .encoder, "
+            ".target_embedding, .decoder and .unembed, with the masks of "
+            "tformer.masks.",
+        )
+
+    return stop
+
+
+def _double_embedding(case: Case) -> Tensor:
+    """The known mistake x + positions(x), which no field of `Pass` describes."""
+    plain = case.model.positions.forward
+
+    try:
+        case.model.positions.forward = lambda x, offset=0: x + plain(x, offset)  # type: ignore[method-assign]
+        return case.right()
+    finally:
+        del case.model.positions.forward
+
+
+def _wrong(cases: list[Case]) -> Iterator[tuple[str, str, list[Tensor | None]]]:
+    """Known mistakes, single ones first, then two at once."""
+    for name, (changes, message) in PASSES.items():
+        if changes:
+            yield name, message, [case.known(changes) for case in cases]
+        else:
+            yield name, message, [_double_embedding(case) for case in cases]
+    for (first, (one, says)), (_, (two, also)) in itertools.combinations(
+        PASSES.items(), 2
+    ):
+        if one and two and not one.keys() & two.keys():
+            both = [case.known({**one, **two}) for case in cases]
+            yield first, f"{says} And then: {also}", both
+
+
+def _compare(cases: list[Case], found: list[Tensor]) -> None:
+    right = [case.right() for case in cases]
+    if _agree(found, right):
+        return
+    for name, message, wrong in _wrong(cases):
+        if _agree(found, wrong):
+            raise Mistake(name, message)
+    if any(bool(each.isnan().any()) for each in found):
+        raise Mistake(
+            "nan",
+            "There is nan (not a number) in your logits: some row of attention sees "
+            "nothing. Is a mask the wrong way round? Here True means may attend.",
+        )
+    i = next(i for i in range(len(cases)) if not matches(found[i], right[i]))
+    config = cases[i].model.config
+    kind = f"{'a tied' if config.tie_embeddings else 'an untied'} {config.norm}-norm"
+    raise Mistake(
+        "wrong-numbers",
+        f"The shapes are right but the numbers are not, for {kind} model, and I do not "
+        "know this mistake. Compare yours with the real pass step by step: "
+        "trace.watch(model, 'encoder', 'decoder') shows what it computes.",
+    )
+
+
+def _agree(found: Sequence[Tensor], wanted: Sequence[Tensor | None]) -> bool:
+    return all(
+        want is not None and matches(mine, want)
+        for mine, want in zip(found, wanted, strict=True)
+    )
+
+
+def _pass_probe(mine: Function) -> None:
+    cases = [Case.random("pre", tied=False), Case.random("post", tied=True, seed=1)]
+    try:
+        found = [case.run(mine) for case in cases]
+    except Stopped as stopped:
+        _explain_stop(mine, stopped)
+        raise
+    _compare(cases, found)
+
+
+def _explain_stop(mine: Function, stopped: Stopped) -> None:
+    """Where source and target are equally long it may run: then its numbers tell."""
+    lengths = (5, 3, 2)
+    case = Case.random("pre", tied=False, source=lengths, target=lengths)
+    try:
+        found = case.run(mine)
+    except Mistake:
+        return
+    for name, message, wrong in _wrong([case]):
+        if _agree([found], wrong):
+            raise Mistake(name, message)
+    raise Mistake(
+        "only-equal-lengths",
+        "It runs where source and target are equally long and stops elsewhere: "
+        f"{stopped.message} Output rows follow the queries; who may be seen follows "
+        "the keys.",
+    )
+
+
+def _training_probe(mine: Function) -> None:
+    """Gradients flow, and dropout acts on both sums."""
+    case = Case.random("pre", tied=True, seed=2)
+    dropped: list[int] = []
+    handle = case.model.dropout.register_forward_hook(
+        lambda module, inputs, output: dropped.append(output.size(1))
+    )
+    try:
+        found = case.run(mine)
+    finally:
+        handle.remove()
+    if not found.requires_grad:
+        raise Mistake(
+            "gradient-cut",
+            "Right, but no gradient flows back, so this model could not learn. Is "
+            "there a no_grad, a detach or an .item() in your function?",
+        )
+    sides = {case.source_ids.size(1): "source", case.target_ids.size(1): "target"}
+    for length, side in sides.items():
+        if length not in dropped:
+            raise Mistake(
+                "dropout-forgotten",
+                f"Right as long as dropout is off, but in training the {side} would "
+                "get none: the paper drops out the sum of embedding and position "
+                "(section 5.4). Send it through model.dropout.",
+            )
+
+
+def forward(mine: Function) -> Result:
+    """Grade ``mine(model, source_ids, target_ids)``, the whole forward pass.
+
+    Args:
+        mine: puts the pass together from the parts of a `tformer.Transformer` and
+            returns the logits (B, T, V).
+
+    Returns:
+        True only if it agrees with the model in every hidden case.
+    """
+    return grade(
+        "forward",
+        mine,
+        [_pass_probe, _training_probe],
+        "It agrees with the model, number for number: pre- and post-norm, tied and "
+        "not, with padding on both sides; gradients flow, and dropout stands in both "
+        "places.",
+    )
