@@ -82,6 +82,10 @@ SEARCHES = [
         lambda m, s, **o: decode.beam_search(m, s, beam_size=3, **o), id="beam"
     ),
 ]
+WAYS = [
+    *SEARCHES,
+    pytest.param(lambda m, s, **o: decode.sample(m, s, **o), id="sample"),
+]
 
 
 class NeverEnds(Transformer):
@@ -132,7 +136,7 @@ def test_step_by_step_with_a_cache_is_one_masked_pass(norm):
     assert_close(torch.cat(steps, dim=1), whole, rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("search", WAYS)
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_the_cache_changes_no_translation(search, norm):
     cached = search(learner(norm), MANY, max_len=12)
@@ -243,7 +247,7 @@ def test_neighbours_and_order_in_the_batch_change_nothing(search):
     assert search(model, wider, max_len=12) == alone
 
 
-@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("search", WAYS)
 @pytest.mark.parametrize("max_len", [1, 4, 9])
 def test_no_translation_is_longer_than_max_len(search, max_len):
     out = search(tiny(kind=NeverEnds), sources(), max_len=max_len)
@@ -251,13 +255,13 @@ def test_no_translation_is_longer_than_max_len(search, max_len):
     assert all(len(ids) <= max_len for ids in search(learner(), MANY, max_len=max_len))
 
 
-@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("search", WAYS)
 def test_a_model_that_never_ends_stops_at_its_own_length(search):
     out = search(tiny(kind=NeverEnds, max_len=9), sources(), max_len=500)
     assert [len(ids) for ids in out] == [8] * 5  # 9 positions, bos is one of them
 
 
-@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("search", WAYS)
 @pytest.mark.parametrize("kind", [Transformer, LovesSpecialPieces])
 def test_translations_hold_no_special_pieces(search, kind):
     out = search(tiny(2, kind=kind), sources(lengths=(4,) * 12), max_len=10)
@@ -265,7 +269,7 @@ def test_translations_hold_no_special_pieces(search, kind):
     assert not SPECIAL & {piece for ids in out for piece in ids}
 
 
-@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("search", WAYS)
 @pytest.mark.parametrize("use_cache", [True, False])
 def test_the_vocabulary_projection_sees_only_the_newest_position(search, use_cache):
     shapes = []
@@ -280,7 +284,7 @@ def test_the_vocabulary_projection_sees_only_the_newest_position(search, use_cac
     assert all(math.prod(shape[:-1]) <= 5 * 3 for shape in shapes)  # sentences x beam
 
 
-@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("search", WAYS)
 def test_sentences_that_are_done_leave_the_batch(search):
     rows = []
 
@@ -295,7 +299,7 @@ def test_sentences_that_are_done_leave_the_batch(search):
     assert rows[-1] < max(rows)
 
 
-@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("search", WAYS)
 def test_dropout_is_off_while_decoding_and_the_models_mode_comes_back(search):
     model, source_ids = tiny(dropout=0.5), sources()
     calm = search(model, source_ids, max_len=10)
@@ -308,7 +312,7 @@ def test_dropout_is_off_while_decoding_and_the_models_mode_comes_back(search):
     assert model.training
 
 
-@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("search", WAYS)
 def test_decoding_leaves_its_input_and_the_gradients_alone(search):
     model, source_ids = tiny(), sources()
     before = source_ids.clone()
@@ -317,7 +321,7 @@ def test_decoding_leaves_its_input_and_the_gradients_alone(search):
     model(source_ids, source_ids).sum().backward()  # no inference tensors left behind
 
 
-@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("search", WAYS)
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [

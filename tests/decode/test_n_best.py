@@ -1,0 +1,117 @@
+"""Lists of the best: sorted, distinct, and as probable as they say."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from tformer import decode
+
+LENGTHS = [3, 7, 5, 2, 6, 4]
+
+
+@pytest.fixture
+def found(make_model, random_ids):
+    model, source_ids = make_model(seed=12), random_ids(LENGTHS)
+    return model, source_ids, decode.n_best(model, source_ids, n=5, beam_size=6)
+
+
+def test_a_list_is_sorted_and_no_two_of_it_are_alike(found):
+    for best in found[2]:
+        assert len(best) == 5
+        scores = [each.score for each in best]
+        assert scores == sorted(scores, reverse=True)
+        assert len({tuple(each.ids) for each in best}) == 5
+    assert len({len(each.ids) for best in found[2] for each in best}) > 4
+    by_p = [[each.log_probability for each in best] for best in found[2]]
+    assert by_p != [sorted(each, reverse=True) for each in by_p]  # lengths matter
+
+
+def test_each_is_as_probable_as_forced_decoding_finds_it(found):
+    model, source_ids, lists = found
+    for rank in range(5):
+        hypotheses = [best[rank] for best in lists]
+        scored = decode.score(model, source_ids, [each.ids for each in hypotheses])
+        for one, again in zip(hypotheses, scored, strict=True):
+            wanted = pytest.approx(again.log_probability, abs=1e-4)
+            assert one.log_probability == wanted
+            penalty = decode.length_penalty_of(len(one.ids) + 1, 0.6)
+            assert one.score == pytest.approx(one.log_probability / penalty)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_asking_for_fewer_gives_the_first_ones(alpha, n, make_model, random_ids):
+    for seed in (7, 12, 14):  # these end their sentences at many lengths
+        model, source_ids = make_model(seed=seed), random_ids(LENGTHS)
+        options = {"beam_size": 4, "length_penalty": alpha, "max_len": 10}
+        four = decode.n_best(model, source_ids, n=4, **options)
+        fewer = decode.n_best(model, source_ids, n=n, **options)
+        assert [[each.ids for each in best] for best in fewer] == [
+            [each.ids for each in best[:n]] for best in four
+        ]
+        first = decode.beam_search(model, source_ids, **options)
+        assert first == [best[0].ids for best in four]
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
+def test_a_beam_as_wide_as_all_there_is_finds_the_best_of_all(alpha, bigram):
+    for seed in range(8):
+        model, source_ids = bigram(7, seed), torch.tensor([[5, 2]])
+        every = [
+            list(p) for n in range(4) for p in itertools.product((4, 5, 6), repeat=n)
+        ]
+        scored = decode.score(model, source_ids.expand(len(every), -1), every)
+        penalty = decode.length_penalty_of
+        scores = {
+            tuple(each.ids): each.log_probability / penalty(len(each.ids) + 1, alpha)
+            for each in scored
+        }
+        wanted = sorted(scores, key=lambda ids: -scores[ids])[:10]
+        [best] = decode.n_best(
+            model, source_ids, n=10, beam_size=200, length_penalty=alpha, max_len=3
+        )
+        assert [tuple(each.ids) for each in best] == wanted
+        assert [e.score for e in best] == pytest.approx([scores[i] for i in wanted])
+
+
+def test_neighbours_padding_and_the_cache_change_nothing(found):
+    model, source_ids, lists = found
+    options = {"n": 5, "beam_size": 6}
+    ids = [[each.ids for each in best] for best in lists]
+
+    def ids_of(*args, **more):
+        lists = decode.n_best(*args, **options, **more)
+        return [[each.ids for each in best] for best in lists]
+
+    assert ids_of(model, source_ids, use_cache=False) == ids
+    assert ids_of(model, F.pad(source_ids, (0, 2))) == ids
+    for row, length in enumerate(LENGTHS):
+        assert ids_of(model, source_ids[row : row + 1, :length]) == [ids[row]]
+
+
+def test_where_there_are_fewer_fewer_are_given(bigram):
+    [best] = decode.n_best(
+        bigram(5), torch.tensor([[4, 2]]), n=9, beam_size=9, max_len=2
+    )
+    assert [each.ids for each in sorted(best, key=lambda e: len(e.ids))] == [
+        [],
+        [4],
+        [4, 4],
+    ]
+
+
+def test_a_broken_model_finds_nothing_and_ends(make_model, random_ids):
+    model = make_model()
+    with torch.no_grad():
+        model.output_embedding.weight.fill_(float("nan"))
+    assert decode.n_best(model, random_ids([3, 2]), max_len=5) == [[], []]
+
+
+@pytest.mark.parametrize("n", [0, -1, 5])
+def test_a_list_longer_than_the_beam_is_refused(n, bigram):
+    with pytest.raises(ValueError, match=rf"n={n} must be .* at most beam_size=4"):
+        decode.n_best(bigram(), torch.tensor([[5, 2]]), n=n)
