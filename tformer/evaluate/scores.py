@@ -21,6 +21,7 @@ from typing import Any, Protocol
 __all__ = [
     "Metric",
     "Report",
+    "Row",
     "Sentence",
     "bleu_chrf",
     "moses_tokenise",
@@ -71,6 +72,34 @@ class Sentence:
 
 
 @dataclass(frozen=True)
+class Row:
+    """A sentence of a test set with figures of its own, for tables.
+
+    Sentence scores sort sentences; their mean is not the corpus score.
+
+    Attributes:
+        number: its place in the test set, from 0.
+        source, reference, translation: as in `Sentence`.
+        chrf: chrF2 of this sentence alone, 0 to 100.
+        bleu: BLEU of this sentence alone, 0 to 100: n-gram orders that the sentence is
+            too short for are left out, missing n-grams are smoothed.
+        words: blank-separated words of the translation.
+        reference_words: those of the reference.
+        is_exact: whether translation and reference are equal, character by character.
+    """
+
+    number: int
+    source: str
+    reference: str
+    translation: str
+    chrf: float
+    bleu: float
+    words: int
+    reference_words: int
+    is_exact: bool
+
+
+@dataclass(frozen=True)
 class Report:
     """What `score` found out about a translator on one test set.
 
@@ -112,11 +141,76 @@ class Report:
             block += [f"  {line}" for line in self.lines[2:]]
         return "\n".join(block)
 
+    @property
+    def exact_match(self) -> float:
+        """Share of the translations that equal their reference, 0 to 1.
+
+        A figure for data where one translation is right (``grammar``); on real text,
+        where many are, it says little.
+        """
+        equal = [each.translation == each.reference for each in self.sentences]
+        return sum(equal) / len(equal)
+
+    def table(self) -> list[Row]:
+        """One row for each sentence, in the order of the test set.
+
+        In a notebook::
+
+            rows = [(r.source, r.translation, f"{r.chrf:.0f}") for r in report.worst(5)]
+            show.texts(rows, columns=("English", "the model", "chrF"))
+        """
+        from sacrebleu.metrics import BLEU, CHRF
+
+        chrf, bleu = CHRF(), BLEU(effective_order=True)
+
+        def alone(metric: Any, each: Sentence) -> float:
+            found = metric.sentence_score(each.translation, [each.reference])
+            return float(found.score)
+
+        return [
+            Row(
+                number,
+                each.source,
+                each.reference,
+                each.translation,
+                chrf=alone(chrf, each),
+                bleu=alone(bleu, each),
+                words=len(each.translation.split()),
+                reference_words=len(each.reference.split()),
+                is_exact=each.translation == each.reference,
+            )
+            for number, each in enumerate(self.sentences)
+        ]
+
+    def worst(self, n: int = 10) -> list[Row]:
+        """The n sentences of the lowest chrF, lowest first; ties by their order.
+
+        A rule, so that nobody picks examples to please.
+
+        Raises:
+            ValueError: n is below 1.
+        """
+        return self._ranked(n, 1)
+
+    def best(self, n: int = 10) -> list[Row]:
+        """The n sentences of the highest chrF, highest first; ties by their order.
+
+        Raises:
+            ValueError: n is below 1.
+        """
+        return self._ranked(n, -1)
+
+    def _ranked(self, n: int, sign: int) -> list[Row]:
+        if n < 1:
+            raise ValueError(f"n={n} must be at least 1: how many sentences to show")
+        return sorted(self.table(), key=lambda row: sign * row.chrf)[:n]
+
     def to_dict(self, *, sentences: bool = True) -> dict[str, Any]:
         """The report as plain JSON values; without its sentences if not wanted."""
         values = asdict(self)
         values["lines"] = list(self.lines)
         values["n_sentences"] = len(self.sentences)
+        values["exact_match"] = self.exact_match
         if not sentences:
             del values["sentences"]
         return values

@@ -156,7 +156,7 @@ def test_case_counts_in_the_cased_score_and_not_in_the_tokenised_one():
 
 
 def test_score_keeps_the_order_of_the_test_set_and_passes_the_search_on(monkeypatch):
-    monkeypatch.setattr(evaluate, "CHUNK", 2)
+    monkeypatch.setattr(evaluate.scores, "CHUNK", 2)
     pairs = [("x" * (i * 7 % 5 + 1) + str(i), ref) for i, ref in enumerate(REFERENCES)]
     parrot = Parrot(dict(zip((s for s, _ in pairs), HYPOTHESES, strict=True)))
     report = evaluate.score(parrot, pairs, beam_size=3, length_penalty=0.9)
