@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import shutil
@@ -265,6 +266,99 @@ def test_what_is_no_text_is_a_type_error(text, translator):
 def test_any_unicode_can_be_translated(translator):
     for text in ("🐴🐴🐴", "Ein Pferd", "马", "\ufeffhorse\x00", "e\u0301", "<s> </s>"):
         assert isinstance(translator.translate(text, max_len=5), str)
+
+
+def test_a_batch_holds_at_least_one_sentence(translator):
+    with pytest.raises(ValueError, match="batch_size=0 must be at least 1"):
+        translator.translate(SENTENCES, batch_size=0)
+
+
+# --- sampling, lists of the best, scores --------------------------------------------
+
+
+def test_a_sample_depends_on_its_own_text_and_seed_alone(translator):
+    texts = [SENTENCES[i % 6] for i in (0, 4, 1, 0, 5, 2, 0)]
+    options = {"temperature": 0.9, "top_k": 20, "top_p": 0.95, "max_len": 9}
+    drawn = translator.sample(texts, seed=3, **options)
+    assert len({drawn[0], drawn[3], drawn[6]}) == 3  # the same text, three times
+    assert drawn != translator.sample(texts, seed=4, **options)
+    seeds = decode.row_seeds(3, len(texts))
+    for batch_size in (1, 2, 64):
+        again = translator.sample(texts, seed=3, batch_size=batch_size, **options)
+        assert again == drawn
+    for text, seed, wanted in zip(texts, seeds, drawn, strict=True):
+        assert translator.sample(text, seed=seed, **options) == wanted
+    assert translator.sample(texts[::-1], seed=seeds[::-1], **options) == drawn[::-1]
+    assert translator.sample([], **options) == []
+
+
+def test_the_settings_of_a_sample_reach_it(translator):
+    greedy = translator.translate(SENTENCES, beam_size=1, max_len=9)
+    assert translator.sample(SENTENCES, max_len=9) != greedy
+    for settings in ({"temperature": 1e-6}, {"top_k": 1}, {"top_p": 1e-6}):
+        assert translator.sample(SENTENCES, max_len=9, **settings) == greedy
+    with pytest.raises(ValueError, match=r"temperature=0 .*decode.greedy"):
+        translator.sample(SENTENCES[0], temperature=0)
+    with pytest.raises(ValueError, match="2 seeds for 6 texts: give one each"):
+        translator.sample(SENTENCES, seed=[1, 2])
+
+
+def test_the_first_of_the_best_is_the_translation(translator):
+    options = {"max_len": 9, "length_penalty": 0.3}
+    lists = translator.n_best(SENTENCES, 5, **options, beam_size=6)
+    assert [len(best) for best in lists] == [5] * 6
+    texts = translator.translate(SENTENCES, beam_size=6, **options)
+    assert [best[0].text for best in lists] == texts
+    for text, best in zip(SENTENCES, lists, strict=True):
+        again = translator.n_best(text, 5, **options, beam_size=6)
+        assert [each.text for each in again] == [each.text for each in best]
+        assert all(a.score >= b.score for a, b in itertools.pairwise(best))
+        assert all(each.log_probability < each.score < 0 for each in best)
+
+
+def test_a_longer_list_widens_the_beam_unless_told(translator):
+    assert len(translator.n_best(SENTENCES[0], max_len=5)) == 4
+    nine = translator.n_best(SENTENCES[0], 9, max_len=5)
+    assert nine == translator.n_best(SENTENCES[0], 9, beam_size=9, max_len=5)
+    with pytest.raises(ValueError, match="n=9 .*at most beam_size=4"):
+        translator.n_best(SENTENCES[0], 9, beam_size=4)
+
+
+def test_a_score_is_that_of_the_tokenizers_pieces(translator, tokenizer):
+    sources, targets = SENTENCES[:3], ["Ein Pferd.", "Zwei Hunde", "Die Frau liest."]
+    scored = translator.score(sources, targets)
+    assert translator.score(sources, targets, batch_size=1)[1].log_probability == (
+        pytest.approx(scored[1].log_probability, abs=1e-4)
+    )
+    for source, target, found in zip(sources, targets, scored, strict=True):
+        assert found.pieces == [*tokenizer.pieces(target), "</s>"]
+        assert len(found.log_probabilities) == len(found.pieces)
+        total = pytest.approx(sum(found.log_probabilities))
+        assert found.log_probability == total
+        source_ids = torch.tensor([[*tokenizer.encode(source), 2]])
+        [alone] = decode.score(translator.model, source_ids, [tokenizer.encode(target)])
+        wanted = pytest.approx(alone.log_probabilities, abs=1e-4)
+        assert found.log_probabilities == wanted
+        assert translator.score(source, target).pieces == found.pieces
+
+
+@pytest.mark.parametrize(
+    ("texts", "translations", "error", "message"),
+    [
+        ("a", ["b"], TypeError, "two strings, or two sequences"),
+        (["a"], "b", TypeError, "two strings, or two sequences"),
+        (["a", "b"], ["c"], ValueError, "2 texts and 1 translations: give one for"),
+        ("a", " ", ValueError, "nothing to translate"),
+        ("", "b", ValueError, "nothing to translate"),
+        ("a", "x" * 99, ValueError, "the model takes 63"),
+        (["a"], [None], TypeError, "expected a string"),
+    ],
+)
+def test_pairs_that_cannot_be_scored_are_refused(
+    texts, translations, error, message, translator
+):
+    with pytest.raises(error, match=message):
+        translator.score(texts, translations)
 
 
 # --- attention ---------------------------------------------------------------------

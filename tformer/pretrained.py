@@ -8,10 +8,10 @@ Chapters 12 to 14.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import torch
 from torch import Tensor
@@ -21,6 +21,8 @@ from tformer.config import TransformerConfig
 from tformer.files import load_tensors, save_tensors, write_json
 from tformer.model import Transformer
 from tformer.tokenization import Tokenizer
+
+Result = TypeVar("Result")
 
 RELEASED = Path(__file__).parent / "pretrained"
 
@@ -48,6 +50,36 @@ class AttentionMaps:
     encoder: Tensor
     decoder: Tensor
     cross: Tensor
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One of the best translations that a search found.
+
+    Attributes:
+        text: the German.
+        log_probability: log p of its pieces and eos.
+        score: what ranks it: the log-probability divided by the length penalty.
+    """
+
+    text: str
+    log_probability: float
+    score: float
+
+
+@dataclass(frozen=True)
+class ScoredTranslation:
+    """How probable the model finds a translation that was given.
+
+    Attributes:
+        pieces: the translation's pieces + ``</s>``.
+        log_probabilities: log p of each piece, given the source and all before it.
+        log_probability: log p of the whole: their sum.
+    """
+
+    pieces: list[str]
+    log_probabilities: list[float]
+    log_probability: float
 
 
 class Translator:
@@ -128,34 +160,249 @@ class Translator:
             TypeError: not a string, or not a sequence of strings.
             ValueError: a text is empty or has more pieces than the model takes.
         """
-        if isinstance(text, str):
-            return self._translate([text], beam_size, length_penalty, max_len, 1)[0]
-        texts = list(text)
-        return self._translate(texts, beam_size, length_penalty, max_len, batch_size)
 
-    def _translate(
-        self,
-        texts: list[str],
-        beam_size: int,
-        length_penalty: float,
-        max_len: int,
-        batch_size: int,
-    ) -> list[str]:
-        sources = [self.encode(text) for text in texts]
-        order = sorted(range(len(texts)), key=lambda i: len(sources[i]))
-        translations = [""] * len(texts)
-        for start in range(0, len(order), batch_size):
-            chosen = order[start : start + batch_size]
+        def search(source_ids: Tensor, chosen: list[int]) -> list[str]:
             found = decode.beam_search(
                 self.model,
-                self._pad([sources[i] for i in chosen]),
+                source_ids,
                 beam_size=beam_size,
                 length_penalty=length_penalty,
                 max_len=max_len,
             )
-            for i, ids in zip(chosen, found, strict=True):
-                translations[i] = self.tokenizer.decode(ids)
-        return translations
+            return [self.tokenizer.decode(ids) for ids in found]
+
+        return self._run(search, text, batch_size)
+
+    @overload
+    def sample(  # type: ignore[overload-overlap]
+        self,
+        text: str,
+        *,
+        temperature: float = ...,
+        top_k: int | None = ...,
+        top_p: float | None = ...,
+        seed: int | Sequence[int] = ...,
+        max_len: int = ...,
+        batch_size: int = ...,
+    ) -> str: ...
+    @overload
+    def sample(
+        self,
+        text: Sequence[str],
+        *,
+        temperature: float = ...,
+        top_k: int | None = ...,
+        top_p: float | None = ...,
+        seed: int | Sequence[int] = ...,
+        max_len: int = ...,
+        batch_size: int = ...,
+    ) -> list[str]: ...
+    def sample(
+        self,
+        text: str | Sequence[str],
+        *,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int | Sequence[int] = 0,
+        max_len: int = 128,
+        batch_size: int = 64,
+    ) -> str | list[str]:
+        """Translate by drawing each piece by chance: other seeds, other translations.
+
+        What becomes of a text depends on its own seed alone, not on the batches. For
+        several translations of one text, give it several times.
+
+        Args:
+            text: a sentence, or several, as in `translate`.
+            temperature: as in `tformer.decode.sample`, with the other options.
+            top_k: draw from the k most probable pieces only.
+            top_p: draw from the most probable pieces that together reach this mass.
+            seed: of the whole call (see `tformer.decode.row_seeds`), or one a text.
+            max_len: longest translation, in pieces.
+            batch_size: sentences a batch.
+
+        Returns:
+            A string for a string, a list for a list.
+
+        Raises:
+            TypeError, ValueError: as `translate` and `tformer.decode.sample`.
+        """
+        n_texts = 1 if isinstance(text, str) else len(text)
+        seeds = decode.row_seeds(seed, n_texts) if isinstance(seed, int) else seed
+        if len(seeds) != n_texts:
+            raise ValueError(f"{len(seeds)} seeds for {n_texts} texts: give one each")
+
+        def draw(source_ids: Tensor, chosen: list[int]) -> list[str]:
+            found = decode.sample(
+                self.model,
+                source_ids,
+                temperature=temperature,
+                top_k=top_k,
+                top_p=top_p,
+                seed=[seeds[i] for i in chosen],
+                max_len=max_len,
+            )
+            return [self.tokenizer.decode(ids) for ids in found]
+
+        return self._run(draw, text, batch_size)
+
+    @overload
+    def n_best(  # type: ignore[overload-overlap]
+        self,
+        text: str,
+        n: int = ...,
+        *,
+        beam_size: int | None = ...,
+        length_penalty: float = ...,
+        max_len: int = ...,
+        batch_size: int = ...,
+    ) -> list[Candidate]: ...
+    @overload
+    def n_best(
+        self,
+        text: Sequence[str],
+        n: int = ...,
+        *,
+        beam_size: int | None = ...,
+        length_penalty: float = ...,
+        max_len: int = ...,
+        batch_size: int = ...,
+    ) -> list[list[Candidate]]: ...
+    def n_best(
+        self,
+        text: str | Sequence[str],
+        n: int = 4,
+        *,
+        beam_size: int | None = None,
+        length_penalty: float = 0.6,
+        max_len: int = 128,
+        batch_size: int = 64,
+    ) -> list[Candidate] | list[list[Candidate]]:
+        """The n best translations that beam search finds, the best first.
+
+        Two of them may be the same text, cut into other pieces.
+
+        Args:
+            text: a sentence, or several, as in `translate`.
+            n: how many.
+            beam_size: hypotheses kept alive, at least n; unless told, 4 or n,
+                whichever is more.
+            length_penalty: alpha of `tformer.decode.beam_search`.
+            max_len: longest translation, in pieces.
+            batch_size: sentences a batch.
+
+        Returns:
+            A list of `Candidate` for a string, a list of such lists for a list.
+
+        Raises:
+            TypeError, ValueError: as `translate` and `tformer.decode.n_best`.
+        """
+
+        def search(source_ids: Tensor, chosen: list[int]) -> list[list[Candidate]]:
+            found = decode.n_best(
+                self.model,
+                source_ids,
+                n=n,
+                beam_size=max(4, n) if beam_size is None else beam_size,
+                length_penalty=length_penalty,
+                max_len=max_len,
+            )
+            return [
+                [
+                    Candidate(
+                        self.tokenizer.decode(each.ids),
+                        each.log_probability,
+                        each.score,
+                    )
+                    for each in best
+                ]
+                for best in found
+            ]
+
+        return self._run(search, text, batch_size)
+
+    @overload
+    def score(  # type: ignore[overload-overlap]
+        self, text: str, translation: str, *, batch_size: int = ...
+    ) -> ScoredTranslation: ...
+    @overload
+    def score(
+        self,
+        text: Sequence[str],
+        translation: Sequence[str],
+        *,
+        batch_size: int = ...,
+    ) -> list[ScoredTranslation]: ...
+    def score(
+        self,
+        text: str | Sequence[str],
+        translation: str | Sequence[str],
+        *,
+        batch_size: int = 64,
+    ) -> ScoredTranslation | list[ScoredTranslation]:
+        """How probable the model finds given translations, piece by piece.
+
+        A text can be cut into pieces in several ways; the tokenizer's is scored.
+
+        Args:
+            text: a sentence, or several, as in `translate`.
+            translation: its German, or as many as there are texts.
+            batch_size: pairs a batch.
+
+        Returns:
+            One for a string, a list for a list.
+
+        Raises:
+            TypeError: a string and a list, or what is no text.
+            ValueError: not one translation for each text; an empty one, or one with
+                more pieces than the model takes.
+        """
+        if isinstance(text, str) != isinstance(translation, str):
+            raise TypeError("give two strings, or two sequences of strings")
+        given = [translation] if isinstance(translation, str) else list(translation)
+        n_texts = 1 if isinstance(text, str) else len(text)
+        if len(given) != n_texts:
+            raise ValueError(
+                f"{n_texts} texts and {len(given)} translations: give one for each text"
+            )
+        targets = [self.encode(each)[:-1] for each in given]
+
+        def look_up(source_ids: Tensor, chosen: list[int]) -> list[ScoredTranslation]:
+            found = decode.score(self.model, source_ids, [targets[i] for i in chosen])
+            return [
+                ScoredTranslation(
+                    self._pieces([*each.ids, self.model.config.eos_id]),
+                    each.log_probabilities,
+                    each.log_probability,
+                )
+                for each in found
+            ]
+
+        return self._run(look_up, text, batch_size)
+
+    def _run(
+        self,
+        work: Callable[[Tensor, list[int]], list[Result]],
+        text: str | Sequence[str],
+        batch_size: int,
+    ) -> Any:
+        """Work on texts in batches of like length; results in order, or the one.
+
+        ``work`` gets source_ids and which texts its rows are.
+        """
+        if batch_size < 1:
+            raise ValueError(f"batch_size={batch_size} must be at least 1")
+        if isinstance(text, str):
+            return work(self._pad([self.encode(text)]), [0])[0]
+        sources = [self.encode(each) for each in text]
+        order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
+        results: dict[int, Result] = {}
+        for start in range(0, len(order), batch_size):
+            chosen = order[start : start + batch_size]
+            found = work(self._pad([sources[i] for i in chosen]), chosen)
+            results.update(zip(chosen, found, strict=True))
+        return [results[i] for i in range(len(sources))]
 
     def attention(self, text: str, translation: str | None = None) -> AttentionMaps:
         """Every attention weight of the forward pass that scores a translation.
@@ -179,14 +426,10 @@ class Translator:
         encoder, decoder, cross = trace.attention_weights(
             self.model, source_ids, target_ids
         )
-
-        def pieces(ids: list[int]) -> list[str]:
-            return [self.tokenizer.id_to_piece(each) for each in ids]
-
         return AttentionMaps(
-            source_pieces=pieces(source),
-            target_pieces=pieces([config.bos_id, *target]),
-            predicted_pieces=pieces([*target, config.eos_id]),
+            source_pieces=self._pieces(source),
+            target_pieces=self._pieces([config.bos_id, *target]),
+            predicted_pieces=self._pieces([*target, config.eos_id]),
             translation=translation,
             encoder=encoder[0].float().cpu(),
             decoder=decoder[0].float().cpu(),
@@ -212,6 +455,9 @@ class Translator:
                 f"takes {longest}: split it into sentences"
             )
         return [*ids, self.model.config.eos_id]
+
+    def _pieces(self, ids: list[int]) -> list[str]:
+        return [self.tokenizer.id_to_piece(each) for each in ids]
 
     def _pad(self, rows: list[list[int]]) -> Tensor:
         width = max(map(len, rows))
