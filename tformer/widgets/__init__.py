@@ -10,6 +10,8 @@ Importing this package imports ipywidgets, so ``import tformer`` does not import
 """
 
 from tformer.widgets.dashboard import TrainingDashboard
+from tformer.widgets.matrix_product import MatrixProduct
 from tformer.widgets.one_query import OneQuery
+from tformer.widgets.softmax_bars import SoftmaxBars
 
-__all__ = ["OneQuery", "TrainingDashboard"]
+__all__ = ["MatrixProduct", "OneQuery", "SoftmaxBars", "TrainingDashboard"]
