@@ -80,6 +80,22 @@ def test_an_unknown_name_is_refused_with_a_way_to_find_the_right_one():
         pass
 
 
+def test_a_module_that_never_ran_is_not_taken_for_one_without_output():
+    """The decoder's layers call methods of their attention, never its forward."""
+    m, name = model(), "decoder.layers.0.cross_attention"
+    message = rf"nothing was seen of '{name}'.*watch a part: .*to_output, weights"
+    with pytest.raises(ValueError, match=message), trace.watch(m, "encoder", name):
+        m(SOURCE, TARGET)
+    assert not any(module._forward_hooks for module in m.modules())
+    with trace.watch(m, f"{name}.to_output") as seen:
+        m(SOURCE, TARGET)
+    assert seen[f"{name}.to_output"][0].shape == (2, 4, 16)
+
+    watching = trace.watch(m, "decoder.final_norm")
+    with pytest.raises(ValueError, match="Run the model inside the block$"), watching:
+        m.encode(SOURCE)
+
+
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_attention_weights_have_their_axes_and_rows_that_sum_to_one(norm):
     encoder, decoder, cross = trace.attention_weights(model(norm), SOURCE, TARGET)

@@ -29,7 +29,8 @@ def watch(model: nn.Module, *names: str) -> Iterator[dict[str, list[Tensor]]]:
         A dictionary from each name to its outputs, detached, one per forward pass.
 
     Raises:
-        ValueError: no module has such a name.
+        ValueError: no module has such a name; or, at the end of the block, a module's
+            ``forward`` never ran in it, as where a layer calls other methods of it.
     """
     modules = dict(model.named_modules())
     unknown = [name for name in names if name not in modules]
@@ -54,6 +55,14 @@ def watch(model: nn.Module, *names: str) -> Iterator[dict[str, list[Tensor]]]:
     finally:
         for handle in handles:
             handle.remove()
+    for name in names:
+        if not seen[name]:
+            parts = [part for part, _ in modules[name].named_children()]
+            raise ValueError(
+                f"nothing was seen of {name!r}: its forward did not run. Run the model "
+                "inside the block"
+                + (f", or watch a part: {', '.join(parts)}" if parts else "")
+            )
 
 
 def attention_weights(
