@@ -35,6 +35,20 @@ def seed() -> None:
 
 
 @pytest.fixture(scope="session")
+def chromium():
+    """Start one headless Chromium. Without one: a loud skip, in CI a failure."""
+    import browser as driver
+
+    try:
+        with driver.chromium() as browser:
+            yield browser
+    except driver.NoBrowserError as problem:
+        if os.environ.get("CI"):
+            pytest.fail(f"BROWSER TESTS NOT RUN: {problem}")
+        pytest.skip(f"BROWSER TESTS NOT RUN: {problem}")
+
+
+@pytest.fixture(scope="session")
 def randomise() -> Callable[..., nn.Module]:
     """``randomise(module, seed=0)``: no parameter is left at a value that hides errors.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import browser as driver
 import pytest
 from chapters import HTML
@@ -22,18 +20,6 @@ def site():
         pytest.fail("the site is not built: run make book first")
     with driver.served() as address:
         yield address
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    """Start one headless Chromium. Without one: a loud skip, in CI a failure."""
-    try:
-        with driver.chromium() as browser:
-            yield browser
-    except driver.NoBrowserError as problem:
-        if os.environ.get("CI"):
-            pytest.fail(f"SITE TESTS NOT RUN: {problem}")
-        pytest.skip(f"SITE TESTS NOT RUN: {problem}")
 
 
 @pytest.fixture
