@@ -10,8 +10,15 @@ Importing this package imports ipywidgets, so ``import tformer`` does not import
 """
 
 from tformer.widgets.dashboard import TrainingDashboard
+from tformer.widgets.mask_laboratory import MaskLaboratory
 from tformer.widgets.matrix_product import MatrixProduct
 from tformer.widgets.one_query import OneQuery
 from tformer.widgets.softmax_bars import SoftmaxBars
 
-__all__ = ["MatrixProduct", "OneQuery", "SoftmaxBars", "TrainingDashboard"]
+__all__ = [
+    "MaskLaboratory",
+    "MatrixProduct",
+    "OneQuery",
+    "SoftmaxBars",
+    "TrainingDashboard",
+]
