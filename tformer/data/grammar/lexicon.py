@@ -304,6 +304,7 @@ behind      | hinter | dat | building behind |
 in front of | vor    | dat | building behind |
 with        | mit    | dat | person animal |
 into        | in     | acc | inside        | motion
+onto        | auf    | acc | surface       | motion
 to          | zu     | dat | goal building | motion
 through     | durch  | acc | inside        | motion
 out of      | aus    | dat | inside        | motion
