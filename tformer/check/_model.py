@@ -795,7 +795,8 @@ def _training_probe(mine: Function) -> None:
         lambda module, inputs, output: dropped.append(output.size(1))
     )
     try:
-        found = case.run(mine)
+        with torch.enable_grad():  # a chapter may have switched gradients off
+            found = case.run(mine)
     finally:
         handle.remove()
     if not found.requires_grad:
