@@ -1,0 +1,258 @@
+"""Byte-pair encoding from scratch: the most frequent neighbours become one piece.
+
+A word is its characters and a mark for its end: ``low`` is ``l o w </w>``. Training
+counts all neighbours in all words, merges the most frequent pair everywhere, and
+repeats. Encoding replays the merges in the order in which they were learned.
+
+Merges stay inside words, because only words are counted. Special tokens never take
+part, because they are ids without a spelling; ``<s>`` in a text is three characters.
+The models of this book use sentencepiece (`tformer.tokenization`), which also knows
+bytes and other languages' spaces. ``tools/compare_bpe.py`` measures how far both agree.
+
+Source: Sennrich et al. 2016, section 3.2. Chapter 02.
+"""
+
+import operator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, pairwise
+
+__all__ = ["END_OF_WORD", "BytePairEncoding", "count_pairs", "merge"]
+
+END_OF_WORD = "</w>"
+SPECIAL = ("<pad>", "<s>", "</s>", "<unk>")  # names of ids 0 to 3, for people only
+UNKNOWN = "⁇"  # how an unknown character is written when ids become text again
+
+Pair = tuple[str, str]
+Symbols = tuple[str, ...]
+
+
+def count_pairs(words: Mapping[Symbols, int]) -> Counter[Pair]:
+    """Count how often each symbol stands right before each other, within words.
+
+    Args:
+        words: symbols of each word -> how often the word occurs.
+
+    Returns:
+        pair -> number of places; in ``a a a`` the pair ``(a, a)`` has two.
+    """
+    counts: Counter[Pair] = Counter()
+    for symbols, n in words.items():
+        for pair in pairwise(symbols):
+            counts[pair] += n
+    return counts
+
+
+def merge(symbols: Sequence[str], pair: Pair) -> Symbols:
+    """Join every occurrence of a pair, from the left: ``a a a`` becomes ``aa a``."""
+    left, right = pair
+    merged: list[str] = []
+    i, last = 0, len(symbols) - 1
+    while i <= last:
+        if i < last and symbols[i] == left and symbols[i + 1] == right:
+            merged.append(left + right)
+            i += 2
+        else:
+            merged.append(symbols[i])
+            i += 1
+    return tuple(merged)
+
+
+class BytePairEncoding:
+    """Writes text as pieces that were merged from characters.
+
+    ``decode(encode(text)) == " ".join(text.split())`` if every character is known.
+
+    Args:
+        alphabet: the characters that have a piece of their own.
+        merges: pairs of pieces, in the order in which they are joined.
+
+    Attributes:
+        merges: as given.
+        vocabulary: the piece of each id: special tokens, the mark, the alphabet, then
+            what the merges make (a piece that two merges make has one id).
+        pad_id, bos_id, eos_id, unk_id: 0, 1, 2 and 3, as in `tformer.tokenization`.
+
+    Raises:
+        ValueError: an alphabet of other than single characters; a merge of pieces that
+            are not there yet, or across the end of a word.
+    """
+
+    pad_id, bos_id, eos_id, unk_id = 0, 1, 2, 3
+
+    def __init__(self, alphabet: Iterable[str], merges: Iterable[Pair]) -> None:
+        characters = sorted(set(alphabet))
+        for each in characters:
+            if len(each) != 1 or each.isspace():
+                raise ValueError(f"{each!r} is not one visible character")
+        pieces = dict.fromkeys([END_OF_WORD, *characters])  # a set that keeps order
+        self.merges = list(merges)
+        for left, right in self.merges:
+            if left not in pieces or right not in pieces:
+                raise ValueError(
+                    f"the merge {(left, right)} joins a piece that neither is in the "
+                    "alphabet nor was merged before"
+                )
+            if END_OF_WORD in (left + right).removesuffix(END_OF_WORD):
+                raise ValueError(f"the merge {(left, right)} crosses a word's end")
+            pieces[left + right] = None
+        self.vocabulary = [*SPECIAL, *pieces]
+        self._ids = {piece: i for i, piece in enumerate(pieces, start=len(SPECIAL))}
+        self._ranks = {pair: rank for rank, pair in enumerate(self.merges)}
+        self._known_words: dict[str, list[str]] = {}
+
+    @classmethod
+    def train(cls, sentences: Iterable[str], n_merges: int) -> "BytePairEncoding":
+        """Learn merges: again and again, join the most frequent pair of neighbours.
+
+        Of pairs that are equally frequent, the first in the alphabet is taken, so that
+        equal sentences, in any order, give equal merges. After a merge only the words
+        that hold the pair are counted anew.
+
+        Args:
+            sentences: training text; words are what blanks separate.
+            n_merges: how many merges to learn; fewer come out if every word is one
+                piece before.
+
+        Raises:
+            TypeError: a sentence is not a string, or n_merges not an int.
+            ValueError: no words, n_merges < 0, or the mark ``</w>`` in the text.
+
+        Source: algorithm 1.
+        """
+        if isinstance(n_merges, bool) or not isinstance(n_merges, int):
+            raise TypeError(f"n_merges={n_merges!r} must be an int")
+        if n_merges < 0:
+            raise ValueError(f"n_merges={n_merges} must be 0 or more")
+        frequency = _count_words(sentences)
+        spelled = {word: _spell(word) for word in frequency}  # as it stands now
+        counts = count_pairs({spelled[word]: n for word, n in frequency.items()})
+        holders: defaultdict[Pair, set[str]] = defaultdict(set)  # pair -> its words
+        for word, symbols in spelled.items():
+            for pair in pairwise(symbols):
+                holders[pair].add(word)
+
+        merges: list[Pair] = []
+        while len(merges) < n_merges and counts:
+            most = max(counts.values())
+            best = min(pair for pair, n in counts.items() if n == most)
+            merges.append(best)
+            for word in holders.pop(best):  # only these words change
+                n, before = frequency[word], spelled[word]
+                spelled[word] = after = merge(before, best)
+                for pair in pairwise(before):
+                    counts[pair] -= n
+                for pair in pairwise(after):
+                    counts[pair] += n
+                    holders[pair].add(word)
+                for pair in set(pairwise(before)).difference(pairwise(after)):
+                    holders[pair].discard(word)
+                    if not counts[pair]:
+                        del counts[pair]
+        return cls(chain.from_iterable(frequency), merges)
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of ids, the four special ones included."""
+        return len(self.vocabulary)
+
+    def steps(self, text: str) -> list[list[str]]:
+        """The text's pieces before the first merge, after it, …, after the last.
+
+        Each step applies one merge, the earliest learned of those that fit, wherever
+        its pair stands.
+        """
+        words = [_spell(word) for word in _check_text(text).split()]
+        steps = [list(chain.from_iterable(words))]
+        while True:
+            pairs = {pair for symbols in words for pair in pairwise(symbols)}
+            known = pairs & self._ranks.keys()
+            if not known:
+                return steps
+            first = min(known, key=self._ranks.__getitem__)
+            words = [merge(symbols, first) for symbols in words]
+            steps.append(list(chain.from_iterable(words)))
+
+    def pieces(self, text: str) -> list[str]:
+        """The text's pieces; unknown characters stand for themselves, alone."""
+        found: list[str] = []
+        for word in _check_text(text).split():
+            if word not in self._known_words:
+                self._known_words[word] = self.steps(word)[-1]
+            found += self._known_words[word]
+        return found
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of the text's pieces; an unknown character becomes ``unk_id``.
+
+        No bos or eos is added: they belong to the sentence, not to its spelling.
+
+        Raises:
+            TypeError: text is not a string.
+        """
+        return [self._ids.get(piece, self.unk_id) for piece in self.pieces(text)]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of some ids; pad, bos and eos are skipped, unk shows as "⁇".
+
+        Raises:
+            TypeError: an id is not an integer.
+            ValueError: an id lies outside the vocabulary.
+        """
+        if isinstance(ids, str):
+            raise TypeError("decode takes ids, got a str; did you mean encode?")
+        text = ""
+        for i in map(self._check_id, ids):
+            if i == self.unk_id:
+                text += UNKNOWN
+            elif i >= len(SPECIAL):
+                piece = self.vocabulary[i]
+                word = piece.removesuffix(END_OF_WORD)
+                text += word if word == piece else word + " "
+        return text.rstrip(" ")
+
+    def _check_id(self, i: int) -> int:
+        try:
+            value = operator.index(i)
+        except TypeError:
+            raise TypeError(f"piece ids must be integers, got {i!r}") from None
+        if not 0 <= value < self.vocab_size:
+            raise ValueError(
+                f"piece id {value} is outside the vocabulary of {self.vocab_size} "
+                "(0 to vocab_size - 1): was it made by another encoding?"
+            )
+        return value
+
+    def __repr__(self) -> str:
+        return (
+            f"BytePairEncoding({len(self.merges)} merges, vocab_size={self.vocab_size})"
+        )
+
+
+def _spell(word: str) -> Symbols:
+    """A word's characters and the mark of its end."""
+    return (*word, END_OF_WORD)
+
+
+def _count_words(sentences: Iterable[str]) -> Counter[str]:
+    """How often each word occurs; raise where there is nothing to learn from."""
+    if isinstance(sentences, str):
+        raise TypeError("sentences must be a list of texts, got one text (str)")
+    frequency = Counter(
+        word for each in sentences for word in _check_text(each).split()
+    )
+    if not frequency:
+        raise ValueError("there are no words to learn from: every sentence is empty")
+    for word in frequency:
+        if END_OF_WORD in word:
+            raise ValueError(
+                f"the word {word!r} holds {END_OF_WORD!r}, which marks the end of a "
+                "word here: take it out of the training text"
+            )
+    return frequency
+
+
+def _check_text(text: str) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"expected a text (str), got {type(text).__name__}")
+    return text
