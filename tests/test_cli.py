@@ -87,7 +87,7 @@ def test_help_describes_every_option_and_its_examples_work(command, capsys):
     for option, words in options:
         assert len(re.findall("[a-z]{2,}", words)) >= 2, f"{option} is not explained"
     examples = re.findall(r"^  python -m tformer (.*)$", text, re.MULTILINE)
-    assert len(examples) == 3
+    assert len(examples) >= 3
     for example in examples:
         arguments = re.findall(r'"[^"]*"|[^" ]+', example.split(" <")[0])
         parsed = cli._parser().parse_args([a.strip('"') for a in arguments])
@@ -304,6 +304,106 @@ def test_the_search_options_reach_the_search(run, capsys, monkeypatch):
     assert calls == [{"beam_size": 2, "length_penalty": 0.9}]
 
 
+WAYS = {
+    "translate": ([], {}),
+    "n_best": (
+        ["--n-best", "3", "--beam-size", "5", "--length-penalty", "0.9"],
+        {"beam_size": 5, "length_penalty": 0.9},
+    ),
+    "sample": (
+        [
+            *("--sample", "--temperature", "0.7", "--top-k", "9", "--top-p", "0.8"),
+            *("--seed", "4"),
+        ],
+        {"temperature": 0.7, "top_k": 9, "top_p": 0.8, "seed": [4]},
+    ),
+    "score": (["--score"], {}),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_way_to_translate_gets_its_options_and_no_others(way, run, monkeypatch):
+    from tformer.pretrained import Translator
+
+    calls = []
+
+    def spy(self, texts, *more, **options):
+        calls.append((list(texts), more, options))
+        return []
+
+    monkeypatch.setattr(Translator, way, spy)
+    arguments, options = WAYS[way]
+    monkeypatch.setenv("TFORMER_TRACEBACK", "1")
+    with pytest.raises(ValueError, match=r"zip\(\)"):  # the spy answers nothing
+        cli.main(["translate", "--model", str(run), *arguments, "one\teins"])
+    more = {"n_best": (3,), "score": (("eins",),)}.get(way, ())
+    text = "one" if way == "score" else "one\teins"
+    assert calls == [([text], more, options)]
+
+
+def test_the_best_are_listed_each_after_its_score(run, capsys, monkeypatch):
+    monkeypatch.setattr(cli, "CHUNK", 2)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("one two\n\nthree\nfour"))
+    assert cli.main(["translate", "--model", str(run), "--n-best", "5"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 16
+    assert lines[5] == ""  # the blank line
+    lists = load_pretrained(run).n_best(["one two", "three", "four"], 5)
+    wanted = [f"{each.score:.4f}\t{each.text}" for best in lists for each in best]
+    assert [line for line in lines if line] == wanted
+
+
+def test_samples_repeat_and_each_line_has_its_own(run, capsys, monkeypatch):
+    def draw(*options):
+        monkeypatch.setattr(sys, "stdin", io.StringIO("one two\n\n" + "three\n" * 5))
+        assert cli.main(["translate", "--model", str(run), "--sample", *options]) == 0
+        return capsys.readouterr().out.splitlines()
+
+    lines = draw("--temperature", "1.2")
+    assert len(lines) == 7
+    assert len(set(lines[2:])) >= 3  # one sentence, five lines
+    monkeypatch.setattr(cli, "CHUNK", 2)  # chunks change nothing
+    assert draw("--temperature", "1.2", "--seed", "0") == lines
+    assert draw("--temperature", "1.2", "--seed", "1") != lines
+    for seed in ("-3", str(10**30)):
+        assert len(draw("--temperature", "1.2", "--seed", seed)) == 7
+    expected = load_pretrained(run).sample(
+        ["one two", "blank", *["three"] * 5], temperature=1.2
+    )
+    assert lines == [expected[0], "", *expected[2:]]
+
+
+@pytest.mark.parametrize("way", ["translate", "n_best", "sample"])
+def test_a_translation_with_line_breaks_is_still_one_line(
+    way, run, capsys, monkeypatch
+):
+    """Pieces of single bytes can spell any character."""
+    from tformer.pretrained import Candidate, Translator
+
+    text = "eins\nzwei\tdrei\x85vier\r\nfünf"
+    answer = [Candidate(text, -1.0, -0.5)] if way == "n_best" else text
+    monkeypatch.setattr(Translator, way, lambda self, texts, *n, **options: [answer])
+    arguments, _ = WAYS[way]
+    assert cli.main(["translate", "--model", str(run), *arguments, "one"]) == 0
+    shown = capsys.readouterr().out.removeprefix("-0.5000\t")
+    assert shown == "eins zwei drei vier fünf\n"
+
+
+def test_given_translations_are_scored(run, tmp_path, capsys):
+    file = tmp_path / "pairs.tsv"
+    file.write_text("one two\teins zwei\n\nthree\tdrei\tCC BY, somebody\n", "utf-8")
+    arguments = ["translate", "--model", str(run), "--score", "--input", str(file)]
+    assert cli.main(arguments) == 0
+    first, blank, second = capsys.readouterr().out.splitlines()
+    one, two = load_pretrained(run).score(["one two", "three"], ["eins zwei", "drei"])
+    assert first == f"{one.log_probability:.4f}\teins zwei"
+    assert second == f"{two.log_probability:.4f}\tdrei"
+    assert blank == ""
+    file.write_text("\n", "utf-8")
+    assert cli.main(arguments) == 0
+    assert capsys.readouterr().out == "\n"
+
+
 def test_lines_of_standard_input_keep_their_places_and_blank_ones_stay(
     run, capsys, monkeypatch
 ):
@@ -346,7 +446,51 @@ def test_files_are_read_and_written_as_utf_8(run, tmp_path, capsys):
         (["one", "--output", "FOLDER"], "FOLDER is a folder: name a file"),
         (["one", "--output", "GONE/out.txt"], "there is no folder"),
         (["one", "--beam-size", "0"], "--beam-size 0 must be at least 1"),
-        (["one", "--length-penalty", "-1"], "length_penalty=-1.0 must not be negative"),
+        (["one", "--length-penalty", "-1"], "--length-penalty -1.0 must not be nega"),
+        (
+            ["one", "--sample", "--n-best", "2"],
+            r"--n-best: not allowed with.* --sample",
+        ),
+        (["one", "--score", "--sample"], r"--sample: not allowed with.* --score"),
+        (["one", "--n-best", "0"], "--n-best 0 must be at least 1"),
+        (
+            ["one", "--n-best", "5", "--beam-size", "4"],
+            "--n-best 5 needs a --beam-size of 5 or more",
+        ),
+        (["one", "--top-k", "5"], "--top-k is for sampling: give --sample, too"),
+        (
+            ["one", "--n-best", "2", "--seed", "5"],
+            "--seed is for sampling: give --samp",
+        ),
+        (
+            ["one", "--sample", "--beam-size", "4"],
+            "--beam-size is for beam search, not",
+        ),
+        (
+            ["a\tb", "--score", "--length-penalty", "1"],
+            "--length-penalty is for beam search, not for --score",
+        ),
+        (
+            ["one", "--sample", "--temperature", "0"],
+            r"--temperature 0.0 must be above 0 .*give --beam-size 1 instead",
+        ),
+        (
+            ["one", "--sample", "--temperature", "nan"],
+            "--temperature nan must be above",
+        ),
+        (["one", "--sample", "--top-k", "0"], "--top-k 0 must be at least 1"),
+        (
+            ["one", "--sample", "--top-p", "0"],
+            "--top-p 0.0 must be above 0 and at most",
+        ),
+        (["one", "--sample", "--top-p", "1.5"], "--top-p 1.5 must be above 0 and at"),
+        (["one", "--sample", "--seed", "x"], "invalid int value: 'x'"),
+        (
+            ["one\teins", "one eins", "--score"],
+            "sentence 2: there is no tab in 'one eins': --score wants English, a tab",
+        ),
+        (["one\t", "--score"], "sentence 1: there is nothing to translate in ''"),
+        (["one\t" + "x" * 999, "--score"], r"sentence 1: the text .* pieces.*split"),
         (["one", "--device", "cow"], "device='cow' is not a device"),
         (["one", "--model", "GONE"], "GONE: train a model first"),
         (["one", "--model", "FOLDER"], "there is no file .*model.safetensors"),

@@ -103,16 +103,46 @@ def test_python_files_name_no_machine():
             assert not re.search(r"/(root|home/\w+|Users/\w+)/", text), path
 
 
-def test_importing_the_package_loads_no_plotting_or_notebook_library():
-    code = (
-        "import sys, torch; before = set(sys.modules); import tformer; "
-        "print(*sorted(set(sys.modules) - before))"
-    )
+def modules_after(code: str) -> set[str]:
+    """Return the top-level modules that are loaded once some code has run."""
+    code += "; import sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    return {name.partition(".")[0] for name in done.stdout.split()}
+
+
+def test_importing_the_package_loads_no_plotting_or_notebook_library():
+    """Neither the package alone nor all that it offers; torch itself may load some."""
+    everything = "import tformer; [getattr(tformer, name) for name in tformer.__all__]"
+    loaded = modules_after(f"import torch; {everything}") - modules_after(
+        "import torch"
+    )
     assert "tformer" in loaded
     assert not loaded & {
         "matplotlib", "plotly", "ipywidgets", "anywidget", "IPython", "sacrebleu",
         "sacremoses", "platformdirs", "tqdm",
     }  # fmt: skip
+
+
+def test_help_does_not_wait_for_torch():
+    helped = "from tformer import cli; assert cli.main(['--help']) == 0"
+    for code in ("import tformer", helped):
+        assert not modules_after(code) & {"torch", "numpy", "sentencepiece"}
+
+
+def test_the_package_offers_its_names_though_it_imports_them_late():
+    import importlib
+
+    import tformer
+
+    assert set(tformer.__all__) <= set(dir(tformer))
+    for name in tformer.__all__:
+        assert getattr(tformer, name) is not None
+    assert (
+        tformer.load_pretrained
+        is importlib.import_module("tformer.pretrained").load_pretrained
+    )
+    assert tformer.masks is importlib.import_module("tformer.masks")
+    for name in ("nothing", "_nothing", "__path_to_nothing__"):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'"):
+            getattr(tformer, name)

@@ -81,7 +81,7 @@ def sample(
     seeds = row_seeds(seed, n_rows) if isinstance(seed, int) else list(seed)
     if len(seeds) != n_rows:
         raise ValueError(f"{len(seeds)} seeds for {n_rows} rows: give one for each")
-    streams = [torch.Generator().manual_seed(each) for each in seeds]
+    streams = [torch.Generator().manual_seed(each % 2**63) for each in seeds]
     chances = torch.stack(  # (B, steps), each in [0, 1)
         [torch.rand(n_steps, generator=each, dtype=torch.float64) for each in streams]
     )
