@@ -33,13 +33,15 @@ def test_the_defaults_are_the_released_models_size():
     assert (config.d_ff, config.max_len, config.dropout) == (768, 256, 0.1)
     assert (config.n_encoder_layers, config.n_decoder_layers) == (3, 3)
     assert (config.norm, config.activation) == ("post", "relu")  # the paper's
+    assert config.positions == "sinusoidal"
     assert config.tie_embeddings
     special = (config.pad_id, config.bos_id, config.eos_id, config.unk_id)
     assert special == (0, 1, 2, 3)
 
 
 def test_every_field_has_a_test_here():
-    tested = {*INTEGERS, "dropout", "norm", "activation", "tie_embeddings"}
+    others = {"dropout", "positions", "norm", "activation", "tie_embeddings"}
+    tested = {*INTEGERS, *others}
     assert tested == {field.name for field in dataclasses.fields(TransformerConfig)}
 
 
@@ -65,6 +67,7 @@ def test_a_size_must_be_positive(field, value):
         ({"dropout": 1.0}, r"dropout=1.0 must be in \[0, 1\)"),
         ({"dropout": -0.1}, r"dropout=-0.1 must be in \[0, 1\)"),
         ({"dropout": float("nan")}, r"dropout=nan must be in \[0, 1\)"),
+        ({"positions": "no"}, r"positions='no' must be 'sinusoidal' or 'learned'"),
         ({"norm": "middle"}, r"norm='middle' must be 'post' or 'pre'"),
         ({"activation": "tanh"}, r"activation='tanh' must be 'relu' or 'gelu'"),
     ],
@@ -121,15 +124,19 @@ def test_a_configuration_cannot_be_changed_only_replaced():
     st.integers(4, 50_000),
     st.sampled_from([(8, 2), (192, 6), (512, 8), (6, 1)]),
     st.floats(0, 1, exclude_max=True),
+    st.sampled_from(["sinusoidal", "learned"]),
     st.sampled_from(["post", "pre"]),
     st.booleans(),
 )
-def test_through_json_and_back_nothing_changes(vocab_size, width, dropout, norm, tied):
+def test_through_json_and_back_nothing_changes(
+    vocab_size, width, dropout, positions, norm, tied
+):
     config = TransformerConfig(
         vocab_size=vocab_size,
         d_model=width[0],
         n_heads=width[1],
         dropout=dropout,
+        positions=positions,
         norm=norm,
         tie_embeddings=tied,
     )
@@ -139,6 +146,9 @@ def test_through_json_and_back_nothing_changes(vocab_size, width, dropout, norm,
 
 def test_fields_left_out_of_a_dictionary_get_their_defaults():
     assert TransformerConfig.from_dict({"d_ff": 5}) == TransformerConfig(d_ff=5)
+    saved = TransformerConfig().to_dict()
+    del saved["positions"]  # a model that was saved before there was a choice
+    assert TransformerConfig.from_dict(saved).positions == "sinusoidal"
 
 
 def test_unknown_fields_are_all_named():

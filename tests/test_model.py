@@ -497,3 +497,16 @@ def test_source_and_target_must_come_in_equal_numbers(make_model, random_ids):
 def test_max_len_itself_still_fits(make_model, random_ids):
     ids = random_ids([16])
     assert make_model()(ids, ids).shape == (1, 16, 13)
+
+
+def test_learned_positions_are_trained_where_sinusoids_are_not(make_model, random_ids):
+    model = make_model(positions="learned")
+    fixed = make_model()
+    assert model.n_parameters() - fixed.n_parameters() == 16 * 8  # max_len x d_model
+    source_ids, target_ids = random_ids([5, 3]), random_ids([4, 4], seed=1)
+    model(source_ids, target_ids).square().mean().backward()
+    assert model.positions.table.grad.abs().sum() > 0
+    before = model(source_ids, target_ids)
+    with torch.no_grad():
+        model.positions.table[1] += 1.0
+    assert not torch.allclose(model(source_ids, target_ids), before)

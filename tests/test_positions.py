@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from tformer.positions import SinusoidalPositions, sinusoids
+from tformer.positions import LearnedPositions, SinusoidalPositions, sinusoids
 
 # The table is rounded to float32 once, at the end: half a unit in the last place of 1.
 ROUNDING = 2**-24
@@ -118,10 +118,16 @@ def test_a_table_that_cannot_be_made_is_refused(length, d_model, base, message):
 def test_each_position_gets_its_own_row_added():
     x = torch.randn(2, 5, 8)
     assert_close(SinusoidalPositions(8, 16)(x), x + sinusoids(16, 8)[:5])
+    learned = LearnedPositions(8, 16)
+    assert_close(learned(x), x + learned.table[:5])
 
 
-def test_an_offset_goes_on_where_the_sequence_stopped():
-    positions = SinusoidalPositions(8, 16)
+BOTH = pytest.mark.parametrize("kind", [SinusoidalPositions, LearnedPositions])
+
+
+@BOTH
+def test_an_offset_goes_on_where_the_sequence_stopped(kind):
+    positions = kind(8, 16)
     x = torch.randn(2, 6, 8)
     whole = positions(x)
     for start in range(1, 6):
@@ -130,15 +136,17 @@ def test_an_offset_goes_on_where_the_sequence_stopped():
     assert not torch.allclose(positions(x[:, 1:]), whole[:, 1:])
 
 
+@BOTH
 @pytest.mark.parametrize(("length", "offset"), [(17, 0), (1, 16), (5, 12)])
-def test_beyond_max_len_there_is_an_error_with_the_remedy(length, offset):
+def test_beyond_max_len_there_is_an_error_with_the_remedy(length, offset, kind):
     message = rf"{length + offset} tokens is longer than max_len=16: split the text"
     with pytest.raises(ValueError, match=message):
-        SinusoidalPositions(8, 16)(torch.zeros(1, length, 8), offset)
+        kind(8, 16)(torch.zeros(1, length, 8), offset)
 
 
-def test_max_len_itself_still_fits():
-    positions = SinusoidalPositions(8, 16)
+@BOTH
+def test_max_len_itself_still_fits(kind):
+    positions = kind(8, 16)
     assert positions(torch.zeros(1, 16, 8)).shape == (1, 16, 8)
     assert positions(torch.zeros(1, 1, 8), 15).shape == (1, 1, 8)
 
@@ -149,6 +157,38 @@ def test_nothing_is_learned_and_nothing_is_stored():
     assert positions.state_dict() == {}
 
 
-def test_the_inputs_precision_is_kept():
+@BOTH
+def test_the_inputs_precision_is_kept(kind):
     x = torch.zeros(1, 3, 8, dtype=torch.bfloat16)
-    assert SinusoidalPositions(8, 16)(x).dtype == torch.bfloat16
+    assert kind(8, 16)(x).dtype == torch.bfloat16
+
+
+# ------------------------------------------------------------------------ learned
+
+
+def test_a_learned_row_moves_only_where_a_sentence_has_been():
+    positions = LearnedPositions(8, 16)
+    assert [name for name, _ in positions.named_parameters()] == ["table"]
+    positions(torch.randn(3, 5, 8)).square().sum().backward()
+    gradient = positions.table.grad
+    assert gradient[:5].abs().min() > 0
+    assert (gradient[5:] == 0).all()
+
+
+def test_learned_rows_start_different_and_as_large_as_sinusoids():
+    table = LearnedPositions(64, 200).table
+    assert_close(
+        table.norm(dim=1).mean(),
+        sinusoids(200, 64).norm(dim=1).mean(),
+        rtol=0.05,
+        atol=0,
+    )
+    assert torch.pdist(table).min() > 1
+
+
+@pytest.mark.parametrize(("d_model", "max_len"), [(0, 16), (8, 0), (-1, -1)])
+def test_a_learned_table_without_rows_or_width_is_refused(d_model, max_len):
+    with pytest.raises(
+        ValueError, match=f"d_model={d_model} and max_len={max_len} must"
+    ):
+        LearnedPositions(d_model, max_len)

@@ -5,14 +5,64 @@ Chapter 10.
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from tformer.feedforward import ACTIVATIONS
+from tformer.positions import POSITIONS
 from tformer.residual import NORM_PLACES
 
 
 @dataclass(frozen=True)
-class TransformerConfig:
+class ModelConfig:
+    """What every model's configuration can do: check itself, go to JSON and back."""
+
+    def check(self, sizes: str) -> None:
+        """Check what all configurations share: numbers, dropout, special ids.
+
+        Args:
+            sizes: names of the fields that must be at least 1.
+
+        Raises:
+            TypeError: a value of the wrong type.
+            ValueError: a value that breaks a rule; the message names both.
+        """
+        values = self.to_dict()
+        for field in dataclasses.fields(self):
+            value = values[field.name]
+            if field.type is int and type(value) is not int:
+                raise TypeError(f"{field.name}={value!r} must be an int")
+        for name in sizes.split():
+            require(values[name] >= 1, name, values[name], "at least 1")
+        dropout = values["dropout"]
+        if isinstance(dropout, bool) or not isinstance(dropout, int | float):
+            raise TypeError(f"dropout={dropout!r} must be a number")
+        require(0 <= dropout < 1, "dropout", dropout, "in [0, 1)")
+        special = tuple(values[f"{name}_id"] for name in ("pad", "bos", "eos", "unk"))
+        vocab_size = values["vocab_size"]
+        rule = f"four different ids below vocab_size={vocab_size}"
+        fit = len(set(special)) == 4 and all(0 <= i < vocab_size for i in special)
+        require(fit, "pad_id, bos_id, eos_id, unk_id", special, rule)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as a plain dictionary, ready for JSON."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> Self:
+        """The inverse of `to_dict`; fields that are left out get their defaults.
+
+        Raises:
+            ValueError: an unknown field, named.
+        """
+        known = {field.name for field in dataclasses.fields(cls)}
+        unknown = sorted(set(fields) - known)
+        if unknown:
+            raise ValueError(f"unknown configuration fields: {', '.join(unknown)}")
+        return cls(**fields)
+
+
+@dataclass(frozen=True)
+class TransformerConfig(ModelConfig):
     """All that determines a `tformer.Transformer`'s shape.
 
     The defaults are the size of the released model. The paper's base model is
@@ -27,6 +77,7 @@ class TransformerConfig:
         n_decoder_layers: depth of the decoder.
         dropout: on sub-layer outputs and on sums of embedding and position, in [0, 1).
         max_len: longest sequence in tokens, source or target, special ones included.
+        positions: "sinusoidal" as in the paper, or "learned".
         norm: "post" as in the paper, or "pre".
         activation: "relu" as in the paper, or "gelu".
         tie_embeddings: one table for source, target and output, as in the paper.
@@ -48,6 +99,7 @@ class TransformerConfig:
     n_decoder_layers: int = 3
     dropout: float = 0.1
     max_len: int = 256
+    positions: str = "sinusoidal"
     norm: str = "post"
     activation: str = "relu"
     tie_embeddings: bool = True
@@ -57,51 +109,25 @@ class TransformerConfig:
     unk_id: int = 3
 
     def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if field.type is int and type(value) is not int:
-                raise TypeError(f"{field.name}={value!r} must be an int")
-        positive = "vocab_size d_model n_heads d_ff n_encoder_layers n_decoder_layers"
-        for name in [*positive.split(), "max_len"]:
-            _require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
-        _require(self.d_model % 2 == 0, "d_model", self.d_model, "even (sine, cosine)")
-        _require(
+        sizes = "vocab_size d_model n_heads d_ff n_encoder_layers n_decoder_layers"
+        self.check(f"{sizes} max_len")
+        require(self.d_model % 2 == 0, "d_model", self.d_model, "even (sine, cosine)")
+        require(
             self.d_model % self.n_heads == 0,
             "d_model",
             self.d_model,
             f"a multiple of n_heads={self.n_heads}",
         )
-        if isinstance(self.dropout, bool) or not isinstance(self.dropout, int | float):
-            raise TypeError(f"dropout={self.dropout!r} must be a number")
-        _require(0 <= self.dropout < 1, "dropout", self.dropout, "in [0, 1)")
-        _require(self.norm in NORM_PLACES, "norm", self.norm, "'post' or 'pre'")
+        known = " or ".join(map(repr, POSITIONS))
+        require(self.positions in POSITIONS, "positions", self.positions, known)
+        require(self.norm in NORM_PLACES, "norm", self.norm, "'post' or 'pre'")
         known = " or ".join(map(repr, ACTIVATIONS))
-        _require(self.activation in ACTIVATIONS, "activation", self.activation, known)
+        require(self.activation in ACTIVATIONS, "activation", self.activation, known)
         if not isinstance(self.tie_embeddings, bool):
             raise TypeError(f"tie_embeddings={self.tie_embeddings!r} must be a bool")
-        special = (self.pad_id, self.bos_id, self.eos_id, self.unk_id)
-        rule = f"four different ids below vocab_size={self.vocab_size}"
-        fit = len(set(special)) == 4 and all(0 <= i < self.vocab_size for i in special)
-        _require(fit, "pad_id, bos_id, eos_id, unk_id", special, rule)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as a plain dictionary, ready for JSON."""
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_dict(cls, fields: dict[str, Any]) -> "TransformerConfig":
-        """The inverse of `to_dict`.
-
-        Raises:
-            ValueError: an unknown field, named.
-        """
-        known = {field.name for field in dataclasses.fields(cls)}
-        unknown = sorted(set(fields) - known)
-        if unknown:
-            raise ValueError(f"unknown configuration fields: {', '.join(unknown)}")
-        return cls(**fields)
 
 
-def _require(holds: bool, name: str, value: object, rule: str) -> None:
+def require(holds: bool, name: str, value: object, rule: str) -> None:
+    """Raise a ValueError that names the value and the rule, unless it holds."""
     if not holds:
         raise ValueError(f"{name}={value!r} must be {rule}")

@@ -12,7 +12,7 @@ from tformer.config import TransformerConfig
 from tformer.decoder import Cache, Decoder
 from tformer.embedding import ScaledEmbedding
 from tformer.encoder import Encoder
-from tformer.positions import SinusoidalPositions
+from tformer.positions import POSITIONS
 
 
 class Transformer(nn.Module):
@@ -43,7 +43,7 @@ class Transformer(nn.Module):
         else:
             self.target_embedding = ScaledEmbedding(config.vocab_size, config.d_model)
             self.output_embedding = ScaledEmbedding(config.vocab_size, config.d_model)
-        self.positions = SinusoidalPositions(config.d_model, config.max_len)
+        self.positions = POSITIONS[config.positions](config.d_model, config.max_len)
         self.dropout = nn.Dropout(config.dropout)
         self.encoder = Encoder(config.n_encoder_layers, *stack)
         self.decoder = Decoder(config.n_decoder_layers, *stack)

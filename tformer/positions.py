@@ -1,4 +1,4 @@
-"""Positions: sinusoids that tell a model without order where each token stands.
+"""Positions: vectors that tell a model without order where each token stands.
 
 Source: Vaswani et al. 2017, section 3.5. Chapter 04.
 """
@@ -43,22 +43,14 @@ def sinusoids(length: int, d_model: int, *, base: float = 10_000.0) -> Tensor:
     return table.flatten(-2).float()  # (length, D)
 
 
-class SinusoidalPositions(nn.Module):
-    """Add the sinusoids of each position to its embedding. Nothing here is learned.
+class Positions(nn.Module):
+    """Add a row of a table to the embedding at each position.
 
-    Args:
-        d_model: width D, even.
-        max_len: longest sequence that may come.
-
-    Source: section 3.5.
+    Attributes:
+        table: (max_len, D) one row for each position, from 0.
     """
 
     table: Tensor
-
-    def __init__(self, d_model: int, max_len: int) -> None:
-        super().__init__()
-        self.max_len = max_len
-        self.register_buffer("table", sinusoids(max_len, d_model), persistent=False)
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
         """Add the table's rows, from ``offset`` on.
@@ -73,10 +65,54 @@ class SinusoidalPositions(nn.Module):
         Raises:
             ValueError: the sequence is longer than max_len.
         """
-        end = offset + x.size(-2)
-        if end > self.max_len:
+        end, max_len = offset + x.size(-2), self.table.size(0)
+        if end > max_len:
             raise ValueError(
-                f"a sequence of {end} tokens is longer than max_len={self.max_len}: "
+                f"a sequence of {end} tokens is longer than max_len={max_len}: "
                 "split the text, or build the model with a larger max_len"
             )
         return x + self.table[offset:end].to(x.dtype)
+
+
+class SinusoidalPositions(Positions):
+    """Add the sinusoids of each position to its embedding. Nothing here is learned.
+
+    Args:
+        d_model: width D, even.
+        max_len: longest sequence that may come.
+
+    Source: section 3.5.
+    """
+
+    def __init__(self, d_model: int, max_len: int) -> None:
+        super().__init__()
+        self.register_buffer("table", sinusoids(max_len, d_model), persistent=False)
+
+
+class LearnedPositions(Positions):
+    """Add a row that is learned, one for each position up to max_len.
+
+    The paper finds "nearly identical results" with either (table 3, row E). A position
+    that no training sentence reached keeps the random row it started with, as large as
+    a sinusoid's.
+
+    Args:
+        d_model: width D.
+        max_len: longest sequence that may come; there is no row beyond.
+
+    Raises:
+        ValueError: a size below 1.
+
+    Source: section 3.5; Gehring et al. 2017.
+    """
+
+    def __init__(self, d_model: int, max_len: int) -> None:
+        super().__init__()
+        if d_model < 1 or max_len < 1:
+            raise ValueError(
+                f"d_model={d_model} and max_len={max_len} must be at least 1"
+            )
+        self.table = nn.Parameter(torch.randn(max_len, d_model) * 0.5**0.5)
+
+
+POSITIONS = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions}

@@ -263,6 +263,18 @@ MUTATIONS = [
         "self.table[offset:end]",
         "self.table[: x.size(-2)]",
     ),
+    Mutation(
+        "positions: learned, but a fixed table",
+        "positions.py",
+        "self.table = nn.Parameter(torch.randn(max_len, d_model) * 0.5**0.5)",
+        "self.register_buffer('table', torch.randn(max_len, d_model) * 0.5**0.5)",
+    ),
+    Mutation(
+        "positions: the choice of learned ones is ignored",
+        "model.py",
+        "POSITIONS[config.positions](",
+        "POSITIONS['sinusoidal'](",
+    ),
     # ------------------------------------------------------------------- embedding
     Mutation(
         "embedding: not times the root of d_model",
@@ -635,6 +647,86 @@ MUTATIONS = [
         "trace.py",
         "for name in names[site]], dim=1)",
         "for name in names[site]], dim=0)",
+    ),
+    # --------------------------------------------------------- additive attention
+    Mutation(
+        "additive: no tanh",
+        "additive.py",
+        "self.to_score(torch.tanh(hidden))",
+        "self.to_score(hidden)",
+    ),
+    Mutation(
+        "additive: query and key multiplied",
+        "additive.py",
+        ".unsqueeze(-2) + keys.unsqueeze(-3)",
+        ".unsqueeze(-2) * keys.unsqueeze(-3)",
+    ),
+    Mutation(
+        "additive: softmax over queries instead of keys",
+        "additive.py",
+        "scores.softmax(dim=-1)",
+        "scores.softmax(dim=-2)",
+    ),
+    Mutation(
+        "additive: mask polarity, True = may not",
+        "additive.py",
+        "masked_fill(~mask,",
+        "masked_fill(mask,",
+    ),
+    Mutation(
+        "additive: mask filled with -10 instead of minus infinity",
+        "additive.py",
+        'float("-inf")',
+        "-10.0",
+    ),
+    # ------------------------------------------------------------------ byte pairs
+    Mutation(
+        "byte pairs: words counted once, however often they occur",
+        "byte_pairs.py",
+        "counts[pair] += n\n    return counts",
+        "counts[pair] += 1\n    return counts",
+    ),
+    Mutation(
+        "byte pairs: the rarest pair is merged",
+        "byte_pairs.py",
+        "most = max(counts.values())",
+        "most = min(counts.values())",
+    ),
+    Mutation(
+        "byte pairs: ties go to the pair that was met first",
+        "byte_pairs.py",
+        "best = min(pair for pair, n in counts.items() if n == most)",
+        "best = next(pair for pair, n in counts.items() if n == most)",
+    ),
+    Mutation(
+        "byte pairs: a merge joins overlapping pairs",
+        "byte_pairs.py",
+        "i += 2",
+        "i += 1",
+    ),
+    Mutation(
+        "byte pairs: what a merge undid is still counted",
+        "byte_pairs.py",
+        "counts[pair] -= n",
+        "counts[pair] -= 0",
+    ),
+    Mutation(
+        "byte pairs: the latest merge is replayed first",
+        "byte_pairs.py",
+        "first = min(known,",
+        "first = max(known,",
+    ),
+    Mutation(
+        "byte pairs: no mark at the end of a word",
+        "byte_pairs.py",
+        "return (*word, END_OF_WORD)",
+        "return (*word,)",
+    ),
+    Mutation(
+        "byte pairs: an unknown character is left out",
+        "byte_pairs.py",
+        "[self._ids.get(piece, self.unk_id) for piece in self.pieces(text)]",
+        "[self._ids[piece] for piece in self.pieces(text) if piece in self._ids]",
     ),
 ]
 
