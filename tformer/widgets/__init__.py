@@ -12,12 +12,14 @@ Importing this package imports ipywidgets, so ``import tformer`` does not import
 from tformer.widgets.dashboard import TrainingDashboard
 from tformer.widgets.mask_laboratory import MaskLaboratory
 from tformer.widgets.matrix_product import MatrixProduct
+from tformer.widgets.model_map import ModelMap
 from tformer.widgets.one_query import OneQuery
 from tformer.widgets.softmax_bars import SoftmaxBars
 
 __all__ = [
     "MaskLaboratory",
     "MatrixProduct",
+    "ModelMap",
     "OneQuery",
     "SoftmaxBars",
     "TrainingDashboard",
