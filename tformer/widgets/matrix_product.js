@@ -52,7 +52,8 @@ function render({ model, el }) {
   const lengths = ["1", "2", "3", "4"];
   const sizes = names.map((name, which) => {
     const list = select(`size-${which}`, lengths, (i) => resize(which, i + 1));
-    return { list, box: h("label", { class: "tfmx-size" }, h("span", {}, name), list) };
+    list.setAttribute("aria-label", name);
+    return { list, box: h("label", { class: "tfmx-size" }, h("span", {}, name.split(" ")[0].toLowerCase()), list) };
   });
   const pair = (title, from) => h("fieldset", { class: "tfmx-pair" }, h("legend", {}, title),
     sizes[from].box, sizes[from + 1].box);

@@ -52,8 +52,8 @@ class MatrixProduct(PageFigure):
     b = traitlets.List().tag(sync=True)
     row = traitlets.Int(0, min=0).tag(sync=True)
     column = traitlets.Int(0, min=0).tag(sync=True)
-    page_height = traitlets.Int(520).tag(sync=True)
-    page_height_narrow = traitlets.Int(620).tag(sync=True)
+    page_height = traitlets.Int(485).tag(sync=True)
+    page_height_narrow = traitlets.Int(595).tag(sync=True)
 
     def __init__(
         self,

@@ -97,7 +97,7 @@ function render({ model, el }) {
     temperature.show(settings.temperature);
     added.show(settings.added);
     subtract.input.checked = settings.subtract;
-    say(power, settings.subtract ? "e^(score − largest)" : "e^score");
+    power.replaceChildren("e", h("sup", {}, settings.subtract ? "score − largest" : "score"));
     rows.forEach((row, j) => {
       const share = result.shares[j];
       row.score.show(scores[j]);
