@@ -590,6 +590,45 @@ def test_a_part_of_a_test_set_is_called_a_part(run, pairs_file, capsys):
     assert re.search(r"the first 3 of \d+ sentences: not comparable", shown)
 
 
+def test_checks_and_the_worst_sentences_are_shown(run, pairs_file, tmp_path, capsys):
+    from tformer import data
+
+    pairs = data.load(pairs_file).test["test"]
+    translator = load_pretrained(run)
+    report = evaluate.score(translator, pairs)
+    checks = evaluate.check(report, tokenizer=translator.tokenizer)
+    arguments = ["evaluate", "--model", str(run), "--corpus", str(pairs_file)]
+    json_file = tmp_path / "s.json"
+    assert cli.main([*arguments, "--worst", "2", "--json", str(json_file)]) == 0
+    shown = capsys.readouterr().out
+    assert f"  checks: {checks}\n" in shown
+    assert "exact match" not in shown  # real text has many right translations
+    tail = shown.split("the worst by chrF of the sentence:\n")[1].splitlines()
+    first, second = report.worst(2)
+    assert len(tail) == 6
+    assert tail[0] == f"  {first.chrf:5.1f}  {first.source}"
+    assert tail[2].split(maxsplit=1) == ["reference", first.reference]
+    assert tail[3] == f"  {second.chrf:5.1f}  {second.source}"
+    record = json.loads(json_file.read_text("utf-8"))
+    kept = record["scores"]["test"]["checks"]
+    assert kept["length_ratio"] == checks.length_ratio
+    assert kept["too_long"] == list(checks.too_long)
+
+
+def test_generated_sentences_get_exact_match_by_phenomenon(run, capsys):
+    from tformer import data
+
+    arguments = ["evaluate", "--model", str(run), "--corpus", "grammar"]
+    limits = ["--test", "random", "--limit", "3", "--beam-size", "1"]
+    assert cli.main([*arguments, *limits]) == 0
+    shown = capsys.readouterr().out
+    assert "\n  exact match: 0.0%\n" in shown
+    gold = data.load("grammar").alignments["random"][:3]
+    for name in set().union(*(aligned.phenomena for aligned in gold)):
+        n = sum(name in aligned.phenomena for aligned in gold)
+        assert f"\n      0.0% of    {n} with {name}\n" in shown
+
+
 def test_multi30k_gets_the_score_of_published_tables_too(run, capsys):
     if not (Path(os.environ.get("TFORMER_DATA", "/nowhere")) / "multi30k").is_dir():
         if os.environ.get("TFORMER_REQUIRE_DATA") == "1":
@@ -611,6 +650,7 @@ def test_multi30k_gets_the_score_of_published_tables_too(run, capsys):
     [
         (["--test", "newstest"], "no test set 'newstest': it has test"),
         (["--limit", "0"], "--limit 0 must be at least 1"),
+        (["--worst", "0"], "--worst 0 must be at least 1"),
         (["--json", "FOLDER"], "--json .*FOLDER is a folder: name a file"),
         (["--output", "GONE/x"], "there is no folder"),
         (["--beam-size", "-3"], "--beam-size -3 must be at least 1"),

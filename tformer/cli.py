@@ -18,6 +18,7 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
@@ -400,6 +401,8 @@ def _evaluate(options: argparse.Namespace) -> int:
     _check_search(options)
     if options.limit is not None and options.limit < 1:
         raise UsageError(f"--limit {options.limit} must be at least 1")
+    if options.worst is not None and options.worst < 1:
+        raise UsageError(f"--worst {options.worst} must be at least 1")
     for name in ("json", "output"):
         if (path := getattr(options, name)) is not None:
             _check_writable(path, f"--{name}")
@@ -445,9 +448,29 @@ def _evaluate(options: argparse.Namespace) -> int:
                 f"  (the first {len(pairs)} of {len(corpus.test[name])} sentences: "
                 "not comparable with scores on all of them)"
             )
+        checks = evaluate.check(report, tokenizer=translator.tokenizer)
+        print(f"  checks: {checks}")
+        gold = corpus.alignments.get(name, [])[: len(pairs)]
+        shares = evaluate.exact_by_phenomenon(report, gold) if gold else {}
+        if gold:
+            print(f"  exact match: {report.exact_match:.1%}")
+        for phenomenon, share in shares.items():
+            print(f"    {share.share:6.1%} of {share.n:4} with {phenomenon}")
+        if options.worst:
+            print("  the worst by chrF of the sentence:")
+            for row in report.worst(options.worst):
+                print(f"  {row.chrf:5.1f}  {row.source}")
+                print(f"         model      {_unbroken(row.translation)}")
+                print(f"         reference  {row.reference}")
         sys.stdout.flush()
         scores[name] = report.to_dict(sentences=False)
         scores[name]["complete"] = len(pairs) == len(corpus.test[name])
+        scores[name]["checks"] = asdict(checks)
+        if gold:
+            scores[name]["phenomena"] = {
+                phenomenon: {"n": share.n, "exact_match": share.share}
+                for phenomenon, share in shares.items()
+            }
         if options.output:
             _write(
                 Path(options.output),
@@ -756,9 +779,11 @@ def _add_evaluate(commands: Any) -> None:
         Translates test sets and prints BLEU and chrF of the cased, detokenised text
         in sacreBLEU's own form, signature included. Where the corpus has tokenised
         references (multi30k) the lower-cased, tokenised BLEU of published tables
-        follows: it has another signature, and the two do not compare.
+        follows: it has another signature, and the two do not compare. Then come the
+        checks: translations that are empty, loop, or have an odd length; for grammar,
+        where one German is right, also exact match by phenomenon.
         """,
-        "evaluate --corpus multi30k",
+        "evaluate --corpus multi30k --worst 10",
         "evaluate --model runs/first --test test_2016_flickr --output german.txt",
         "evaluate --model runs/first --limit 100 --beam-size 1 --json scores.json",
     )
@@ -773,6 +798,12 @@ def _add_evaluate(commands: Any) -> None:
     )
     parser.add_argument(
         "--limit", type=int, metavar="N", help="only the first N sentences of each"
+    )
+    parser.add_argument(
+        "--worst",
+        type=int,
+        metavar="N",
+        help="show the N translations of the lowest chrF (ties: in order)",
     )
     parser.add_argument("--json", metavar="FILE", help="write scores and versions here")
     parser.add_argument("--output", metavar="FILE", help="write the translations here")
