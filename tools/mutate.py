@@ -881,6 +881,63 @@ MUTATIONS = [
         "[self._ids.get(piece, self.unk_id) for piece in self.pieces(text)]",
         "[self._ids[piece] for piece in self.pieces(text) if piece in self._ids]",
     ),
+    # ------------------------------------------------------------- evaluate
+    Mutation(
+        "alignment error: possible links not counted",
+        "evaluate/aligning.py",
+        "len(links & aligned.sure) + len(links & aligned.possible)",
+        "2 * len(links & aligned.sure)",
+        ("evaluate/test_aligning.py",),
+    ),
+    Mutation(
+        "alignment error: sure links not in the denominator",
+        "evaluate/aligning.py",
+        "1 - hits / (n_found + n_sure)",
+        "1 - hits / (2 * n_found or 1)",
+        ("evaluate/test_aligning.py",),
+    ),
+    Mutation(
+        "alignment links: the row that reads taken for the one that predicts",
+        "evaluate/aligning.py",
+        'shift = 0 if row == "predicts" else 1',
+        'shift = 1 if row == "predicts" else 0',
+        ("evaluate/test_aligning.py",),
+    ),
+    Mutation(
+        "alignment links: only the first piece of a word",
+        "evaluate/aligning.py",
+        "member[sorted(words), at] = 1",
+        "member[sorted(words), at] = float(not any(words & p for p in pieces[:at]))",
+        ("evaluate/test_aligning.py",),
+    ),
+    Mutation(
+        "alignment rules: the worst first",
+        "evaluate/aligning.py",
+        "key=lambda item: item[1]))",
+        "key=lambda item: -item[1]))",
+        ("evaluate/test_aligning.py",),
+    ),
+    Mutation(
+        "sentences: the worst are the best",
+        "evaluate/scores.py",
+        "sign * row.chrf",
+        "-sign * row.chrf",
+        ("evaluate/test_sentences.py",),
+    ),
+    Mutation(
+        "checks: twice in a row is a loop of one word",
+        "evaluate/checks.py",
+        "3 if size == 1 else 2",
+        "2",
+        ("evaluate/test_sentences.py",),
+    ),
+    Mutation(
+        "grammar: onto with the dative",
+        "data/grammar/lexicon.py",
+        "onto        | auf    | acc",
+        "onto        | auf    | dat",
+        ("data/test_grammar.py::test_the_german_is_right",),
+    ),
 ]
 
 
