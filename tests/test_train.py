@@ -21,7 +21,7 @@ from torch.testing import assert_close
 
 from tformer import Transformer, TransformerConfig, decode, load_pretrained, train
 from tformer.data import Corpus, batches, encode_pairs
-from tformer.files import load_tensors
+from tformer.files import load_tensors, save_tensors
 from tformer.loss import cross_entropy
 from tformer.tokenization import Tokenizer
 
@@ -541,6 +541,22 @@ def test_a_folder_with_another_run_is_not_mixed_with_this_one(
     with pytest.raises(ValueError, match=message + ".*choose another folder"):
         quick_fit(tokenizer, folder, **options)
     assert (folder / "checkpoint.safetensors").read_bytes() == before
+
+
+def test_a_checkpoint_from_before_a_setting_existed_goes_on(
+    finished, tokenizer, tmp_path
+):
+    folder = shutil.copytree(finished, tmp_path / "old")
+    whole = shutil.copytree(finished, tmp_path / "new")
+    file = folder / "checkpoint.safetensors"
+    tensors, facts = load_tensors(file)
+    del facts["identity"]["config"]["positions"]
+    save_tensors(file, tensors, facts)
+    old, new = (quick_fit(tokenizer, each, steps=20) for each in (folder, whole))
+    assert_same_weights(weights_of(old), weights_of(new))
+    save_tensors(file, tensors, facts)
+    with pytest.raises(ValueError, match="positions='sinusoidal', this one has 'lea"):
+        quick_fit(tokenizer, folder, config=small(positions="learned"))
 
 
 def test_a_checkpoint_of_another_vocabulary_is_refused(finished, tmp_path):

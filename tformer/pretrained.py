@@ -14,17 +14,36 @@ from pathlib import Path
 from typing import Any, TypeVar, overload
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from tformer import decode, trace
-from tformer.config import TransformerConfig
+from tformer.config import ModelConfig, TransformerConfig
 from tformer.files import load_tensors, save_tensors, write_json
 from tformer.model import Transformer
+from tformer.recurrent import RecurrentConfig, RecurrentSeq2Seq
 from tformer.tokenization import Tokenizer
 
 Result = TypeVar("Result")
 
 RELEASED = Path(__file__).parent / "pretrained"
+KINDS: dict[str, tuple[type[ModelConfig], type]] = {  # the name stands in the file
+    "transformer": (TransformerConfig, Transformer),
+    "recurrent": (RecurrentConfig, RecurrentSeq2Seq),
+}
+
+
+def build(config: ModelConfig) -> Any:
+    """An untrained model, of the kind that its configuration describes.
+
+    Raises:
+        TypeError: the configuration of no model we have.
+    """
+    for config_class, model_class in KINDS.values():
+        if isinstance(config, config_class):
+            return model_class(config)
+    raise TypeError(
+        f"expected a TransformerConfig or a RecurrentConfig, got {config!r}"
+    )
 
 
 @dataclass(frozen=True)
@@ -86,7 +105,7 @@ class Translator:
     """A model and its tokenizer: text in, text out.
 
     Args:
-        model: a `Transformer`.
+        model: a `Transformer`, or a `RecurrentSeq2Seq`.
         tokenizer: the one the model was trained with.
         card: what is known about the model: data, recipe, scores, terms.
 
@@ -95,7 +114,10 @@ class Translator:
     """
 
     def __init__(
-        self, model: Transformer, tokenizer: Tokenizer, card: dict | None = None
+        self,
+        model: Transformer | RecurrentSeq2Seq,
+        tokenizer: Tokenizer,
+        card: dict | None = None,
     ) -> None:
         config = model.config
         for name in ("vocab_size", "pad_id", "bos_id", "eos_id", "unk_id"):
@@ -105,7 +127,7 @@ class Translator:
                     f"the model has {name}={ours}, the tokenizer {name}={theirs}: "
                     "they were not trained together"
                 )
-        self.model = model
+        self.model: Any = model
         self.tokenizer = tokenizer
         self.card: dict[str, Any] = card or {}
 
@@ -478,8 +500,12 @@ class Translator:
             name: parameter.to(dtype)
             for name, parameter in self.model.named_parameters()
         }
+        config = self.model.config
         metadata = {
-            "config": self.model.config.to_dict(),
+            "kind": next(
+                kind for kind, (each, _) in KINDS.items() if isinstance(config, each)
+            ),
+            "config": config.to_dict(),
             "tokenizer": self.tokenizer.fingerprint,
         }
         self.tokenizer.save(folder / "tokenizer.model")
@@ -507,7 +533,8 @@ def load_pretrained(
         raise FileNotFoundError(f"there is no folder {folder}: train a model first")
     weights, metadata = load_tensors(weights_file)
     try:
-        config = TransformerConfig.from_dict(metadata["config"])
+        config_class, _ = KINDS[metadata.get("kind", "transformer")]
+        config = config_class.from_dict(metadata["config"])
         fingerprint = metadata["tokenizer"]
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{weights_file} holds no tformer model: {error}") from error
@@ -517,7 +544,7 @@ def load_pretrained(
             f"{folder / 'tokenizer.model'} is not the tokenizer that "
             f"{weights_file.name} was trained with: take both from one run"
         )
-    model = Transformer(config)
+    model = build(config)
     load_parameters(model, weights, origin=str(weights_file))
     card_file = folder / "card.json"
     card = json.loads(card_file.read_text("utf-8")) if card_file.is_file() else {}
@@ -545,7 +572,7 @@ def load_history(path: str | Path | None = None) -> dict[str, list[dict[str, Any
 
 
 def load_parameters(
-    model: Transformer, weights: dict[str, Tensor], *, origin: str
+    model: nn.Module, weights: dict[str, Tensor], *, origin: str
 ) -> None:
     """Copy named weights into a model, all of them or none.
 

@@ -80,8 +80,13 @@ def attention_weights(
         axes: batch, layer, head, query, key. Rows sum to 1.
 
     Raises:
-        TypeError, ValueError: as `Transformer.forward`.
+        TypeError: not a `Transformer`; and, with ValueError, as its ``forward``.
     """
+    if not isinstance(model, Transformer):
+        raise TypeError(
+            f"a {type(model).__name__} has no self-attention: watch the module that "
+            'you want to see with trace.watch(model, "attention.weights")'
+        )
     sites = {
         "encoder": (len(model.encoder.layers), "encoder.layers.{}.self_attention"),
         "decoder": (len(model.decoder.layers), "decoder.layers.{}.self_attention"),

@@ -26,9 +26,9 @@ from tformer.config import TransformerConfig
 from tformer.data import Batch, Corpus, batches, encode_pairs
 from tformer.files import load_tensors, save_tensors, write_json
 from tformer.loss import cross_entropy
-from tformer.model import Transformer
-from tformer.pretrained import Translator, load_parameters
+from tformer.pretrained import Translator, build, load_parameters
 from tformer.progress import display
+from tformer.recurrent import RecurrentConfig
 from tformer.schedule import inverse_square_root
 from tformer.tokenization import Tokenizer
 
@@ -39,7 +39,7 @@ Listener = Callable[[dict[str, Any]], bool | None]
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to train; what to train is the `TransformerConfig`.
+    """How to train; what to train is the configuration.
 
     Args:
         max_tokens: padded source and target tokens of one step, together.
@@ -120,7 +120,7 @@ class Run:
 
 
 def fit(
-    config: TransformerConfig,
+    config: TransformerConfig | RecurrentConfig,
     corpus: Corpus,
     *,
     steps: int | None = None,
@@ -133,7 +133,7 @@ def fit(
     progress: str = "auto",
     on_event: Listener | None = None,
 ) -> Run:
-    """Train a Transformer on a corpus.
+    """Train a model on a corpus.
 
     Learns the tokenizer on ``corpus.train``, then minimises the smoothed cross-entropy
     with Adam, warm-up and inverse-square-root decay. If ``folder`` holds a run that was
@@ -141,7 +141,7 @@ def fit(
     it had never stopped (on one kind of device).
 
     Args:
-        config: what to train.
+        config: what to train: a Transformer, or the recurrent baseline.
         corpus: from `tformer.data.load`.
         steps: stop after so many steps. Repeats exactly.
         minutes: stop after so many minutes. For people; give steps, minutes or both.
@@ -223,7 +223,7 @@ class _Trainer:
 
     def __init__(
         self,
-        config: TransformerConfig,
+        config: TransformerConfig | RecurrentConfig,
         corpus: Corpus,
         recipe: Recipe,
         tokenizer: Tokenizer,
@@ -233,7 +233,7 @@ class _Trainer:
         self.config, self.corpus, self.recipe = config, corpus, recipe
         self.tokenizer, self.device, self.folder = tokenizer, device, folder
         self.precision = _choose_precision(recipe.precision, device)
-        self.model = Transformer(config).to(device)
+        self.model = build(config).to(device)
         self.optimizer = torch.optim.Adam(
             self.model.parameters(),
             betas=recipe.adam_betas,
@@ -509,7 +509,12 @@ class _Trainer:
         tensors, facts = load_tensors(self.checkpoint_file)
         if "identity" not in facts:
             raise ValueError(f"{self.checkpoint_file} is not a training checkpoint")
-        _check_same_run(facts["identity"], self.identity, self.folder)
+        saved = facts["identity"]
+        defaults = {
+            field.name: field.default for field in dataclasses.fields(self.config)
+        }  # of fields that are younger than the checkpoint
+        saved["config"] = defaults | saved["config"]
+        _check_same_run(saved, self.identity, self.folder)
         weights = {
             name.removeprefix("model."): tensor
             for name, tensor in tensors.items()
@@ -638,7 +643,7 @@ def _new_folder(corpus_name: str) -> Path:
 def _get_tokenizer(
     folder: Path,
     given: Tokenizer | None,
-    config: TransformerConfig,
+    config: TransformerConfig | RecurrentConfig,
     corpus: Corpus,
     recipe: Recipe,
 ) -> Tokenizer:
