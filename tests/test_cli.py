@@ -128,6 +128,7 @@ def test_every_option_of_the_model_and_the_recipe_reaches_them(monkeypatch, tmp_
         "n_decoder_layers": 4,
         "dropout": 0.3,
         "max_len": 99,
+        "positions": "learned",
         "norm": "pre",
         "activation": "gelu",
         "max_tokens": 777,

@@ -42,6 +42,10 @@ CONFIG_OPTIONS: list[tuple[str, str, Any, Any, str]] = [
     ("--decoder-layers", "n_decoder_layers", int, 3, "depth of the decoder"),
     ("--dropout", "dropout", float, 0.1, "share of activations dropped in training"),
     ("--max-len", "max_len", int, 256, "longest sequence in pieces"),
+    (
+        *("--positions", "positions", ["sinusoidal", "learned"], "sinusoidal"),
+        "what tells one place from another",
+    ),
     ("--norm", "norm", ["post", "pre"], "post", "place of the layer norms"),
     ("--activation", "activation", ["relu", "gelu"], "relu", "inside feed-forward"),
 ]
@@ -146,7 +150,7 @@ def _train(options: argparse.Namespace) -> int:
     saved = _settings_of(folder)
     name = options.corpus or saved.get("corpus", "multi30k")
     fields = saved.get("config", {}) or FIELDS_FOR.get(name, {})
-    config = TransformerConfig(**fields | _given(options, CONFIG_OPTIONS))
+    config = TransformerConfig.from_dict(fields | _given(options, CONFIG_OPTIONS))
     recipe = Recipe(**saved.get("recipe", {}) | _given(options, RECIPE_OPTIONS))
     try:
         corpus = data.load(name)
