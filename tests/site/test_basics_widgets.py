@@ -134,7 +134,7 @@ def test_a_click_chooses_an_entry_and_the_buttons_step(product):
 
 
 def test_a_product_that_cannot_be_says_why(product):
-    product.control("size-1").select_option(value="3")  # four columns of A
+    product.control("size-1").select_option(label="4")  # four columns of A
     assert product.product() == []
     assert "4 ≠ 3" in product.text(".tfmx-shapes")
     assert "fourth number of the row of A has no partner" in product.text(
