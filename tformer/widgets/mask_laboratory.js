@@ -132,11 +132,13 @@ function render({ model, el }) {
   const where = h("p", { class: "tfm-where" });
   const verdict = h("ul", { class: "tfm-verdict" });
   const behind = textTable("The same as a table: weights", "query");
+  const rows = Math.max(...get("sites").map((s) => s.queries.length));
+  root.style.setProperty("--rows", rows); // the page below stays where it is
   root.append(
     sites.set, choice("Mask", causal.box, padding.box, queries.box, button("reset", "The right mask", () => reset())),
     h("div", { class: "tfm-row" }, fill.set, precision.set),
     h("div", { class: "tfm-row" }, stage.set, h("label", { class: "tfm-change" }, h("span", {}, "Change the token "), changeBox)),
-    heading, map.node, where, verdict, behind.node, live.node,
+    heading, h("div", { class: "tfm-map" }, map.node), where, verdict, behind.node, live.node,
   );
 
   let seen = { weights: [], masked: [], mask: [], rows: [] };

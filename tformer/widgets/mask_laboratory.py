@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 import traitlets
@@ -16,6 +16,8 @@ from torch import Tensor, nn
 
 from tformer import masks
 from tformer.attention import MultiHeadAttention, attention
+from tformer.decoder import DecoderLayer
+from tformer.encoder import EncoderLayer
 from tformer.pretrained import Translator
 from tformer.widgets._figure import PageFigure
 
@@ -213,8 +215,8 @@ class MaskLaboratory(PageFigure):
     precision = traitlets.Enum(list(PRECISIONS), "float32").tag(sync=True)
     stage = traitlets.Int(3, min=1, max=3).tag(sync=True)
     change = traitlets.Int(-1, min=-1).tag(sync=True)
-    page_height = traitlets.Int(830).tag(sync=True)
-    page_height_narrow = traitlets.Int(1150).tag(sync=True)
+    page_height = traitlets.Int(732).tag(sync=True)
+    page_height_narrow = traitlets.Int(1062).tag(sync=True)
 
     def __init__(
         self, sites: Sequence[dict[str, Any]] | None = None, *, start: int = 0
@@ -279,8 +281,8 @@ class MaskLaboratory(PageFigure):
                     for i in padded
                 ]
             )
-        encoder = translator.model.encoder.layers[layer]
-        decoder = translator.model.decoder.layers[layer]
+        encoder = cast(EncoderLayer, translator.model.encoder.layers[layer])
+        decoder = cast(DecoderLayer, translator.model.decoder.layers[layer])
         places = [
             encoder.self_attention,
             decoder.self_attention,
@@ -288,9 +290,9 @@ class MaskLaboratory(PageFigure):
         ]
         found = _scores_and_values(translator.model, places, ids, head)
         (encoder_s, source_v), (decoder_s, target_v), (cross_s, memory_v) = found
-        return cls(
-            _sites(*names, encoder_s, decoder_s, cross_s, source_v, target_v, memory_v)
-        )
+        english, german = names
+        scores = (encoder_s, decoder_s, cross_s)
+        return cls(_sites(english, german, *scores, source_v, target_v, memory_v))
 
     @property
     def shown(self) -> dict[str, Any]:
