@@ -42,7 +42,7 @@ WATCHED = [
 RUNS: dict[str, dict[str, Any]] = {
     "released": {
         "corpus": "multi30k*2+tatoeba",
-        "steps": 6000,
+        "steps": 14000,
         "config": TransformerConfig(dropout=0.1, norm="pre"),
         "recipe": train.Recipe(max_tokens=4096, eval_every=500, precision="bf16"),
         "watched": WATCHED,
@@ -74,7 +74,7 @@ RUNS: dict[str, dict[str, Any]] = {
     },
 }
 MOST_POINTS = 180  # of a curve, in history.json
-REPLAY_STEPS = (500, 1000, 1500, 2000, 3000, 4000, 6000)
+REPLAY_STEPS = (500, 1000, 1500, 2000, 3000, 4000, 6000, 9000, 14000)
 
 
 class Replay:
