@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import doctest
 import hashlib
 import os
 import random
@@ -925,6 +926,30 @@ def test_links_of_pieces_follow_the_links_of_their_words(tokenizer: Tokenizer) -
         (i, j) for s, t in sure for i in source[s] for j in target[t]
     } >= aligned.sure
     assert {s for s, _ in possible} == set(range(len(tokenizer.encode(pair[0]))))
+
+
+def test_the_example_in_the_docstring_is_true() -> None:
+    names = {"data": data, "Tokenizer": Tokenizer, "AlignedPair": AlignedPair}
+    [example] = doctest.DocTestFinder().find(
+        piece_links, globs={**names, "piece_links": piece_links}
+    )
+    assert len(example.examples) > 5
+    assert doctest.DocTestRunner().run(example).failed == 0
+
+
+@pytest.mark.parametrize("algorithm", ["bpe", "unigram"])
+def test_links_of_pieces_and_words_agree_on_the_corpus_itself(algorithm, corpus):
+    sentences = [text for pair in corpus.train[:1500] for text in pair]
+    tokenizer = Tokenizer.train(sentences, 700, algorithm=algorithm)
+    pairs, gold = corpus.test["random"][:60], corpus.alignments["random"][:60]
+    for pair, aligned in zip(pairs, gold, strict=True):
+        sure, possible = piece_links(pair, aligned, tokenizer)
+        source = words_of_pieces(pair[0], aligned.english, tokenizer)
+        target = words_of_pieces(pair[1], aligned.german, tokenizer)
+        back = {(i, j) for s, t in possible for i in source[s] for j in target[t]}
+        assert sure <= possible
+        assert back >= aligned.possible
+        assert {t for _, t in possible} == set(range(len(target)))
 
 
 def test_words_that_do_not_spell_the_text_are_refused(tokenizer: Tokenizer) -> None:

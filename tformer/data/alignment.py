@@ -41,7 +41,27 @@ def piece_links(
 ) -> tuple[Links, Links]:
     """The links of a pair between pieces instead of words.
 
-    Pieces are linked if words that they are part of are linked.
+    Pieces are linked if words that they are part of are linked: what a heat map of
+    attention between pieces can be held against. With a tokenizer of sentencepiece::
+
+        >>> corpus = data.load("grammar")
+        >>> sentences = [text for pair in corpus.train for text in pair]
+        >>> tokenizer = Tokenizer.train(sentences, 1000, algorithm="bpe")
+        >>> pair = ("The cat sleeps.", "Die Katze schläft.")
+        >>> words = [("The", "cat", "sleeps", "."), ("Die", "Katze", "schläft", ".")]
+        >>> links = frozenset({(0, 0), (1, 1), (2, 2), (3, 3)})
+        >>> aligned = AlignedPair(*words, links, links, frozenset())
+        >>> tokenizer.pieces(pair[0])
+        ['▁The', '▁cat', '▁sleep', 's', '.']
+        >>> tokenizer.pieces(pair[1])
+        ['▁Die', '▁Katze', '▁schl', 'ä', 'ft', '.']
+        >>> sure, possible = piece_links(pair, aligned, tokenizer)
+        >>> sorted(sure)  # sleep and s, each with schl, ä and ft
+        [(0, 0), (1, 1), (2, 2), (2, 3), (2, 4), (3, 2), (3, 3), (3, 4), (4, 5)]
+
+    For the corpus' own pairs, ``aligned`` is ``corpus.alignments["random"][i]`` for
+    ``corpus.test["random"][i]``, ``corpus.alignments["train"][i]`` for
+    ``corpus.train[i]``, and so on.
 
     Args:
         pair: the sentences as written, (English, German).
