@@ -44,3 +44,45 @@ def test_it_can_be_written_again_from_the_results(recorded, tmp_path, monkeypatc
 def test_a_model_whose_run_was_not_kept_says_so(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"history\.json: this model's run"):
         load_history(tmp_path)
+
+
+def test_a_corpus_with_alignments_is_scored_by_split_phenomenon_and_rule():
+    import torch
+
+    from tformer import Transformer, TransformerConfig, evaluate
+    from tformer.data import grammar
+    from tformer.pretrained import Translator
+    from tformer.tokenization import Tokenizer
+
+    corpus = grammar.generate(100, 4, 3, seed=2)
+    torch.manual_seed(0)
+    sizes = {"d_model": 16, "n_heads": 2, "d_ff": 16}
+    layers = {"n_encoder_layers": 1, "n_decoder_layers": 1}
+    config = TransformerConfig(vocab_size=420, **sizes, **layers)
+    tokenizer = Tokenizer.train([s for pair in corpus.train for s in pair], 420)
+    translator = Translator(Transformer(config).eval(), tokenizer)
+
+    found = recorded_run.score_aligned(translator, corpus)
+    assert json.loads(json.dumps(found)) == found
+    assert list(found["splits"]) == ["valid", "random", "unseen_combination", "longer"]
+    # The rule is the best on the validation split, and the same one everywhere.
+    valid_errors = found["alignment_error_rates_valid"]
+    assert len(valid_errors) == (2 + 1) * 2
+    rule = found["alignment_rule"]
+    assert valid_errors[rule["in_words"]] == min(valid_errors.values())
+    chosen = evaluate.AlignmentRule(rule["layer"], rule["head"], rule["row"])
+    for name, scores in found["splits"].items():
+        pairs = {"valid": corpus.valid, **corpus.test}[name]
+        gold = corpus.alignments[name]
+        errors = evaluate.alignment_rules(translator, pairs, gold)
+        assert scores["alignment_error_rate"] == errors[chosen]
+        assert scores["alignment_error_rate_diagonal"] < 1
+        assert set(scores["phenomena"]) == set().union(*(a.phenomena for a in gold))
+        assert scores["n_sentences"] == len(pairs)
+        assert scores["exact_match"] == 0
+
+
+def test_the_small_model_of_the_generated_corpus_has_at_most_a_million_parameters():
+    from tformer import Transformer
+
+    assert Transformer(recorded_run.RUNS["grammar"]["config"]).n_parameters() <= 1e6
