@@ -1,0 +1,202 @@
+// What the tests ask of the engine. `read(name)` gives a file of the test's folder.
+import { beamSearch, nBest } from "./engine/decode/beam.js";
+import { distribution, draw, greedy, sample } from "./engine/decode/choosing.js";
+import { score } from "./engine/decode/forced.js";
+import { loadTensors } from "./engine/files.js";
+import { Transformer } from "./engine/model.js";
+import { loadParameters, loadPretrained } from "./engine/pretrained.js";
+import { Tokenizer } from "./engine/tokenization.js";
+import { attentionWeights, setHeadGains, watch } from "./engine/trace.js";
+
+async function modelOf(file, read) {
+  const { tensors, metadata } = await loadTensors(await read(file));
+  const model = new Transformer(metadata.config);
+  loadParameters(model, tensors);
+  return model;
+}
+
+const translatorOf = async ({ weights, tokenizer }, read) =>
+  loadPretrained({ weights: await read(weights), tokenizer: await read(tokenizer) });
+
+function pack({ shape, data }) {
+  const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  let text = "";
+  for (let i = 0; i < bytes.length; i += 8192) {
+    text += String.fromCharCode(...bytes.subarray(i, i + 8192));
+  }
+  return { shape, data: btoa(text) };
+}
+
+const packAll = (tensors) =>
+  Object.fromEntries(Object.entries(tensors).map(([name, each]) => [name, pack(each)]));
+
+// The message of what a call throws; null if it throws nothing.
+async function complaint(call) {
+  try {
+    await call();
+    return null;
+  } catch (error) {
+    return error.message;
+  }
+}
+
+// Logits, attention and watched values of forward passes.
+export async function forward(cases, read) {
+  const results = [];
+  for (const { file, source, target, names = [], gains = [] } of cases) {
+    const model = await modelOf(file, read);
+    const undo = setHeadGains(model, gains);
+    const attention = attentionWeights(model, source, target);
+    const { seen, stop } = watch(model, ...names);
+    const logits = model.call(source, target);
+    stop();
+    undo();
+    const again = model.call(source, target);
+    results.push({
+      logits: pack(logits),
+      undone: pack(again),
+      nParameters: model.nParameters(),
+      ...packAll(attention),
+      seen: packAll(Object.fromEntries(names.map((name) => [name, seen[name][0]]))),
+      nSeen: names.map((name) => seen[name].length),
+    });
+  }
+  return results;
+}
+
+// Every name that can be watched, and every weight's.
+export async function names({ file }, read) {
+  const model = await modelOf(file, read);
+  const of = (pairs) => Array.from(pairs, ([name]) => name);
+  return { modules: of(model.namedModules()), parameters: of(model.namedParameters()) };
+}
+
+// What the model says to ids that it cannot read.
+export async function badIds({ file, cases }, read) {
+  const model = await modelOf(file, read);
+  const said = cases.map(([source, target]) => complaint(() => model.call(source, target)));
+  return Promise.all(said);
+}
+
+// What is said to a damaged file. Each case: bytes in base64.
+export async function damagedWeights({ cases }) {
+  const bytes = (text) => Uint8Array.from(atob(text), (each) => each.charCodeAt(0)).buffer;
+  const open = async (text) => {
+    const { tensors, metadata } = await loadTensors(bytes(text));
+    loadParameters(new Transformer(metadata.config), tensors);
+  };
+  return Promise.all(cases.map((text) => complaint(() => open(text))));
+}
+
+export async function readTensors({ file }, read) {
+  const { tensors, metadata } = await loadTensors(await read(file));
+  return { tensors: packAll(Object.fromEntries(tensors)), metadata };
+}
+
+// Searches on ids.
+export async function search({ file, sources, options }, read) {
+  const model = await modelOf(file, read);
+  const timed = (call) => sources.map((ids) => call(model, ids, options));
+  return {
+    greedy: timed(greedy),
+    greedyWithoutCache: timed((m, ids) => greedy(m, ids, { ...options, useCache: false })),
+    nBest: timed(nBest),
+    sampled: timed((m, ids) => sample(m, ids, { ...options, seed: 5 })),
+    sampledAgain: timed((m, ids) => sample(m, ids, { ...options, seed: 5 })),
+    scored: timed((m, ids) => {
+      const found = greedy(m, ids, options);
+      return [found, score(m, ids, found).logProbabilities];
+    }),
+    coldest: timed((m, ids) => sample(m, ids, { ...options, temperature: 1e-6 })),
+  };
+}
+
+export const distributions = (cases) =>
+  cases.map(({ logP, options, chance }) => {
+    const p = distribution(Float32Array.from(logP, (each) => each ?? -Infinity), options);
+    return { p: Array.from(p), drawn: draw(p, chance) };
+  });
+
+export async function badSearches({ file, source, cases }, read) {
+  const model = await modelOf(file, read);
+  const searches = { greedy, nBest, sample, score: (m, ids, { target }) => score(m, ids, target) };
+  return Promise.all(
+    cases.map(([name, options]) => complaint(() => searches[name](model, source, options))),
+  );
+}
+
+// The released model on sentences: ids by greedy and by beam search.
+export async function translateAll({ files, texts }, read) {
+  const { model, tokenizer, ...rest } = await translatorOf(files, read);
+  void rest;
+  const { eos_id } = model.config;
+  return texts.map((text) => {
+    const source = [...tokenizer.encode(text), eos_id];
+    return {
+      source,
+      greedy: greedy(model, source, { maxLen: 64 }),
+      beam: beamSearch(model, source, { maxLen: 64 }),
+    };
+  });
+}
+
+// What a figure sees of one translation, step by step.
+export async function stepByStep({ files, text, options }, read) {
+  const translator = await translatorOf(files, read);
+  const steps = translator.steps(text, options);
+  const seen = [];
+  let step = steps.next();
+  for (; !step.done; step = steps.next()) seen.push(step.value);
+  const attention = translator.attention(text);
+  const { encoder, decoder, cross, ...pieces } = attention;
+  return {
+    steps: seen,
+    found: step.value,
+    scored: translator.score(text, step.value.text),
+    attention: { ...packAll({ encoder, decoder, cross }), ...pieces },
+    unknownSearch: await complaint(() => translator.translate(text, { search: "best" })),
+    empty: await complaint(() => translator.translate(" \t ")),
+    long: await complaint(() => translator.translate("dog ".repeat(400))),
+  };
+}
+
+// Pieces, ids and texts of a tokenizer.
+export async function tokenize({ file, texts, idLists }, read) {
+  const tokenizer = new Tokenizer(await read(file));
+  return {
+    algorithm: tokenizer.algorithm,
+    vocabSize: tokenizer.vocabSize,
+    ids: texts.map((text) => tokenizer.encode(text)),
+    pieces: texts.map((text) => tokenizer.pieces(text)),
+    normal: texts.map((text) => tokenizer.normalize(text)),
+    decoded: idLists.map((ids) => tokenizer.decode(ids)),
+  };
+}
+
+export async function badText({ file, units }, read) {
+  const tokenizer = new Tokenizer(await read(file));
+  return Promise.all([
+    ...units.map((each) => complaint(() => tokenizer.encode(String.fromCharCode(...each)))),
+    complaint(() => tokenizer.encode(7)),
+    complaint(() => tokenizer.decode([tokenizer.vocabSize])),
+    complaint(() => tokenizer.decode([-1])),
+  ]);
+}
+
+export async function damagedTokenizers({ cases }) {
+  const bytes = (text) => Uint8Array.from(atob(text), (each) => each.charCodeAt(0)).buffer;
+  return Promise.all(cases.map((text) => complaint(() => new Tokenizer(bytes(text)))));
+}
+
+export async function wrongPair({ files }, read) {
+  return complaint(() => translatorOf(files, read));
+}
+
+export async function refusedGains({ file, source, target, gains }, read) {
+  const model = await modelOf(file, read);
+  const said = await complaint(() => setHeadGains(model, gains));
+  model.call(source, target);
+  return said;
+}
+
+export const badConfig = (fields) => complaint(() => new Transformer(fields));

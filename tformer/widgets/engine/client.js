@@ -1,0 +1,159 @@
+// The page's side: ask the engine in its worker, and await the answer.
+//
+//     const engine = connect({ worker, weights, tokenizer });
+//     const { text } = await engine.translate("A dog runs.", { onStep, signal });
+
+// One engine for all figures of a page, though each has a copy of this module.
+const SHARED = Symbol.for("tformer.engine");
+
+// worker: the address of worker.js, or its joined source (a string with line breaks), or
+// a Worker or MessagePort. weights, tokenizer: addresses, ArrayBuffers, or a function
+// that returns (a promise of) one, called when the first request comes. Nothing is
+// loaded before.
+export function connect({ worker, weights, tokenizer, shared = null }) {
+  if (shared === null) return new Engine(worker, weights, tokenizer);
+  const engines = (globalThis[SHARED] ??= new Map());
+  if (!engines.has(shared)) engines.set(shared, new Engine(worker, weights, tokenizer));
+  return engines.get(shared);
+}
+
+class Engine {
+  #worker;
+  #files;
+  #port = null;
+  #loading = null; // { promise, listeners, stopper } of the model
+  #waiting = new Map(); // requests without an answer, by id
+  #lastId = 0;
+
+  constructor(worker, weights, tokenizer) {
+    this.#worker = worker;
+    this.#files = [weights, tokenizer];
+  }
+
+  // Load the model, once; others who ask wait for the same. It stops when all who wait
+  // have stopped; after that, or a failure, the next call tries again.
+  // -> { config, nParameters }
+  async load({ onProgress = () => {}, signal = null } = {}) {
+    signal?.throwIfAborted();
+    this.#loading ??= this.#begin();
+    const { promise, listeners, stopper } = this.#loading;
+    const listener = (progress) => onProgress(progress);
+    listeners.add(listener);
+    const stopped = new Promise((_, reject) => {
+      signal?.addEventListener("abort", () => {
+        listeners.delete(listener);
+        if (!listeners.size) stopper.abort();
+        reject(signal.reason);
+      });
+    });
+    try {
+      return await Promise.race([promise, stopped]);
+    } finally {
+      listeners.delete(listener);
+    }
+  }
+
+  // Translate, with options of `Translator.steps`. onStep hears of each step.
+  // -> { text, hypotheses }
+  translate(text, { onStep, onProgress, signal, ...options } = {}) {
+    return this.#ask("translate", [text, options], { onStep, onProgress, signal });
+  }
+
+  // -> { positions, logProbability }, see `Translator.score`
+  score(text, translation, { onProgress, signal, ...options } = {}) {
+    return this.#ask("score", [text, translation, options], { onProgress, signal });
+  }
+
+  // -> pieces and weights, see `Translator.attention`; the model's own translation if
+  // none is given
+  attention(text, translation = null, { onProgress, signal, ...options } = {}) {
+    return this.#ask("attention", [text, translation, options], { onProgress, signal });
+  }
+
+  // -> the pieces of a text
+  pieces(text, { onProgress, signal } = {}) {
+    return this.#ask("pieces", [text], { onProgress, signal });
+  }
+
+  // Stop everything; the next request starts anew.
+  close() {
+    this.#fail(closed());
+  }
+
+  #begin() {
+    const loading = { listeners: new Set(), stopper: new AbortController() };
+    loading.promise = this.#load(loading).catch((error) => {
+      if (this.#loading === loading) this.#loading = null;
+      throw error;
+    });
+    return loading;
+  }
+
+  async #load({ listeners, stopper: { signal } }) {
+    const files = await Promise.all(
+      this.#files.map((file) => (typeof file === "function" ? file() : file)),
+    );
+    const [weights, tokenizer] = files.map((file) =>
+      file instanceof ArrayBuffer ? file : new URL(file, document.baseURI).href,
+    );
+    const onProgress = (progress) => listeners.forEach((each) => each(progress));
+    return this.#send("load", [{ weights, tokenizer }], { onProgress, signal });
+  }
+
+  async #ask(method, inputs, { onStep, onProgress, signal }) {
+    const about = this.load({ onProgress, signal });
+    const loading = this.#loading;
+    await about;
+    if (this.#loading !== loading) throw closed();
+    return this.#send(method, inputs, { onStep, signal });
+  }
+
+  #send(method, inputs, { onStep, onProgress, signal }) {
+    this.#port ??= this.#open();
+    const id = ++this.#lastId;
+    return new Promise((resolve, reject) => {
+      signal?.throwIfAborted();
+      signal?.addEventListener("abort", () => this.#port?.postMessage({ cancel: id }));
+      this.#waiting.set(id, { resolve, reject, onStep, onProgress });
+      this.#port.postMessage({ id, method, inputs });
+    });
+  }
+
+  #open() {
+    const port = openPort(this.#worker);
+    port.onmessage = ({ data }) => this.#hear(data);
+    port.onerror = ({ message }) => {
+      this.#fail(new Error(`the engine cannot run here: ${message ?? "its script was not loaded"}`));
+    };
+    return port;
+  }
+
+  #hear({ id, step, progress, result, error }) {
+    const request = this.#waiting.get(id);
+    if (!request) return;
+    if (step) return request.onStep?.(step);
+    if (progress) return request.onProgress?.(progress);
+    this.#waiting.delete(id);
+    if (error) request.reject(Object.assign(new Error(error.message), { name: error.name }));
+    else request.resolve(result);
+  }
+
+  #fail(error) {
+    this.#loading?.stopper.abort(error);
+    this.#port?.terminate?.();
+    this.#port = this.#loading = null;
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+  }
+}
+
+const closed = () => new DOMException("the engine was closed", "AbortError");
+
+function openPort(worker) {
+  if (typeof worker === "object" && !(worker instanceof URL)) return worker;
+  const isSource = typeof worker === "string" && worker.includes("\n");
+  const url = isSource
+    ? URL.createObjectURL(new Blob([worker], { type: "text/javascript" }))
+    : new URL(worker, document.baseURI);
+  return new Worker(url, { type: "module" });
+}

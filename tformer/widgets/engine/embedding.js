@@ -1,0 +1,40 @@
+// Embedding: a row for each piece, read on the way in and out. Chapter 03.
+import { Module, Parameter } from "./module.js";
+import { Tensor, linear } from "./tensor.js";
+
+// In: x = E[id] * sqrt(D). Out: logits = h E^T.
+export class ScaledEmbedding extends Module {
+  constructor(vocabSize, dModel) {
+    super();
+    this.scale = Math.sqrt(dModel);
+    this.table = new Table(vocabSize, dModel);
+  }
+
+  // (B, T) ids -> (B, T, D)
+  forward(ids) {
+    const rows = this.table.call(ids);
+    return new Tensor(rows.shape, rows.data.map((value) => value * this.scale));
+  }
+
+  // (..., D) -> (..., V), by the unscaled table
+  unembed(hidden) {
+    return linear(hidden, this.table.weight);
+  }
+}
+
+// (B, T) ids -> (B, T, D): the rows as they are.
+export class Table extends Module {
+  constructor(nRows, width) {
+    super();
+    this.weight = new Parameter(nRows, width);
+  }
+
+  forward(ids) {
+    const width = this.weight.shape[1];
+    const output = new Tensor([ids.length, ids[0].length, width]);
+    ids.flat().forEach((id, i) => {
+      output.data.set(this.weight.data.subarray(id * width, (id + 1) * width), i * width);
+    });
+    return output;
+  }
+}

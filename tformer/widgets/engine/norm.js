@@ -1,0 +1,33 @@
+// Layer normalisation, from its formula. Chapter 08.
+import { Module, Parameter } from "./module.js";
+import { Tensor } from "./tensor.js";
+
+// gain * (x - mean) / sqrt(variance + epsilon) + bias, for each vector alone
+export function layerNorm(x, gain, bias, epsilon = 1e-5) {
+  const width = gain.data.length;
+  const output = new Tensor(x.shape);
+  for (let i = 0; i < x.data.length; i += width) {
+    const vector = x.data.subarray(i, i + width);
+    let mean = 0;
+    for (let j = 0; j < width; j++) mean += vector[j] / width;
+    let variance = 0;
+    for (let j = 0; j < width; j++) variance += (vector[j] - mean) ** 2 / width;
+    const root = Math.sqrt(variance + epsilon);
+    for (let j = 0; j < width; j++) {
+      output.data[i + j] = (gain.data[j] * (vector[j] - mean)) / root + bias.data[j];
+    }
+  }
+  return output;
+}
+
+export class LayerNorm extends Module {
+  constructor(dModel) {
+    super();
+    this.gain = new Parameter(dModel);
+    this.bias = new Parameter(dModel);
+  }
+
+  forward(x) {
+    return layerNorm(x, this.gain, this.bias);
+  }
+}

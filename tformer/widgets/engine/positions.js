@@ -1,0 +1,55 @@
+// Positions: tell a model without order where each token stands. Chapter 04.
+import { Module, Parameter } from "./module.js";
+import { Tensor } from "./tensor.js";
+
+// table[p, 2i] = sin(p / base^(2i / D)), table[p, 2i+1] = cos(same angle)
+export function sinusoids(length, dModel, base = 10_000) {
+  const table = new Tensor([length, dModel]);
+  for (let p = 0; p < length; p++) {
+    for (let pair = 0; pair < dModel; pair += 2) {
+      const angle = p / base ** (pair / dModel);
+      table.data[p * dModel + pair] = Math.sin(angle);
+      table.data[p * dModel + pair + 1] = Math.cos(angle);
+    }
+  }
+  return table;
+}
+
+// Add a row of `table` to the embedding at each position.
+class Positions extends Module {
+  // (B, T, D) -> (B, T, D); offset is the position of the first row.
+  forward(x, offset = 0) {
+    const [batch, length, width] = x.shape;
+    const maxLen = this.table.shape[0];
+    if (offset + length > maxLen) {
+      throw new RangeError(
+        `a sequence of ${offset + length} tokens is longer than max_len=${maxLen}: ` +
+          "split the text, or take a model with a larger max_len",
+      );
+    }
+    const rows = this.table.data.subarray(offset * width, (offset + length) * width);
+    const output = new Tensor(x.shape, x.data.slice());
+    for (let b = 0, i = 0; b < batch; b++) {
+      for (let j = 0; j < rows.length; j++, i++) output.data[i] += rows[j];
+    }
+    return output;
+  }
+}
+
+// Nothing here is learned.
+export class SinusoidalPositions extends Positions {
+  constructor(dModel, maxLen) {
+    super();
+    this.table = sinusoids(maxLen, dModel);
+  }
+}
+
+// A row that is learned, one for each position.
+export class LearnedPositions extends Positions {
+  constructor(dModel, maxLen) {
+    super();
+    this.table = new Parameter(maxLen, dModel);
+  }
+}
+
+export const POSITIONS = { sinusoidal: SinusoidalPositions, learned: LearnedPositions };

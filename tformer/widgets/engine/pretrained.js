@@ -1,0 +1,184 @@
+// A trained model and its tokenizer: text in, text out. Chapters 12 to 14.
+import { beamSteps } from "./decode/beam.js";
+import { greedySteps, sampleSteps } from "./decode/choosing.js";
+import { score } from "./decode/forced.js";
+import { drain } from "./decode/stepping.js";
+import { loadTensors, sha256Of } from "./files.js";
+import { Transformer } from "./model.js";
+import { Tokenizer } from "./tokenization.js";
+import { attentionWeights, setHeadGains } from "./trace.js";
+
+const SEARCHES = { greedy: greedySteps, sample: sampleSteps, beam: beamSteps };
+const SHOWN = 8; // next pieces that a step tells of, unless told
+
+// Two files as ArrayBuffers -> `Translator`.
+export async function loadPretrained({ weights, tokenizer }) {
+  const { tensors, metadata } = await loadTensors(weights);
+  if (!metadata.config || !metadata.tokenizer) {
+    throw new Error("the weights hold no tformer model: their header has no configuration");
+  }
+  const model = new Transformer(metadata.config);
+  loadParameters(model, tensors);
+  const fingerprint = await sha256Of(tokenizer);
+  if (fingerprint && fingerprint !== metadata.tokenizer) {
+    throw new Error(
+      "this is not the tokenizer that the weights were trained with: take both from one run",
+    );
+  }
+  return new Translator(model, new Tokenizer(tokenizer));
+}
+
+// Give a model its weights, all of them or none.
+export function loadParameters(model, tensors) {
+  const parameters = new Map(model.namedParameters());
+  const other = "the weights are of another kind of model";
+  for (const name of tensors.keys()) {
+    if (!parameters.has(name)) throw new Error(`${name} is an unknown weight: ${other}`);
+  }
+  for (const [name, { shape }] of parameters) {
+    const found = tensors.get(name)?.shape;
+    if (!found) throw new Error(`the weight ${name} is missing: ${other}`);
+    if (found.join() !== shape.join()) {
+      throw new Error(`${name} has shape (${found}), the model needs (${shape}): ${other}`);
+    }
+  }
+  for (const [name, parameter] of parameters) parameter.data = tensors.get(name).data;
+}
+
+export class Translator {
+  constructor(model, tokenizer) {
+    const { vocab_size } = model.config;
+    if (tokenizer.vocabSize !== vocab_size) {
+      throw new RangeError(
+        `the model has vocab_size=${vocab_size}, the tokenizer ${tokenizer.vocabSize}: ` +
+          "they were not trained together",
+      );
+    }
+    this.model = model;
+    this.tokenizer = tokenizer;
+  }
+
+  // Pieces + eos of one text, checked: what the encoder reads.
+  encode(text) {
+    const ids = this.tokenizer.encode(text);
+    const { max_len, eos_id } = this.model.config;
+    if (!ids.length) throw new RangeError("there is nothing to translate: give a text");
+    if (ids.length >= max_len) {
+      throw new RangeError(
+        `the text beginning “${text.slice(0, 40)}” has ${ids.length} pieces, the model takes ` +
+          `${max_len - 1}: split it into sentences`,
+      );
+    }
+    return [...ids, eos_id];
+  }
+
+  // Translate one text by beam search.
+  translate(text, options) {
+    return drain(this.steps(text, options)).text;
+  }
+
+  // A search, step by step. options: search "beam" (else "greedy", "sample"), its own
+  // options, `shown` (next pieces to tell of), `gains` (see `setHeadGains`).
+  //
+  // Yields what the search yields, with pieces, texts and probabilities in place of
+  // whole distributions; returns { text, hypotheses: the found ones, the best first }.
+  *steps(text, { search = "beam", shown = SHOWN, gains = [], ...options } = {}) {
+    if (!SEARCHES[search]) {
+      throw new RangeError(`search "${search}" is none of ${Object.keys(SEARCHES).join(", ")}`);
+    }
+    const sourceIds = this.encode(text);
+    const undo = setHeadGains(this.model, gains);
+    try {
+      const steps = SEARCHES[search](this.model, sourceIds, { maxLen: 128, ...options });
+      let step = steps.next();
+      for (; !step.done; step = steps.next()) yield this.#shown(step.value, shown);
+      const hypotheses = step.value.map((each) => this.#spelled(each));
+      return { text: hypotheses[0]?.text ?? "", hypotheses };
+    } finally {
+      undo();
+    }
+  }
+
+  // The n best translations of a beam search: [{ ids, pieces, text, logProbability,
+  // score }], the best first.
+  nBest(text, options) {
+    return drain(this.steps(text, options)).hypotheses;
+  }
+
+  // How probable the model finds a given translation: log p of each piece and of eos,
+  // their sum, and at each position the pieces it would have preferred.
+  score(text, translation, { shown = SHOWN, gains = [] } = {}) {
+    const { model, tokenizer } = this;
+    const sourceIds = this.encode(text);
+    const undo = setHeadGains(model, gains);
+    try {
+      const { ids, logProbabilities, logProbability, logP } = score(
+        model,
+        sourceIds,
+        tokenizer.encode(translation),
+      );
+      const width = model.config.vocab_size;
+      const positions = logProbabilities.map((value, t) => {
+        const all = logP.data.subarray(t * width, (t + 1) * width);
+        const id = ids[t] ?? model.config.eos_id;
+        return { id, piece: tokenizer.idToPiece(id), logProbability: value, next: this.#next(all, shown) };
+      });
+      return { positions, logProbability };
+    } finally {
+      undo();
+    }
+  }
+
+  // Every attention weight of the forward pass that scores a translation, by default the
+  // model's own. encoder (L, H, S, S), decoder (L, H, T, T), cross (L, H, T, S).
+  attention(text, translation = null, { gains = [] } = {}) {
+    const { model, tokenizer } = this;
+    const { bos_id, eos_id } = model.config;
+    const source = this.encode(text);
+    const [found] = translation === null ? this.nBest(text, { n: 1, gains }) : [];
+    const target = found?.ids ?? tokenizer.encode(translation ?? "");
+    const undo = setHeadGains(model, gains);
+    try {
+      const maps = attentionWeights(model, [source], [[bos_id, ...target]]);
+      for (const map of Object.values(maps)) map.shape = map.shape.slice(1); // B = 1
+      const pieces = (ids) => ids.map((id) => tokenizer.idToPiece(id));
+      return {
+        sourcePieces: pieces(source),
+        targetPieces: pieces([bos_id, ...target]),
+        predictedPieces: pieces([...target, eos_id]),
+        translation: translation ?? found.text,
+        ...maps,
+      };
+    } finally {
+      undo();
+    }
+  }
+
+  #spelled({ ids, ...rest }) {
+    const pieces = ids.map((id) => this.tokenizer.idToPiece(id));
+    return { ids, pieces, text: this.tokenizer.decode(ids), ...rest };
+  }
+
+  // A step of a search for people: the hypotheses spelled out, the candidates with their
+  // pieces, and of each distribution only the largest entries.
+  #shown({ hypotheses, candidates, finished }, count) {
+    return {
+      hypotheses: hypotheses.map(({ logP, p, ...rest }) => {
+        return { ...this.#spelled(rest), next: this.#next(logP, count, p) };
+      }),
+      candidates: candidates.map((each) => {
+        return { ...each, piece: this.tokenizer.idToPiece(each.id) };
+      }),
+      finished: finished.map((each) => this.#spelled(each)),
+    };
+  }
+
+  // The most probable next pieces; `drawn` is the distribution that was drawn from.
+  #next(logP, count, drawn = null) {
+    const order = Array.from(logP.keys()).sort((i, j) => logP[j] - logP[i]);
+    return order.slice(0, count).map((id) => {
+      const entry = { id, piece: this.tokenizer.idToPiece(id), probability: Math.exp(logP[id]) };
+      return drawn ? { ...entry, drawn: drawn[id] } : entry;
+    });
+  }
+}

@@ -1,0 +1,80 @@
+// The engine's side of a conversation: answers requests that come through a port.
+//
+// In come { id, method, inputs } and { cancel: id }; out go { id, progress }, { id, step }
+// and, once, { id, result } or { id, error: { name, message } }. Requests are answered one
+// after another.
+import { download } from "./download.js";
+import { loadPretrained } from "./pretrained.js";
+
+// port: a worker's global scope, or a MessagePort.
+export function serve(port) {
+  let translator = null;
+  let queue = Promise.resolve();
+  const running = new Map(); // AbortControllers, by id
+
+  const methods = {
+    async load({ weights, tokenizer }, { signal, onProgress }) {
+      const get = (from) => (from instanceof ArrayBuffer ? from : download(from, { signal, onProgress }));
+      const fetch = (from) => (typeof from === "string" ? download(from, { signal }) : from);
+      const [weightBytes, tokenizerBytes] = await Promise.all([get(weights), fetch(tokenizer)]);
+      translator = await loadPretrained({ weights: weightBytes, tokenizer: tokenizerBytes });
+      const { model } = translator;
+      return { config: model.config, nParameters: model.nParameters() };
+    },
+    async translate(text, options, { signal, onStep }) {
+      const steps = loaded().steps(text, options);
+      let step = steps.next();
+      for (; !step.done; step = steps.next()) {
+        onStep(step.value);
+        await pause();
+        if (signal.aborted) steps.return();
+        signal.throwIfAborted();
+      }
+      return step.value;
+    },
+    score: (text, translation, options) => loaded().score(text, translation, options),
+    attention: (text, translation, options) => loaded().attention(text, translation, options),
+    pieces: (text) => loaded().tokenizer.pieces(text),
+  };
+
+  const loaded = () => {
+    if (!translator) throw new Error("the model is not loaded yet: load it first");
+    return translator;
+  };
+
+  async function answer({ id, method, inputs }) {
+    const { signal } = running.get(id);
+    const tools = {
+      signal,
+      onProgress: (progress) => port.postMessage({ id, progress }),
+      onStep: (step) => port.postMessage({ id, step }),
+    };
+    try {
+      signal.throwIfAborted();
+      if (!Object.hasOwn(methods, method)) throw new Error(`there is no method "${method}"`);
+      port.postMessage({ id, result: await methods[method](...inputs, tools) });
+    } catch ({ name, message }) {
+      port.postMessage({ id, error: { name, message } });
+    } finally {
+      running.delete(id);
+    }
+  }
+
+  port.onmessage = ({ data }) => {
+    if (data.cancel !== undefined) {
+      running.get(data.cancel)?.abort();
+    } else {
+      running.set(data.id, new AbortController());
+      queue = queue.then(() => answer(data));
+    }
+  };
+}
+
+// Let messages in: one that asks to stop, for example.
+const { port1, port2 } = new MessageChannel();
+function pause() {
+  return new Promise((done) => {
+    port2.onmessage = done;
+    port1.postMessage(null);
+  });
+}
