@@ -71,6 +71,9 @@ def start(*arguments: str, **options) -> subprocess.Popen:
         stderr=subprocess.PIPE,
         env=environment,
         encoding="utf-8",
+        # As in a terminal, whatever the tests were started from: a shell's background
+        # job ignores Ctrl-C, and its children with it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         **options,
     )
 

@@ -10,6 +10,8 @@ import recorded_run
 
 from tformer.pretrained import load_history
 
+RESULTS = recorded_run.ROOT / "results"
+
 
 @pytest.fixture
 def recorded():
@@ -86,3 +88,14 @@ def test_the_small_model_of_the_generated_corpus_has_at_most_a_million_parameter
     from tformer import Transformer
 
     assert Transformer(recorded_run.RUNS["grammar"]["config"]).n_parameters() <= 1e6
+
+
+def test_the_result_on_the_generated_corpus_is_of_the_settings_in_the_tool():
+    from dataclasses import asdict
+
+    recorded = json.loads((RESULTS / "run-grammar.json").read_text("utf-8"))
+    settings = recorded_run.RUNS["grammar"]
+    assert recorded["recipe"] == json.loads(json.dumps(asdict(settings["recipe"])))
+    assert recorded["n_train"] == settings["n_train"]
+    assert recorded["report"]["steps"] == settings["steps"]
+    assert recorded["scores"]["alignment_rule"]["chosen_on"] == "valid"

@@ -32,7 +32,6 @@ PACKAGES = {
             "output/chtml/fonts/tex.js",
             "output/chtml/fonts/woff-v2/",
             "a11y/assistive-mml.js",
-            "ui/lazy.js",
         ),
     ),
     "plotly": (

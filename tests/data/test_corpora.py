@@ -144,7 +144,11 @@ def test_files_that_are_not_parallel_are_named(own) -> None:
         data.load("multi30k")
 
 
-@pytest.mark.parametrize("junk", [b"", b"no gzip", gzip.compress(b"x" * 999)[:-9]])
+@pytest.mark.parametrize(
+    "junk",
+    [b"", b"no gzip", gzip.compress(b"x" * 999)[:-9]],
+    ids=["empty", "no gzip", "cut short"],
+)
 def test_a_damaged_file_of_the_reader_s_is_named(own, junk) -> None:
     (own / "multi30k" / "train.de.gz").write_bytes(junk)
     with pytest.raises(DataError, match=r"train\.de\.gz (is damaged|has)"):

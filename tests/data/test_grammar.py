@@ -17,7 +17,14 @@ import pytest
 
 from tformer import data
 from tformer.data.alignment import AlignedPair, piece_links, words_of_pieces
-from tformer.data.grammar import generate, lexicon, realize, sample
+from tformer.data.grammar import (
+    LONGEST,
+    extend,
+    generate,
+    lexicon,
+    realize,
+    sample,
+)
 from tformer.data.grammar.lexicon import (
     ADJECTIVES,
     ADVERBS,
@@ -1134,6 +1141,51 @@ def test_the_corpus_is_the_same_on_every_machine() -> None:
 def test_another_seed_gives_another_corpus() -> None:
     assert generate(20, 5, 5, seed=1).train != generate(20, 5, 5, seed=2).train
     assert generate(20, 5, 5, seed=1).train == generate(20, 5, 5, seed=1).train
+
+
+def test_more_training_pairs_leave_the_other_splits_alone() -> None:
+    corpus = generate(20, 5, 5, seed=1)
+    more = extend(corpus, 60)
+    assert more.train[:20] == corpus.train
+    assert len(more.train) == len(more.alignments["train"]) == 60
+    assert (more.valid, more.test) == (corpus.valid, corpus.test)
+    assert len(corpus.train) == len(corpus.alignments["train"]) == 20
+    sentences = [e for pairs in (more.train, *more.test.values()) for e, _ in pairs]
+    sentences += [english for english, _ in more.valid]
+    assert len(set(sentences)) == len(sentences)
+    for (english, german), aligned in zip(
+        more.train, more.alignments["train"], strict=True
+    ):
+        assert len(aligned.english) <= LONGEST
+        assert english.split()[0] == aligned.english[0]
+        assert german.split()[0] == aligned.german[0]
+    assert extend(corpus, 60).train == more.train
+    assert extend(corpus, 60, seed=1).train != more.train
+
+
+def test_new_training_pairs_follow_the_rule_of_unseen_combinations(monkeypatch) -> None:
+    from tformer.data import grammar
+
+    corpus = generate(20, 5, 5, seed=1)
+    held_out = {english for english, _ in extend(corpus, 60).train[20:40]}
+    text = {}
+    is_held_out = grammar._is_held_out
+
+    def also_hold_out(sentence):
+        (english, _), _ = grammar.realize(sentence)
+        text[english] = sentence
+        return english in held_out or is_held_out(sentence)
+
+    monkeypatch.setattr(grammar, "_is_held_out", also_hold_out)
+    assert not held_out & {english for english, _ in extend(corpus, 60).train}
+    assert held_out <= set(text)
+
+
+def test_a_corpus_that_cannot_grow_is_refused(corpus) -> None:
+    with pytest.raises(ValueError, match="n_train=5 is below the 6000 training pairs"):
+        extend(corpus, 5)
+    with pytest.raises(ValueError, match="corpus 'mine' is not 'grammar'"):
+        extend(replace(corpus, name="mine"), 10_000)
 
 
 def test_a_split_without_pairs_is_refused() -> None:

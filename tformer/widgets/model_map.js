@@ -150,14 +150,14 @@ export function layout(all, compact) {
   const heights = { norm: flat, plain: compact ? 22 : 44 };
   const columns = ["encoder", "decoder"].map((side) => {
     const boxes = [];
-    let y = 0;
+    let y = 2;
     let stack;
     for (const part of all.filter((p) => p.side === side)) {
       if (part.kind === "mask") {
         const owner = boxes.findLast((b) => b.part.layer && b.part.kind !== "norm");
         const w = compact ? 38 : 46;
         const height = compact ? 16 : 22;
-        boxes.push({ part, x: owner.x + BOX - w - 4, y: owner.y + (compact ? -(owner.height - height) / 2 : -5), w, height });
+        boxes.push({ part, x: owner.x + BOX - w - 4, y: owner.y + (compact ? (owner.height - height) / 2 : -5), w, height });
         continue;
       }
       if (part.layer && !stack) { y += 16; stack = { side, from: y - 8 }; }
@@ -221,7 +221,7 @@ export function steps(name, c) {
   return [...new Set([...list, c[name]])].sort((a, b) => a - b);
 }
 
-const short = (n) => (n < 1e5 ? commas(n) : `${(n / 1e6).toFixed(n < 1e7 ? 2 : 1)} M`);
+const short = (n) => (n < 1e7 ? commas(n) : `${(n / 1e6).toFixed(1)} M`);
 
 function drawing(all, { compact, light }) {
   const placed = layout(all, compact);
@@ -233,7 +233,7 @@ function drawing(all, { compact, light }) {
   for (const d of paths) behind.append(h("path", { d, class: "tfm-wire" }));
   behind.append(h("text", { x: from, y: over - 5, "text-anchor": "middle", class: "tfm-small" }, "memory"));
   const layers = placed.stacks.map((s) => {
-    const node = h("text", { x: s.side === "encoder" ? 86 : 280, y: s.y - 5, "text-anchor": "end", class: "tfm-small tfm-bold" });
+    const node = h("text", { x: s.side === "encoder" ? 4 : 198, y: s.y - 5, class: "tfm-small tfm-bold" });
     behind.append(node);
     return { node, side: s.side };
   });
@@ -246,7 +246,7 @@ function drawing(all, { compact, light }) {
       g.append(node);
       return node;
     };
-    const name = line(small ? b.y + b.height / 2 + 4.5 : b.y + 17, small && !compact ? "tfm-small" : "tfm-name");
+    const name = line(small ? b.y + b.height / 2 + 4.5 : b.y + 17, b.part.kind === "mask" || (small && !compact) ? "tfm-small" : "tfm-name");
     if (compact && b.part.layer && b.part.kind !== "norm" && b.part.kind !== "mask") put(name, { x: b.x + 8, "text-anchor": "start" });
     const shape = small ? null : line(b.y + 34, "tfm-shape");
     const count = small || b.height < 60 ? null : line(b.y + 52, "tfm-shape");
@@ -263,7 +263,8 @@ function fill(drawn, all, c, compact) {
     say(node, compact ? `${side}, N ×` : `${side}, ${side === "encoder" ? c.n_encoder_layers : c.n_decoder_layers} ×`);
   for (const box of drawn.boxes) {
     const part = all.find((p) => p.id === box.id);
-    say(box.name, box.kind === "norm" && !compact ? `${part.name} · ${commas(part.each)}` : part.name);
+    if (compact) say(box.name, part.name.replace("masked ", "")); // its mask says so
+    else say(box.name, box.kind === "norm" ? `${part.name} · ${commas(part.each)}` : part.name);
     if (box.shape) say(box.shape, part.numbers);
     if (box.count) say(box.count, part.each ? `${short(part.each)}${part.times > 1 ? ` × ${part.times}` : ""}` : part.id === "softmax" ? "" : "(shared)");
   }
@@ -384,7 +385,7 @@ function render({ model, el }) {
     }
     const size = sizesOf(c);
     const both = (letters) => `${written(letters)} = ${written(letters.map((l) => size[l]))}`;
-    say(title, `${chosen.name}${chosen.layer ? `, ${chosen.times > 1 && chosen.kind !== "mask" ? "one of the " : "the "}${chosen.side}’s` : ""}`);
+    say(title, `${chosen.side}: ${chosen.name}`);
     say(does, chosen.does);
     const inside = chosen.weights ? `weights ${both(chosen.weights)}` : chosen.inner ? both(chosen.inner) : "–";
     const worked = chosen.worked ? ` = ${chosen.worked} = ${commas(chosen.each)}` : "";

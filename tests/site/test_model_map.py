@@ -1,0 +1,203 @@
+"""The map of chapter 10, driven by mouse and keyboard, against the package's models."""
+
+import itertools
+
+import browser as driver
+import pytest
+import torch
+
+from tformer.config import TransformerConfig
+from tformer.model import Transformer
+from tformer.widgets import ModelMap
+from tformer.widgets.model_map import PARTS
+
+CHAPTER = "book/10-transformer.html"
+pytestmark = pytest.mark.xdist_group(CHAPTER)
+PRESETS = [preset["name"] for preset in ModelMap().presets]
+
+
+def count(**fields):
+    with torch.device("meta"):
+        return Transformer(TransformerConfig(**fields)).n_parameters()
+
+
+class Figure:
+    """What a reader can do with the map, and what it shows."""
+
+    def __init__(self, page):
+        self.page = page
+        self.root = page.locator(".tfm:not(.tfm-compact)").first
+
+    def control(self, name):
+        return self.root.locator(f'[data-control="{name}"]')
+
+    def part(self, name):
+        return self.root.locator(f'[data-part="{name}"]')
+
+    def preset(self, name):
+        self.control(f"preset-{PRESETS.index(name)}").check(force=True)
+
+    def fact(self, name):
+        return self.root.locator(f'[data-fact="{name}"]').inner_text()
+
+    def total(self):
+        return int(self.root.locator(".tfm-sum").get_attribute("data-exact"))
+
+    def chosen(self):
+        found = self.root.locator('[aria-selected="true"]')
+        return found.evaluate_all("all => all.map(e => e.dataset.part)")
+
+    def shown(self, name):
+        return self.control(name).locator("xpath=..").locator("output").inner_text()
+
+
+@pytest.fixture(scope="module")
+def opened(chromium, site):
+    with driver.visit(chromium, site, CHAPTER, settle=False) as seen:
+        seen.page.wait_for_selector(
+            '.tfm [role="listbox"]', state="attached", timeout=driver.PATIENCE
+        )
+        yield seen
+        assert seen.errors == []
+        assert seen.third_party == []
+
+
+@pytest.fixture
+def figure(opened):
+    shown = Figure(opened.page)
+    shown.preset("paper, base")
+    shown.part("decoder.cross_attention").click()
+    return shown
+
+
+def test_the_papers_base_model_has_the_packages_count(figure):
+    sizes = next(p["sizes"] for p in ModelMap().presets if p["name"] == "paper, base")
+    sizes = {k: v for k, v in sizes.items() if k != "learned_positions"}
+    assert figure.total() == count(**sizes) == 63_082_496
+    assert "63,082,496" in figure.root.locator(".tfm-sum").inner_text()
+
+
+def test_a_click_on_a_part_tells_all_about_it(figure):
+    figure.part("encoder.feed_forward").click()
+    assert figure.chosen() == ["encoder.feed_forward"]
+    assert "(B, S, D) = (2, 14, 512)" in figure.fact("out")
+    assert "(B, S, F) = (2, 14, 2048)" in figure.fact("inside")
+    assert "2,099,712; × 6 layers = 12,598,272" in figure.fact("numbers")
+    assert figure.fact("file") == "tformer/feedforward.py"
+    figure.part("cross.mask").click()
+    assert "(B, 1, 1, S) = (2, 1, 1, 14)" in figure.fact("out")
+    assert "nothing to train" in figure.fact("numbers")
+
+
+def test_arrow_keys_walk_from_part_to_part(figure):
+    figure.part("decoder.cross_attention").focus()
+    figure.page.keyboard.press("ArrowUp")
+    assert figure.chosen() == ["cross.mask"]
+    figure.page.keyboard.press("ArrowDown")
+    assert figure.chosen() == ["decoder.cross_attention"]
+    figure.page.keyboard.press("End")
+    assert figure.chosen() == ["softmax"]
+    figure.page.keyboard.press("Home")
+    assert figure.chosen() == ["source_ids"]
+    assert figure.page.evaluate("document.activeElement.dataset.part") == "source_ids"
+
+
+def test_sliders_answer_to_the_keyboard_and_recount_everything(figure):
+    before = figure.total()
+    figure.control("n_decoder_layers").focus()
+    figure.page.keyboard.press("ArrowLeft")
+    assert figure.shown("n_decoder_layers") == "5"
+    assert before - figure.total() == 4_204_032
+    figure.control("target_length").focus()
+    figure.page.keyboard.press("ArrowLeft")
+    assert "(2, 8, 14, 14)" in figure.fact("inside")
+    assert before - figure.total() == 4_204_032  # lengths cost no parameter
+
+
+def test_heads_follow_a_width_that_they_no_longer_divide(figure):
+    figure.preset("ours, released")
+    assert figure.shown("n_heads") == str(ModelMap().n_heads)
+    figure.control("d_model").focus()
+    figure.page.keyboard.press("ArrowRight")
+    width = int(figure.shown("d_model"))
+    heads = int(figure.shown("n_heads"))
+    assert width % heads == 0
+    assert "NaN" not in figure.root.inner_text()
+
+
+def test_untying_and_the_place_of_the_norm_change_the_count(figure):
+    sizes = next(p["sizes"] for p in ModelMap().presets if p["name"] == "paper, base")
+    sizes = {k: v for k, v in sizes.items() if k != "learned_positions"}
+    figure.control("tied").focus()
+    figure.page.keyboard.press("Space")
+    assert figure.total() == count(**{**sizes, "tie_embeddings": False})
+    figure.control("norm-1").check(force=True)
+    assert figure.total() == count(**{**sizes, "tie_embeddings": False, "norm": "pre"})
+    assert figure.part("encoder.final_norm").count() == 1
+    figure.control("norm-0").check(force=True)
+    assert figure.part("encoder.final_norm").count() == 0
+
+
+def test_the_table_behind_lists_every_part_with_the_same_numbers(figure):
+    figure.root.locator("summary").click()
+    rows = figure.root.locator(".tfk-table tbody tr").evaluate_all(
+        "all => all.map(r => [...r.cells].map(c => c.innerText))"
+    )
+    figure.root.locator("summary").click()
+    assert len(rows) == len(PARTS)
+    together = sum(int(row[-1].replace(",", "")) for row in rows)
+    assert together == figure.total()
+
+
+def test_changes_are_announced(figure):
+    live = figure.root.locator("[aria-live]")
+    figure.part("unembedding").click()
+    live.filter(has_text="unembedding: out (2, 15, 37000)").wait_for(
+        timeout=driver.PATIENCE
+    )
+
+
+def test_playing_moves_nothing_else_on_the_page(figure):
+    height = figure.root.bounding_box()["height"]
+    for part, preset in itertools.product(
+        ["source_ids", "encoder.mask", "decoder.cross_attention", "unembedding"],
+        ["paper, big", "tiny"],
+    ):
+        figure.preset(preset)
+        figure.part(part).click()
+        assert figure.root.bounding_box()["height"] == pytest.approx(height, abs=1)
+
+
+def test_every_control_has_a_name(figure):
+    unnamed = figure.root.locator("input, select, button, [role]").evaluate_all(
+        """all => all.filter(e => !(e.ariaLabel || e.getAttribute('aria-label')
+        || e.labels?.[0]?.textContent.trim() || e.textContent.trim()))
+        .map(e => e.outerHTML)"""
+    )
+    assert unnamed == []
+
+
+def test_on_a_phone_the_map_fits_and_its_text_can_be_read(chromium, site):
+    with driver.visit(chromium, site, CHAPTER, size="phone", settle=False) as seen:
+        seen.page.wait_for_selector(
+            '.tfm [role="listbox"]', state="attached", timeout=driver.PATIENCE
+        )
+        figure = Figure(seen.page)
+        figure.preset("paper, big")
+        figure.part("decoder.feed_forward").click()
+        assert "(B, T, F) = (2, 15, 4096)" in figure.fact("inside")
+        too_wide = figure.root.locator("svg text").evaluate_all(
+            """all => all.filter(t => { const r = t.parentNode.querySelector('rect');
+            const a = t.getBoundingClientRect(), b = r?.getBoundingClientRect();
+            return a.height < 10 || a.left < 0 || a.right > innerWidth ||
+              (t.parentNode.dataset.part && (a.right > b.right || a.left < b.left)); })
+            .map(t => t.textContent)"""
+        )
+        assert too_wide == []
+
+
+def test_the_small_map_is_a_picture_with_a_text(opened):
+    small = opened.page.locator(".tfm-compact svg").first
+    assert small.get_attribute("role") == "img"
+    assert "encoder on the left" in small.get_attribute("aria-label")
+    assert opened.page.locator(".tfm-compact input").count() == 0
