@@ -4,6 +4,13 @@
 const STATE = 'script[type="application/vnd.jupyter.widget-state+json"]';
 const VIEW = 'script[type="application/vnd.jupyter.widget-view+json"]';
 
+// Where figures find the released model and the engine that runs it.
+globalThis[Symbol.for("tformer.page")] = (name, key) => {
+  const address = new URL(`model/${name}`, import.meta.url);
+  address.search = new URLSearchParams({ v: key });
+  return address.href;
+};
+
 class Model {
   constructor(state) {
     this.state = state;

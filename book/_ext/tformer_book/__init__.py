@@ -7,6 +7,7 @@ and leave Plotly figures blank. This extension makes every page stand on its own
 - ``plotly``: draws Plotly outputs with the bundle in ``_static/vendor``, with a table
   behind each;
 - ``widgets``: boxes for the figures to play with;
+- ``engine``: the trained model, for figures that ask it;
 - ``images``: alternative texts for printed figures;
 - ``icons``: cuts the icon fonts down to the icons in use.
 """
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import icons, images, pages, plotly, widgets
+from . import engine, icons, images, pages, plotly, widgets
 
 
 def setup(app: Any) -> dict[str, Any]:
@@ -23,6 +24,7 @@ def setup(app: Any) -> dict[str, Any]:
     plotly.setup(app)
     images.setup(app)
     widgets.setup(app)
+    engine.setup(app)
     pages.setup(app)
     icons.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -7,9 +7,9 @@
 const SHARED = Symbol.for("tformer.engine");
 
 // worker: the address of worker.js, or its joined source (a string with line breaks), or
-// a Worker or MessagePort. weights, tokenizer: addresses, ArrayBuffers, or a function
-// that returns (a promise of) one, called when the first request comes. Nothing is
-// loaded before.
+// a Worker or MessagePort. weights, tokenizer: addresses or ArrayBuffers. Each may be a
+// function that returns (a promise of) such a value; it is called when the first request
+// comes, with { onProgress, signal }. Nothing is loaded before.
 export function connect({ worker, weights, tokenizer, shared = null }) {
   if (shared === null) return new Engine(worker, weights, tokenizer);
   const engines = (globalThis[SHARED] ??= new Map());
@@ -18,16 +18,14 @@ export function connect({ worker, weights, tokenizer, shared = null }) {
 }
 
 class Engine {
-  #worker;
-  #files;
+  #files; // worker, weights, tokenizer
   #port = null;
   #loading = null; // { promise, listeners, stopper } of the model
   #waiting = new Map(); // requests without an answer, by id
   #lastId = 0;
 
   constructor(worker, weights, tokenizer) {
-    this.#worker = worker;
-    this.#files = [weights, tokenizer];
+    this.#files = [worker, weights, tokenizer];
   }
 
   // Load the model, once; others who ask wait for the same. It stops when all who wait
@@ -90,13 +88,15 @@ class Engine {
   }
 
   async #load({ listeners, stopper: { signal } }) {
-    const files = await Promise.all(
-      this.#files.map((file) => (typeof file === "function" ? file() : file)),
+    const onProgress = (progress) => listeners.forEach((each) => each(progress));
+    const [worker, ...files] = await Promise.all(
+      this.#files.map((file) => (typeof file === "function" ? file({ onProgress, signal }) : file)),
     );
     const [weights, tokenizer] = files.map((file) =>
       file instanceof ArrayBuffer ? file : new URL(file, document.baseURI).href,
     );
-    const onProgress = (progress) => listeners.forEach((each) => each(progress));
+    signal.throwIfAborted();
+    this.#port ??= this.#open(worker);
     return this.#send("load", [{ weights, tokenizer }], { onProgress, signal });
   }
 
@@ -109,7 +109,6 @@ class Engine {
   }
 
   #send(method, inputs, { onStep, onProgress, signal }) {
-    this.#port ??= this.#open();
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
@@ -119,8 +118,8 @@ class Engine {
     });
   }
 
-  #open() {
-    const port = openPort(this.#worker);
+  #open(worker) {
+    const port = openPort(worker);
     port.onmessage = ({ data }) => this.#hear(data);
     port.onerror = ({ message }) => {
       this.#fail(new Error(`the engine cannot run here: ${message ?? "its script was not loaded"}`));

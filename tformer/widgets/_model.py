@@ -1,0 +1,149 @@
+"""The base of the figures that run a trained model where the reader is.
+
+The model runs in the page, in a thread of its own (``engine/``). Its weights never lie
+in a figure's state: a page of the book fetches them when a reader asks, once for all
+figures; in Colab and JupyterLab the kernel hands them over. Until then a figure shows
+an example that was recorded when its cell ran.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+import traitlets
+from torch import Tensor
+
+from tformer.model import Transformer
+from tformer.pretrained import RELEASED, AttentionMaps, Translator, load_pretrained
+from tformer.widgets._figure import PageFigure, joined_module
+
+RUNNING = "The dog did not cross the street because it was tired."
+FILES = ("model.safetensors", "tokenizer.model")
+PART = 1 << 20  # bytes that the kernel sends at a time
+_ENGINE = Path(__file__).with_name("engine")
+
+
+@functools.cache
+def engine_worker() -> bytes:
+    """The engine as one JavaScript module, to run in a Web Worker."""
+    return joined_module(_ENGINE / "worker.js").encode()
+
+
+@functools.cache
+def released_key() -> str:
+    """What names this version of the released model in addresses and caches."""
+    return hashlib.sha256((RELEASED / FILES[0]).read_bytes()).hexdigest()[:12]
+
+
+class ModelFigure(PageFigure):
+    """A figure that asks a trained model about a sentence.
+
+    Args:
+        text: the English sentence that it shows first.
+        translator: whose model; the released one if left out. A model of your own runs
+            wherever there is a kernel; a page without one has the released model only.
+        state: further traits of the figure.
+
+    Raises:
+        TypeError: the translator's model is not a `Transformer`.
+    """
+
+    text = traitlets.Unicode().tag(sync=True)
+    example = traitlets.Dict().tag(sync=True)
+    model_key = traitlets.Unicode().tag(sync=True)
+    model_bytes = traitlets.Int(0).tag(sync=True)
+
+    def __init__(
+        self,
+        text: str = RUNNING,
+        *,
+        translator: Translator | None = None,
+        **state: Any,
+    ) -> None:
+        self.translator = load_pretrained() if translator is None else translator
+        if not isinstance(self.translator.model, Transformer):
+            raise TypeError(
+                "the figure needs a Transformer; the translator's model is a "
+                f"{type(self.translator.model).__name__}"
+            )
+        self._own: tempfile.TemporaryDirectory[str] | None = None
+        if not _is_released(self.translator):
+            self._own = tempfile.TemporaryDirectory(prefix="tformer-figure-")
+            self.translator.save(self._own.name)
+        super().__init__(
+            text=text,
+            example=self.record(text),
+            model_key="" if self._own else released_key(),
+            model_bytes=sum((self._folder / name).stat().st_size for name in FILES),
+            **state,
+        )
+        self.on_msg(self._answer)
+
+    def record(self, text: str) -> dict[str, Any]:
+        """What the figure shows of `text` before its model is asked; JSON values.
+
+        A subclass says what it needs.
+        """
+        raise NotImplementedError
+
+    @property
+    def _folder(self) -> Path:
+        return Path(self._own.name) if self._own else RELEASED
+
+    def _answer(self, _: Any, content: Any, buffers: Any) -> None:
+        """Send a part of a file to the page that asks for it."""
+        name, part = content.get("ask"), content.get("part", 0)
+        if name == "worker.js":
+            data = engine_worker()
+        elif name in FILES:
+            data = (self._folder / name).read_bytes()
+        else:
+            return
+        self.send(
+            {"file": name, "part": part, "parts": -(-len(data) // PART)},
+            buffers=[data[part * PART : (part + 1) * PART]],
+        )
+
+
+def recorded_attention(maps: AttentionMaps) -> dict[str, Any]:
+    """All attention weights as JSON: one byte for each, base64; `unpack` reads it.
+
+    A weight w becomes round(255 w), so it is off by 1/510 at most.
+    """
+    return {
+        "sourcePieces": maps.source_pieces,
+        "targetPieces": maps.target_pieces,
+        "predictedPieces": maps.predicted_pieces,
+        "translation": maps.translation,
+        **{
+            name: {"shape": list(weights.shape), "bytes": _packed(weights)}
+            for name, weights in (
+                ("encoder", maps.encoder),
+                ("decoder", maps.decoder),
+                ("cross", maps.cross),
+            )
+        },
+    }
+
+
+def _packed(weights: Tensor) -> str:
+    whole = (255 * weights).round().to(torch.uint8).cpu().contiguous()
+    return base64.b64encode(whole.numpy().tobytes()).decode()
+
+
+def _is_released(translator: Translator) -> bool:
+    """Whether it is the released model, by its weights and tokenizer."""
+    released = load_pretrained()
+    if translator.tokenizer.fingerprint != released.tokenizer.fingerprint:
+        return False
+    own, others = (dict(x.model.named_parameters()) for x in (translator, released))
+    return own.keys() == others.keys() and all(
+        torch.equal(parameter.detach().float().cpu(), others[name])
+        for name, parameter in own.items()
+    )

@@ -1,0 +1,126 @@
+// What the figures share that ask the trained model: the engine, wherever its files come
+// from, the line to type a sentence in, and examples that were recorded.
+import { connect } from "./engine/client.js";
+import { button, h, put, say, uid } from "./kit.js";
+
+// A page of the book sets this: (name, key) -> the address of a file of the model.
+const PAGE = Symbol.for("tformer.page");
+const KERNELS = Symbol.for("tformer.kernels"); // by model key: whom to ask
+const PATIENCE = 60_000; // ms for a part of a file to come from a kernel
+
+// The engine that runs a figure's model (see engine/client.js), the same for all figures
+// with that model. Null on a page that does not have it. Nothing is loaded yet.
+export function engineOf(model) {
+  const key = model.get("model_key");
+  const page = globalThis[PAGE];
+  if (page && !key) return null;
+  if (page) {
+    const at = (name) => page(name, key);
+    return connect({ worker: at("worker.js"), weights: at("model.safetensors"), tokenizer: at("tokenizer.model"), shared: key });
+  }
+  const kernels = (globalThis[KERNELS] ??= new Map());
+  const shared = key || uid();
+  kernels.set(shared, model); // the newest: an older one may have lost its kernel
+  const from = (name) => (tools) => askKernel(kernels.get(shared), name, tools);
+  return connect({
+    worker: async (tools) => new TextDecoder().decode(await from("worker.js")(tools)),
+    weights: from("model.safetensors"),
+    tokenizer: from("tokenizer.model"),
+    shared,
+  });
+}
+
+// A file from the kernel, part by part.
+async function askKernel(model, name, { onProgress, signal }) {
+  const parts = [];
+  let wanted = 1;
+  while (parts.length < wanted) {
+    const { content, bytes } = await askPart(model, name, parts.length, signal);
+    parts.push(bytes);
+    wanted = content.parts;
+    if (name === "model.safetensors") onProgress({ loaded: parts.length * bytes.byteLength, total: wanted * bytes.byteLength });
+  }
+  return new Blob(parts).arrayBuffer();
+}
+
+function askPart(model, name, part, signal) {
+  return new Promise((resolve, reject) => {
+    const hear = (content, buffers) => {
+      if (content.file !== name || content.part !== part) return;
+      const [{ buffer, byteOffset, byteLength }] = buffers.map((b) => (b.buffer ? b : new DataView(b)));
+      end();
+      resolve({ content, bytes: buffer.slice(byteOffset, byteOffset + byteLength) });
+    };
+    const silent = () => (end(), reject(new Error("the notebook's kernel does not answer: run the cell again")));
+    const stop = () => (end(), reject(signal.reason));
+    const timer = setTimeout(silent, PATIENCE);
+    const end = () => {
+      clearTimeout(timer);
+      model.off("msg:custom", hear);
+      signal?.removeEventListener("abort", stop);
+    };
+    model.on("msg:custom", hear);
+    signal?.addEventListener("abort", stop);
+    model.send({ ask: name, part });
+  });
+}
+
+// A recorded example (`recorded_attention` in Python) as the engine would have answered.
+export function unpack(example) {
+  const tensor = ({ shape, bytes }) => ({ shape, data: Float32Array.from(atob(bytes), (c) => c.charCodeAt(0) / 255) });
+  const { encoder, decoder, cross } = example;
+  return { ...example, encoder: tensor(encoder), decoder: tensor(decoder), cross: tensor(cross) };
+}
+
+export const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
+
+// The line where a reader types a sentence and asks. onAsk(text, { signal, onProgress })
+// does the work; meanwhile the button stops it. A failure is said in words.
+// -> { node, input, ask(), show(text), stop() }
+export function askBar(engine, model, { label = "English sentence", action = "Translate", onAsk }) {
+  const id = uid();
+  const input = h("input", { type: "text", id, maxlength: 400, autocomplete: "off", spellcheck: "false", lang: "en", "data-control": "text" });
+  const go = button("ask", action, () => (running ? running.abort() : ask()));
+  const bar = h("progress", { class: "tfk-progress", hidden: true, max: 1, "aria-label": "The model is being loaded" });
+  const said = h("p", { class: "tfk-said", role: "status", "data-said": true });
+  const node = h("form", { class: "tfk-ask" }, h("label", { for: id }, label), h("div", { class: "tfk-ask-line" }, input, go), bar, said);
+  let running = null;
+  const size = megabytes(model.get("model_bytes"));
+  const atFirst = engine
+    ? `Recorded example. Asking loads the model once (${size}); it then runs on your machine.`
+    : "Recorded example. To ask this model, run the cell in a notebook.";
+  input.value = model.get("text");
+  say(said, atFirst);
+  put(input, { disabled: !engine });
+  put(go, { disabled: !engine });
+  node.addEventListener("submit", (event) => (event.preventDefault(), running || ask()));
+
+  function onProgress({ loaded, total }) {
+    put(bar, { hidden: false, value: total ? loaded / total : null });
+    say(said, total ? `Loading the model: ${megabytes(loaded)} of ${megabytes(total)}` : `Loading the model: ${megabytes(loaded)}`);
+  }
+  async function ask() {
+    running?.abort();
+    const mine = (running = new AbortController());
+    say(go, "Stop");
+    say(said, "The model is working …");
+    node.dataset.busy = "true";
+    try {
+      await onAsk(input.value, { signal: mine.signal, onProgress });
+      if (running === mine) say(said, "Computed on your machine.");
+    } catch (error) {
+      if (running === mine) say(said, error.name === "AbortError" ? "Stopped." : sentence(error.message));
+    } finally {
+      if (running === mine) {
+        running = null;
+        say(go, action);
+        put(bar, { hidden: true });
+        delete node.dataset.busy;
+      }
+    }
+  }
+  const show = (text) => { input.value = text; };
+  return { node, input, ask, show, stop: () => running?.abort() };
+}
+
+const sentence = (text) => text[0].toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
