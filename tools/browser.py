@@ -111,13 +111,14 @@ def chromium() -> Iterator[Browser]:
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Serves the built site below BASE, compressed as a static host does."""
+    """Serves a folder below BASE, compressed as a static host does."""
 
     protocol_version = "HTTP/1.1"
+    folder = HTML
 
     def do_GET(self) -> None:
         path = self.path.split("?")[0]
-        file = HTML / path.removeprefix(BASE) if path.startswith(BASE) else None
+        file = self.folder / path.removeprefix(BASE) if path.startswith(BASE) else None
         if file and file.is_dir():
             file = file / "index.html"
         if file is None or not file.is_file():
@@ -142,9 +143,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def served() -> Iterator[str]:
-    """Serve the built site; yields its address."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+def served(folder: Path = HTML) -> Iterator[str]:
+    """Serve the built site, or another folder; yields its address."""
+    handler = type("FolderHandler", (Handler,), {"folder": folder})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}{BASE}"
@@ -170,6 +172,7 @@ class Visit:
     page: Page
     name: str
     third_party: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)  # of its own host, workers included
     errors: list[str] = field(default_factory=list)
     sizes: dict[str, int] = field(default_factory=dict)
 
@@ -237,6 +240,7 @@ def visit(
     def gate(route: Any) -> None:
         url = route.request.url
         if url.startswith((address, "data:", "blob:")):
+            seen.asked.append(url)
             route.continue_()
         else:
             seen.third_party.append(url)

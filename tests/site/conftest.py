@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+
 import browser as driver
 import pytest
-from chapters import HTML
+from chapters import HTML, ROOT
+from ipywidgets import embed
+
+from tformer.pretrained import RELEASED
+from tformer.widgets._model import FILES, engine_worker
+
+FIGURE_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Figures</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="_static/tformer.css">
+<style>:root {{ color-scheme: light dark }} body {{ font: 16px sans-serif }}</style>
+<script type="application/vnd.jupyter.widget-state+json">{state}</script>
+</head><body><main class="bd-article"><h1>Figures</h1>{boxes}</main>
+<script type="module" src="_static/tf-widgets.js"></script></body></html>
+"""
+FIGURE_BOX = """<div class="tf-widget"
+ style="--tf-height:{figure.page_height}px;--tf-height-narrow:{narrow}px">
+<script type="application/vnd.jupyter.widget-view+json">{view}</script></div>"""
 
 
 def pytest_collection_modifyitems(items):
@@ -30,3 +51,47 @@ def visit(chromium, site):
         return driver.visit(chromium, site, name, **options)
 
     return open_page
+
+
+@pytest.fixture(scope="session")
+def figure_page(chromium, tmp_path_factory):
+    """Open a page that holds figures and nothing else, without building the site.
+
+    ``with figure_page(Heads(), size="phone") as seen: …`` takes the options of `visit`.
+    Its host script, its model files and their addresses are those of the site.
+    """
+    folder = tmp_path_factory.mktemp("figures")
+    model = folder / "_static" / "model"
+    model.mkdir(parents=True)
+    for name in ("tf-widgets.js", "tformer.css"):
+        shutil.copy(ROOT / "book" / "_static" / name, folder / "_static")
+    for name in FILES:
+        shutil.copy(RELEASED / name, model)
+    (model / "worker.js").write_bytes(engine_worker())
+
+    def text(value):
+        return json.dumps(value).replace("</", "<\\/")
+
+    with driver.served(folder) as address:
+
+        def open_page(*figures, **options):
+            state = embed.dependency_state(figures, drop_defaults=False)
+            data = embed.embed_data(views=figures, state=state)
+            boxes = [
+                FIGURE_BOX.format(
+                    figure=figure,
+                    narrow=figure.page_height_narrow or figure.page_height,
+                    view=text(view),
+                )
+                for figure, view in zip(figures, data["view_specs"], strict=True)
+            ]
+            page = f"{figures[0].model_id}.html"
+            (folder / page).write_text(
+                FIGURE_PAGE.format(
+                    state=text(data["manager_state"]), boxes="".join(boxes)
+                ),
+                encoding="utf-8",
+            )
+            return driver.visit(chromium, address, page, **options)
+
+        yield open_page
