@@ -3,7 +3,9 @@
 import json
 from pathlib import Path
 
-from tformer.pretrained import load_pretrained
+import score_released
+
+from tformer.pretrained import RELEASED, load_pretrained
 
 ROOT = Path(__file__).resolve().parent.parent
 FOUND = json.loads((ROOT / "results/typed-sentences.json").read_text("utf-8"))
@@ -20,3 +22,8 @@ def test_the_marked_translations_are_the_released_models():
     now = load_pretrained().translate([each["source"] for each in kept])
     same = sum(a == each["translation"] for a, each in zip(now, kept, strict=True))
     assert same >= len(kept) - 2  # two may flip on another machine: near ties
+
+
+def test_the_readable_card_says_what_the_card_and_the_marks_say():
+    card = json.loads((RELEASED / "card.json").read_text("utf-8"))
+    assert (RELEASED / "README.md").read_text("utf-8") == score_released.readme(card)

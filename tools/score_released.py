@@ -7,10 +7,13 @@ translates the official test sets with beam 4, and writes the scores, with sacre
 signatures, into ``card.json`` and a readable ``README.md`` beside it.
 """
 
+import json
 import platform
+from collections import Counter
 from datetime import UTC, datetime
 
 import torch
+from typed_sentences import FILE as TYPED
 
 from tformer import data, evaluate
 from tformer.files import write_atomically, write_json
@@ -67,6 +70,8 @@ def readme(card: dict) -> str:
             f"| {name} | {score['n_sentences']:,} | {score['bleu']:.1f} "
             f"| {score['chrf']:.1f} | {shown} |"
         )
+    typed = json.loads(TYPED.read_text("utf-8"))["typed"]
+    marks = Counter(each["mark"] for each in typed)
     first = next(iter(card["scores"].values()))
     signatures = [first["signature"], first["chrf_signature"]]
     if first["tokenised_signature"]:
@@ -107,6 +112,13 @@ def readme(card: dict) -> str:
             *rows,
             "",
             *(f"- `{signature}`" for signature in signatures),
+            "",
+            "## Everyday sentences",
+            "",
+            f"Of {len(typed)} sentences that were typed before the training ended, "
+            f"a person marked {marks['right']} of its translations right, "
+            f"{marks['understandable']} understandable and {marks['wrong']} wrong: "
+            "`results/typed-sentences.json` in the repository has all of them.",
             "",
             "## Limits",
             "",
