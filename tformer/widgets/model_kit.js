@@ -74,53 +74,62 @@ export function unpack(example) {
 
 export const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 
-// The line where a reader types a sentence and asks. onAsk(text, { signal, onProgress })
-// does the work; meanwhile the button stops it. A failure is said in words.
-// -> { node, input, ask(), show(text), stop() }
-export function askBar(engine, model, { label = "English sentence", action = "Translate", onAsk }) {
-  const id = uid();
-  const input = h("input", { type: "text", id, maxlength: 400, autocomplete: "off", spellcheck: "false", lang: "en", "data-control": "text" });
-  const go = button("ask", action, () => (running ? running.abort() : ask()));
-  const bar = h("progress", { class: "tfk-progress", hidden: true, max: 1, "aria-label": "The model is being loaded" });
-  const said = h("p", { class: "tfk-said", role: "status", "data-said": true });
-  const node = h("form", { class: "tfk-ask" }, h("label", { for: id }, label), h("div", { class: "tfk-ask-line" }, input, go), bar, said);
+// What a request to the engine says of itself: progress, and failures in words. A new
+// one stops the one before. onBusy(true or false) hears of beginning and end.
+// -> { node, busy(), run(work), stop() } where work gets { signal, onProgress }
+export function requests(atFirst, onBusy = () => {}) {
+  const bar = h("progress", { class: "tfk-progress", "data-idle": true, max: 1, "aria-label": "The model is being loaded" });
+  const said = h("p", { class: "tfk-said", role: "status", "data-said": true }, atFirst);
   let running = null;
-  const size = megabytes(model.get("model_bytes"));
-  const atFirst = engine
-    ? `Recorded example. Asking loads the model once (${size}); it then runs on your machine.`
-    : "Recorded example. To ask this model, run the cell in a notebook.";
-  input.value = model.get("text");
-  say(said, atFirst);
-  put(input, { disabled: !engine });
-  put(go, { disabled: !engine });
-  node.addEventListener("submit", (event) => (event.preventDefault(), running || ask()));
-
   function onProgress({ loaded, total }) {
-    put(bar, { hidden: false, value: total ? loaded / total : null });
+    put(bar, { "data-idle": false, value: total ? loaded / total : null });
     say(said, total ? `Loading the model: ${megabytes(loaded)} of ${megabytes(total)}` : `Loading the model: ${megabytes(loaded)}`);
   }
-  async function ask() {
+  async function run(work) {
     running?.abort();
     const mine = (running = new AbortController());
-    say(go, "Stop");
     say(said, "The model is working …");
-    node.dataset.busy = "true";
+    onBusy(true);
     try {
-      await onAsk(input.value, { signal: mine.signal, onProgress });
+      await work({ signal: mine.signal, onProgress: (each) => running === mine && onProgress(each) });
       if (running === mine) say(said, "Computed on your machine.");
     } catch (error) {
       if (running === mine) say(said, error.name === "AbortError" ? "Stopped." : sentence(error.message));
     } finally {
       if (running === mine) {
         running = null;
-        say(go, action);
-        put(bar, { hidden: true });
-        delete node.dataset.busy;
+        put(bar, { "data-idle": true });
+        onBusy(false);
       }
     }
   }
+  return { node: h("div", {}, bar, said), busy: () => running !== null, run, stop: () => running?.abort() };
+}
+
+// The line where a reader types a sentence and asks. onAsk(text, { signal, onProgress })
+// does the work; meanwhile the button stops it. A failure is said in words.
+// -> { node, input, ask(), show(text), stop() }
+export function askBar(engine, model, { label = "English sentence", action = "Translate", onAsk }) {
+  const id = uid();
+  const input = h("input", { type: "text", id, maxlength: 400, autocomplete: "off", spellcheck: "false", lang: "en", "data-control": "text" });
+  const go = button("ask", action, () => (asked.busy() ? asked.stop() : ask()));
+  const asked = requests(
+    engine
+      ? `Recorded example. Asking loads the model once (${megabytes(model.get("model_bytes"))}); it then runs on your machine.`
+      : "Recorded example. To ask this model, run the cell in a notebook.",
+    (busy) => {
+      say(go, busy ? "Stop" : action);
+      put(node, { "data-busy": busy && "true" });
+    },
+  );
+  const node = h("form", { class: "tfk-ask" }, h("label", { for: id }, label), h("div", { class: "tfk-ask-line" }, input, go), asked.node);
+  input.value = model.get("text");
+  put(input, { disabled: !engine });
+  put(go, { disabled: !engine });
+  node.addEventListener("submit", (event) => (event.preventDefault(), asked.busy() || ask()));
+  const ask = () => asked.run((tools) => onAsk(input.value, tools));
   const show = (text) => { input.value = text; };
-  return { node, input, ask, show, stop: () => running?.abort() };
+  return { node, input, ask, show, stop: asked.stop };
 }
 
 const sentence = (text) => text[0].toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
