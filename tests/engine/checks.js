@@ -153,10 +153,12 @@ export async function stepByStep({ files, text, options }, read) {
     steps: seen,
     found: step.value,
     scored: translator.score(text, step.value.text),
+    scoredByPieces: translator.score(text, step.value.hypotheses[0].pieces),
     attention: { ...packAll({ encoder, decoder, cross }), ...pieces },
     unknownSearch: await complaint(() => translator.translate(text, { search: "best" })),
     empty: await complaint(() => translator.translate(" \t ")),
     long: await complaint(() => translator.translate("dog ".repeat(400))),
+    unknownPiece: await complaint(() => translator.translate(text, { prefix: ["▁∄"] })),
   };
 }
 

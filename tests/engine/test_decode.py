@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from tformer import data, decode, load_pretrained
+from tformer.decode import stepping
 from tformer.decode.choosing import _draw
 from tformer.pretrained import RELEASED
 
@@ -94,6 +95,52 @@ def test_beam_search_finds_pythons_hypotheses_with_their_scores(
             )
 
 
+@pytest.fixture
+def forced(monkeypatch):
+    """``forced(prefix)``: Python's searches, too, see no way but the prefix."""
+    free = stepping.Stepper.log_probabilities
+
+    def force(prefix):
+        def only(self):
+            log_p = free(self)
+            if self.length >= len(prefix):
+                return log_p
+            alone = torch.full_like(log_p, -math.inf)
+            alone[:, prefix[self.length]] = log_p[:, prefix[self.length]]
+            return alone
+
+        monkeypatch.setattr(stepping.Stepper, "log_probabilities", only)
+
+    return force
+
+
+@pytest.mark.parametrize("prefix", [[17], [9, 21, 9], [5] * 12, [6, 2], [2]])
+def test_a_search_goes_on_from_a_beginning_that_is_given(
+    run, saved, model, sources, forced, prefix
+):
+    mine = decoded(run, saved, model, sources, maxLen=12, prefix=prefix)
+    forced(prefix)
+    ids = batch(sources)
+    assert mine["greedy"] == decode.greedy(model, ids, max_len=12)
+    assert mine["greedyWithoutCache"] == mine["coldest"] == mine["greedy"]
+    theirs = decode.n_best(model, ids, n=4, max_len=12)
+    for found, wanted in zip(mine["nBest"], theirs, strict=True):
+        assert [each["ids"] for each in found] == [each.ids for each in wanted]
+        assert [each["score"] for each in found] == pytest.approx(
+            [each.score for each in wanted], abs=1e-5
+        )
+    pieces = [each for each in prefix if each != 2]
+    assert all(ids[: len(pieces)] == pieces for ids in mine["sampled"])
+
+
+def test_a_sample_that_is_given_its_own_beginning_stays_the_same(
+    run, saved, model, sources
+):
+    (free,) = decoded(run, saved, model, sources[:1], maxLen=12)["sampled"]
+    given = decoded(run, saved, model, sources[:1], maxLen=12, prefix=free[:3])
+    assert given["sampled"] == [free]
+
+
 def test_a_seed_repeats_a_sample_and_samples_differ(run, saved, model, sources):
     mine = decoded(run, saved, model, sources, maxLen=12)
     assert mine["sampled"] == mine["sampledAgain"]
@@ -143,6 +190,10 @@ def test_the_distribution_to_draw_from_is_pythons(run):
         ("sample", {"temperature": 0}, "temperature=0 must be above 0"),
         ("sample", {"topK": 0}, "topK=0 must be a whole number"),
         ("sample", {"topP": 1.5}, "topP=1.5 must be in (0, 1]"),
+        ("greedy", {"prefix": [5, 1]}, "cannot begin with id 1"),
+        ("nBest", {"prefix": [2, 5]}, "cannot begin with id 2"),
+        ("sample", {"prefix": [31]}, "cannot begin with id 31"),
+        ("nBest", {"prefix": [5] * 4, "maxLen": 3}, "4 pieces is too long: 3 are"),
         ("score", {"target": [5, 2]}, "id 2 is special"),
         ("score", {"target": [5] * 24}, "24 pieces is too long: the model takes 23"),
         ("score", {"target": [99]}, "token id 99 is outside"),
@@ -259,7 +310,9 @@ def test_a_figure_sees_every_step_of_a_search(run, released, unpack):
     scored = seen["scored"]
     assert [each["piece"] for each in scored["positions"]] == maps.predicted_pieces
     assert scored["logProbability"] == pytest.approx(best["logProbability"], abs=1e-4)
+    assert seen["scoredByPieces"] == scored
     assert "is none of greedy, sample, beam" in seen["unknownSearch"]
+    assert "no piece “▁∄”" in seen["unknownPiece"]
     assert "nothing to translate" in seen["empty"]
     assert "the model takes 255" in seen["long"]
 

@@ -78,18 +78,20 @@ export class Translator {
   }
 
   // A search, step by step. options: search "beam" (else "greedy", "sample"), its own
-  // options, `shown` (next pieces to tell of), `gains` (see `setHeadGains`).
+  // options, `shown` (next pieces to tell of), `gains` (see `setHeadGains`), `prefix`
+  // (pieces that the translation has to begin with; "</s>" after them ends it).
   //
   // Yields what the search yields, with pieces, texts and probabilities in place of
   // whole distributions; returns { text, hypotheses: the found ones, the best first }.
-  *steps(text, { search = "beam", shown = SHOWN, gains = [], ...options } = {}) {
+  *steps(text, { search = "beam", shown = SHOWN, gains = [], prefix = [], ...options } = {}) {
     if (!SEARCHES[search]) {
       throw new RangeError(`search "${search}" is none of ${Object.keys(SEARCHES).join(", ")}`);
     }
     const sourceIds = this.encode(text);
+    const given = { maxLen: 128, ...options, prefix: this.#idsOf(prefix) };
     const undo = setHeadGains(this.model, gains);
     try {
-      const steps = SEARCHES[search](this.model, sourceIds, { maxLen: 128, ...options });
+      const steps = SEARCHES[search](this.model, sourceIds, given);
       let step = steps.next();
       for (; !step.done; step = steps.next()) yield this.#shown(step.value, shown);
       const hypotheses = step.value.map((each) => this.#spelled(each));
@@ -105,8 +107,8 @@ export class Translator {
     return drain(this.steps(text, options)).hypotheses;
   }
 
-  // How probable the model finds a given translation: log p of each piece and of eos,
-  // their sum, and at each position the pieces it would have preferred.
+  // How probable the model finds a given translation, a text or its pieces: log p of
+  // each piece and of eos, their sum, and at each position the pieces it would have preferred.
   score(text, translation, { shown = SHOWN, gains = [] } = {}) {
     const { model, tokenizer } = this;
     const sourceIds = this.encode(text);
@@ -115,7 +117,7 @@ export class Translator {
       const { ids, logProbabilities, logProbability, logP } = score(
         model,
         sourceIds,
-        tokenizer.encode(translation),
+        this.#idsOf(translation),
       );
       const width = model.config.vocab_size;
       const positions = logProbabilities.map((value, t) => {
@@ -129,14 +131,14 @@ export class Translator {
     }
   }
 
-  // Every attention weight of the forward pass that scores a translation, by default the
-  // model's own. encoder (L, H, S, S), decoder (L, H, T, T), cross (L, H, T, S).
+  // Every attention weight of the forward pass that scores a translation, a text or its
+  // pieces, by default the model's own. encoder (L, H, S, S), decoder (L, H, T, T), cross (L, H, T, S).
   attention(text, translation = null, { gains = [] } = {}) {
     const { model, tokenizer } = this;
     const { bos_id, eos_id } = model.config;
     const source = this.encode(text);
     const [found] = translation === null ? this.nBest(text, { n: 1, gains }) : [];
-    const target = found?.ids ?? tokenizer.encode(translation ?? "");
+    const target = found?.ids ?? this.#idsOf(translation);
     const undo = setHeadGains(model, gains);
     try {
       const maps = attentionWeights(model, [source], [[bos_id, ...target]]);
@@ -146,12 +148,18 @@ export class Translator {
         sourcePieces: pieces(source),
         targetPieces: pieces([bos_id, ...target]),
         predictedPieces: pieces([...target, eos_id]),
-        translation: translation ?? found.text,
+        translation: typeof translation === "string" ? translation : tokenizer.decode(target),
         ...maps,
       };
     } finally {
       undo();
     }
+  }
+
+  // The ids of a text, or of pieces.
+  #idsOf(given) {
+    if (typeof given === "string") return this.tokenizer.encode(given);
+    return given.map((piece) => this.tokenizer.pieceToId(piece));
   }
 
   #spelled({ ids, ...rest }) {

@@ -91,6 +91,13 @@ export class Tokenizer {
     return this.#piece(id).text;
   }
 
+  // The id of one piece.
+  pieceToId(piece) {
+    const id = this.#pieces.findIndex(({ text }) => text === piece);
+    if (id < 0) throw new RangeError(`the tokenizer has no piece “${piece}”: was it another model's?`);
+    return id;
+  }
+
   #piece(id) {
     const piece = this.#pieces[id];
     if (!piece) {

@@ -11,17 +11,17 @@ export const nBest = (model, sourceIds, options) => drain(beamSteps(model, sourc
 
 // The search, step by step. A hypothesis Y (its eos counted) is ranked by
 // log p(Y) / lp(|Y|). It ends when beamSize hypotheses have ended, or when no live one
-// could still overtake the n-th of those.
+// could still overtake the n-th of those. All begin with the pieces of prefix.
 //
 // Yields { hypotheses: [{ ids, logProbability, logP }], candidates: [{ parent, id,
 // logProbability, fate }], finished }: the live ones with log p of all their next pieces,
 // their best continuations ("grown", "finished" or "dropped"), and all that have ended.
 export function* beamSteps(model, sourceIds, options = {}) {
-  const { beamSize = 4, lengthPenalty = 0.6, maxLen = 64, useCache = true } = options;
+  const { beamSize = 4, lengthPenalty = 0.6, maxLen = 64, useCache = true, prefix = [] } = options;
   const { n = beamSize } = options;
   checkOptions(n, beamSize, lengthPenalty);
   const { eos_id } = model.config;
-  const longest = checkCall(model, sourceIds, maxLen);
+  const longest = checkCall(model, sourceIds, maxLen, prefix);
   const beam = new Beam(n, beamSize, lengthPenalty, longest);
   const step = new Stepper(model, sourceIds, useCache);
   let totals = [0]; // log p so far
@@ -30,7 +30,7 @@ export function* beamSteps(model, sourceIds, options = {}) {
     const hypotheses = step.tokens.map(([, ...ids], i) => {
       return { ids, logProbability: totals[i], logP: row(logP, i) };
     });
-    const only = step.length === longest ? eos_id : null;
+    const only = prefix[step.length] ?? (step.length === longest ? eos_id : null);
     // A row ends in at most one way: 2 * beamSize leave enough to go on.
     const candidates = best(hypotheses, 2 * beamSize, only);
     for (const [rank, each] of candidates.entries()) {

@@ -28,15 +28,16 @@ export function sampleSteps(model, sourceIds, options = {}) {
 }
 
 // Let one hypothesis grow; choose(logP) -> { id, p } picks each next piece, p being the
-// distribution it was drawn from, if it was.
-export function* grow(model, sourceIds, choose, { maxLen = 64, useCache = true } = {}) {
+// distribution it was drawn from, if it was. The first pieces are those of prefix.
+export function* grow(model, sourceIds, choose, { maxLen = 64, useCache = true, prefix = [] } = {}) {
   const { eos_id } = model.config;
-  const longest = checkCall(model, sourceIds, maxLen);
+  const longest = checkCall(model, sourceIds, maxLen, prefix);
   const step = new Stepper(model, sourceIds, useCache);
   const found = { ids: [], logProbability: 0, score: 0, ended: false };
   while (!found.ended && step.length < longest) {
     const logP = row(step.logProbabilities(), 0);
-    const { id, p } = choose(logP);
+    const { id: chosen, p } = choose(logP);
+    const id = prefix[step.length] ?? chosen;
     const total = found.logProbability + logP[id];
     const before = { ids: found.ids, logProbability: found.logProbability, logP, p };
     found.ended = id === eos_id;

@@ -42,10 +42,23 @@ export class Stepper {
 }
 
 // Check what came in; return the longest translation that also fits the model.
-export function checkCall({ config }, sourceIds, maxLen) {
+//
+// prefix: ids that the translation has to begin with; eos, as the last, ends it.
+export function checkCall({ config }, sourceIds, maxLen, prefix = []) {
   checkIds([sourceIds], config);
   if (!(maxLen >= 1)) throw new RangeError(`maxLen=${maxLen} must be at least 1`);
-  return Math.min(maxLen, config.max_len - 1);
+  const longest = Math.min(maxLen, config.max_len - 1);
+  const { vocab_size, pad_id, bos_id, unk_id, eos_id } = config;
+  const special = [pad_id, bos_id, unk_id, eos_id];
+  const pieces = prefix.at(-1) === eos_id ? prefix.slice(0, -1) : prefix;
+  const bad = pieces.find((id) => !(id >= 0 && id < vocab_size) || special.includes(id));
+  if (bad !== undefined) {
+    throw new RangeError(`a translation cannot begin with id ${bad}: give pieces`);
+  }
+  if (pieces.length > longest) {
+    throw new RangeError(`a beginning of ${pieces.length} pieces is too long: ${longest} are allowed`);
+  }
+  return longest;
 }
 
 // Run a search to its end; its result.
