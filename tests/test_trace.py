@@ -149,3 +149,44 @@ def test_tracing_is_without_dropout_and_gives_the_mode_back():
         trace.attention_weights(m, SOURCE * 0, TARGET)
     assert m.training
     assert not any(module._forward_hooks for module in m.modules())
+
+
+def test_a_head_that_is_knocked_out_leaves_what_the_others_say():
+    m = model()
+    layer = m.decoder.layers[1].cross_attention
+    name = "decoder.layers.1.cross_attention"
+    with trace.watch(m, f"{name}.heads") as before:
+        whole = m(SOURCE, TARGET)
+    gains = {("cross", 1, 2): 0.0, ("cross", 1, 0): 3.0}
+    with trace.head_gains(m, gains), trace.watch(m, f"{name}.to_output") as after:
+        without = m(SOURCE, TARGET)
+    heads = before[f"{name}.heads"][0].clone()
+    heads[:, 2] = 0
+    heads[:, 0] *= 3
+    merged = layer.to_output(layer.merge_heads(heads)).detach()
+    assert_close(after[f"{name}.to_output"][0], merged)
+    assert not torch.allclose(whole, without, atol=1e-3)
+    assert_close(m(SOURCE, TARGET), whole, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("site", ["encoder", "decoder", "cross"])
+def test_gain_one_changes_nothing_and_gain_zero_does_at_every_site(site):
+    m = model()
+    whole = m(SOURCE, TARGET)
+    with trace.head_gains(m, {(site, 1, 3): 1.0}):
+        assert_close(m(SOURCE, TARGET), whole, rtol=0, atol=1e-6)
+    with trace.head_gains(m, {(site, 1, 3): 0.0}):
+        assert not torch.allclose(m(SOURCE, TARGET), whole, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "head", [("middle", 0, 0), ("encoder", 3, 0), ("cross", 2, 0), ("decoder", 0, -1)]
+)
+def test_a_head_that_is_not_there_cannot_be_knocked_out(head):
+    m = model()
+    with (
+        pytest.raises(ValueError, match="4 heads in each layer"),
+        trace.head_gains(m, {("cross", 0, 0): 0.0, head: 0.0}),
+    ):
+        pass
+    assert not any(module._forward_hooks for module in m.modules())

@@ -6,14 +6,21 @@ the *actual* forward pass produced, and are gone afterwards.
 Chapters 06 and 14.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from itertools import chain
 
 import torch
 from torch import Tensor, nn
 
 from tformer.model import Transformer
+
+# Where a Transformer attends: the name of each layer's attention.
+SITES = {
+    "encoder": "encoder.layers.{}.self_attention",
+    "decoder": "decoder.layers.{}.self_attention",
+    "cross": "decoder.layers.{}.cross_attention",
+}
 
 
 @contextmanager
@@ -87,14 +94,11 @@ def attention_weights(
             f"a {type(model).__name__} has no self-attention: watch the module that "
             'you want to see with trace.watch(model, "attention.weights")'
         )
-    sites = {
-        "encoder": (len(model.encoder.layers), "encoder.layers.{}.self_attention"),
-        "decoder": (len(model.decoder.layers), "decoder.layers.{}.self_attention"),
-        "cross": (len(model.decoder.layers), "decoder.layers.{}.cross_attention"),
-    }
     names = {
         site: [f"{pattern.format(layer)}.weights" for layer in range(n_layers)]
-        for site, (n_layers, pattern) in sites.items()
+        for (site, pattern), n_layers in zip(
+            SITES.items(), _depths(model).values(), strict=True
+        )
     }
     was_training = model.training
     model.eval()
@@ -108,3 +112,44 @@ def attention_weights(
         torch.stack([seen[name][0] for name in names[site]], dim=1) for site in names
     )
     return encoder, decoder, cross
+
+
+@contextmanager
+def head_gains(
+    model: Transformer, gains: Mapping[tuple[str, int, int], float]
+) -> Iterator[None]:
+    """Scale the outputs of heads, before they are merged, while the block runs.
+
+    ``head_gains(model, {("cross", 1, 4): 0})`` knocks a head out; gain 1 changes
+    nothing.
+
+    Args:
+        model: any `Transformer`.
+        gains: from (site, layer, head), counted from 0, to the factor; sites are
+            "encoder", "decoder" (self-attention) and "cross".
+
+    Raises:
+        ValueError: the model has no such head.
+    """
+    depths, n_heads = _depths(model), model.config.n_heads
+    modules = dict(model.named_modules())
+    with ExitStack() as hooks:
+        for (site, layer, head), gain in gains.items():
+            if not (0 <= layer < depths.get(site, 0) and 0 <= head < n_heads):
+                raise ValueError(
+                    f"there is no head {(site, layer, head)!r}: the model has "
+                    f"{n_heads} heads in each layer, and these layers: {depths}; "
+                    "layers and heads count from 0"
+                )
+            scale = torch.ones(n_heads, 1, 1)  # times (B, H, Tq, Dh)
+            scale[head] = gain
+            hook = modules[f"{SITES[site].format(layer)}.heads"].register_forward_hook(
+                lambda module, inputs, heads, scale=scale: heads * scale.to(heads)
+            )
+            hooks.callback(hook.remove)
+        yield
+
+
+def _depths(model: Transformer) -> dict[str, int]:
+    n_encoder, n_decoder = len(model.encoder.layers), len(model.decoder.layers)
+    return {"encoder": n_encoder, "decoder": n_decoder, "cross": n_decoder}

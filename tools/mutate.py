@@ -758,6 +758,12 @@ MUTATIONS = [
         "for name in names[site]], dim=1)",
         "for name in names[site]], dim=0)",
     ),
+    Mutation(
+        "trace: every head but one is scaled",
+        "trace.py",
+        "scale[head] = gain",
+        "scale[:head] = gain",
+    ),
     # --------------------------------------------------------- additive attention
     Mutation(
         "additive: no tanh",
