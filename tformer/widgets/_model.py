@@ -105,8 +105,11 @@ class ModelFigure(PageFigure):
             data = (self._folder / name).read_bytes()
         else:
             return
+        parts = -(-len(data) // PART)
+        if part not in range(parts):
+            return
         self.send(
-            {"file": name, "part": part, "parts": -(-len(data) // PART)},
+            {"file": name, "part": part, "parts": parts, "bytes": len(data)},
             buffers=[data[part * PART : (part + 1) * PART]],
         )
 
@@ -138,8 +141,10 @@ def _packed(weights: Tensor) -> str:
 
 
 def _is_released(translator: Translator) -> bool:
-    """Whether it is the released model, by its weights and tokenizer."""
+    """Whether it is the released model: sizes, tokenizer and weights."""
     released = load_pretrained()
+    if translator.model.config != released.model.config:
+        return False
     if translator.tokenizer.fingerprint != released.tokenizer.fingerprint:
         return False
     own, others = (dict(x.model.named_parameters()) for x in (translator, released))

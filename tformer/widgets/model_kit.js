@@ -34,11 +34,13 @@ export function engineOf(model) {
 async function askKernel(model, name, { onProgress, signal }) {
   const parts = [];
   let wanted = 1;
+  let loaded = 0;
   while (parts.length < wanted) {
     const { content, bytes } = await askPart(model, name, parts.length, signal);
     parts.push(bytes);
     wanted = content.parts;
-    if (name === "model.safetensors") onProgress({ loaded: parts.length * bytes.byteLength, total: wanted * bytes.byteLength });
+    loaded += bytes.byteLength;
+    if (name === "model.safetensors") onProgress({ loaded, total: content.bytes });
   }
   return new Blob(parts).arrayBuffer();
 }
