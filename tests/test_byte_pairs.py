@@ -108,6 +108,21 @@ def test_counting_only_what_changed_learns_what_counting_anew_learns(corpus, n_m
 
 
 @given(CORPORA, SIZES)
+def test_each_merge_knows_how_often_its_pair_stood_there(corpus, n_merges):
+    encoding = BytePairEncoding.train(corpus, n_merges)
+    words = Counter((*word, END_OF_WORD) for word in " ".join(corpus).split())
+    for pair, n in zip(encoding.merges, encoding.counts, strict=True):
+        assert n == count_pairs(words)[pair] == max(count_pairs(words).values())
+        words = {merge(symbols, pair): k for symbols, k in words.items()}
+
+
+def test_counts_that_do_not_fit_the_merges_are_refused():
+    with pytest.raises(ValueError, match="2 counts for 1 merges: give one for each"):
+        BytePairEncoding("ab", [("a", "b")], [3, 2])
+    assert BytePairEncoding("ab", [("a", "b")]).counts == []
+
+
+@given(CORPORA, SIZES)
 def test_known_characters_come_back_as_they_went_in(corpus, n_merges):
     encoding = BytePairEncoding.train(corpus, n_merges)
     for text in [*corpus, " ".join(corpus), "".join("".join(corpus).split())]:

@@ -15,6 +15,7 @@ Source: Sennrich et al. 2016, section 3.2. Chapter 02.
 import operator
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from heapq import heapify, heappop, heappush
 from itertools import chain, pairwise
 
 __all__ = ["END_OF_WORD", "BytePairEncoding", "count_pairs", "merge"]
@@ -66,27 +67,39 @@ class BytePairEncoding:
     Args:
         alphabet: the characters that have a piece of their own.
         merges: pairs of pieces, in the order in which they are joined.
+        counts: how often each pair stood in the training text when it was merged;
+            empty where nobody counted.
 
     Attributes:
-        merges: as given.
+        merges, counts: as given.
         vocabulary: the piece of each id: special tokens, the mark, the alphabet, then
             what the merges make (a piece that two merges make has one id).
         pad_id, bos_id, eos_id, unk_id: 0, 1, 2 and 3, as in `tformer.tokenization`.
 
     Raises:
         ValueError: an alphabet of other than single characters; a merge of pieces that
-            are not there yet, or across the end of a word.
+            are not there yet, or across the end of a word; not one count per merge.
     """
 
     pad_id, bos_id, eos_id, unk_id = 0, 1, 2, 3
 
-    def __init__(self, alphabet: Iterable[str], merges: Iterable[Pair]) -> None:
+    def __init__(
+        self,
+        alphabet: Iterable[str],
+        merges: Iterable[Pair],
+        counts: Iterable[int] = (),
+    ) -> None:
         characters = sorted(set(alphabet))
         for each in characters:
             if len(each) != 1 or each.isspace():
                 raise ValueError(f"{each!r} is not one visible character")
         pieces = dict.fromkeys([END_OF_WORD, *characters])  # a set that keeps order
-        self.merges = list(merges)
+        self.merges, self.counts = list(merges), list(counts)
+        if self.counts and len(self.counts) != len(self.merges):
+            raise ValueError(
+                f"{len(self.counts)} counts for {len(self.merges)} merges: give one "
+                "for each, or none"
+            )
         for left, right in self.merges:
             if left not in pieces or right not in pieces:
                 raise ValueError(
@@ -133,10 +146,16 @@ class BytePairEncoding:
                 holders[pair].add(word)
 
         merges: list[Pair] = []
-        while len(merges) < n_merges and counts:
-            most = max(counts.values())
-            best = min(pair for pair, n in counts.items() if n == most)
+        learned_counts: list[int] = []
+        queue = [(-n, pair) for pair, n in counts.items()]  # most frequent pair first
+        heapify(queue)
+        while len(merges) < n_merges and queue:
+            n, best = heappop(queue)
+            if counts[best] != -n:
+                continue  # a merge has changed this count since it was queued
             merges.append(best)
+            learned_counts.append(-n)
+            changed: set[Pair] = set()
             for word in holders.pop(best):  # only these words change
                 n, before = frequency[word], spelled[word]
                 spelled[word] = after = merge(before, best)
@@ -147,9 +166,11 @@ class BytePairEncoding:
                     holders[pair].add(word)
                 for pair in set(pairwise(before)).difference(pairwise(after)):
                     holders[pair].discard(word)
-                    if not counts[pair]:
-                        del counts[pair]
-        return cls(chain.from_iterable(frequency), merges)
+                changed.update(pairwise(before), pairwise(after))
+            for pair in changed:
+                if counts[pair]:
+                    heappush(queue, (-counts[pair], pair))
+        return cls(chain.from_iterable(frequency), merges, learned_counts)
 
     @property
     def vocab_size(self) -> int:

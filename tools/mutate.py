@@ -846,16 +846,16 @@ MUTATIONS = [
         "counts[pair] += 1\n    return counts",
     ),
     Mutation(
-        "byte pairs: the rarest pair is merged",
+        "byte pairs: another pair than the most frequent is merged",
         "byte_pairs.py",
-        "most = max(counts.values())",
-        "most = min(counts.values())",
+        "n, best = heappop(queue)",
+        "n, best = queue.pop()",
     ),
     Mutation(
-        "byte pairs: ties go to the pair that was met first",
+        "byte pairs: a count that has changed is taken for the present one",
         "byte_pairs.py",
-        "best = min(pair for pair, n in counts.items() if n == most)",
-        "best = next(pair for pair, n in counts.items() if n == most)",
+        "if counts[best] != -n:",
+        "if not counts[best]:",
     ),
     Mutation(
         "byte pairs: a merge joins overlapping pairs",
