@@ -10,6 +10,7 @@ Importing this package imports ipywidgets, so ``import tformer`` does not import
 """
 
 from tformer.widgets.dashboard import TrainingDashboard
+from tformer.widgets.heads import Heads
 from tformer.widgets.mask_laboratory import MaskLaboratory
 from tformer.widgets.matrix_product import MatrixProduct
 from tformer.widgets.model_map import ModelMap
@@ -17,6 +18,7 @@ from tformer.widgets.one_query import OneQuery
 from tformer.widgets.softmax_bars import SoftmaxBars
 
 __all__ = [
+    "Heads",
     "MaskLaboratory",
     "MatrixProduct",
     "ModelMap",
