@@ -78,7 +78,7 @@ export const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 
 // What a request to the engine says of itself: progress, and failures in words. A new
 // one stops the one before. onBusy(true or false) hears of beginning and end.
-// -> { node, busy(), run(work), stop() } where work gets { signal, onProgress }
+// -> { node, busy(), run(work), tell(text), stop() } where work gets { signal, onProgress }
 export function requests(atFirst, onBusy = () => {}) {
   const bar = h("progress", { class: "tfk-progress", "data-idle": true, max: 1, "aria-label": "The model is being loaded" });
   const said = h("p", { class: "tfk-said", role: "status", "data-said": true }, atFirst);
@@ -105,12 +105,12 @@ export function requests(atFirst, onBusy = () => {}) {
       }
     }
   }
-  return { node: h("div", {}, bar, said), busy: () => running !== null, run, stop: () => running?.abort() };
+  return { node: h("div", {}, bar, said), busy: () => running !== null, run, tell: (text) => say(said, text), stop: () => running?.abort() };
 }
 
 // The line where a reader types a sentence and asks. onAsk(text, { signal, onProgress })
 // does the work; meanwhile the button stops it. A failure is said in words.
-// -> { node, input, ask(), show(text), stop() }
+// -> { node, input, ask(), show(text), tell(text), stop() }
 export function askBar(engine, model, { label = "English sentence", action = "Translate", onAsk }) {
   const id = uid();
   const input = h("input", { type: "text", id, maxlength: 400, autocomplete: "off", spellcheck: "false", lang: "en", "data-control": "text" });
@@ -131,7 +131,7 @@ export function askBar(engine, model, { label = "English sentence", action = "Tr
   node.addEventListener("submit", (event) => (event.preventDefault(), asked.busy() || ask()));
   const ask = () => asked.run((tools) => onAsk(input.value, tools));
   const show = (text) => { input.value = text; };
-  return { node, input, ask, show, stop: asked.stop };
+  return { node, input, ask, show, tell: asked.tell, stop: asked.stop };
 }
 
 const sentence = (text) => text[0].toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
