@@ -15,6 +15,7 @@ from tformer.widgets.mask_laboratory import MaskLaboratory
 from tformer.widgets.matrix_product import MatrixProduct
 from tformer.widgets.model_map import ModelMap
 from tformer.widgets.one_query import OneQuery
+from tformer.widgets.position_waves import PositionWaves
 from tformer.widgets.softmax_bars import SoftmaxBars
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "MatrixProduct",
     "ModelMap",
     "OneQuery",
+    "PositionWaves",
     "SoftmaxBars",
     "TrainingDashboard",
 ]
