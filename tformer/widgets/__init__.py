@@ -17,6 +17,7 @@ from tformer.widgets.model_map import ModelMap
 from tformer.widgets.one_query import OneQuery
 from tformer.widgets.position_waves import PositionWaves
 from tformer.widgets.softmax_bars import SoftmaxBars
+from tformer.widgets.path_length import PathLength
 
 __all__ = [
     "Heads",
@@ -28,3 +29,4 @@ __all__ = [
     "SoftmaxBars",
     "TrainingDashboard",
 ]
+    "PathLength",
