@@ -61,10 +61,9 @@ def layers_until_it_arrives(kind, distance, kernel):
     """How many layers it takes until the derivative is not exactly 0."""
     torch.manual_seed(0)
     x = torch.randn(1, 14, 2, dtype=torch.float64, requires_grad=True)
-    out, count = x, 0
-    for layer in layers(kind, kernel):
+    out = x
+    for count, layer in enumerate(layers(kind, kernel), start=1):
         out = layer.double()(out)
-        count += 1
         (gradient,) = torch.autograd.grad(out[0, 13].sum(), x, retain_graph=True)
         if gradient[0, 13 - distance].abs().sum() > 0:
             return count

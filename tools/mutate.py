@@ -838,6 +838,43 @@ MUTATIONS = [
         "self.dropout(torch.tanh(self.to_output(",
         "self.dropout((self.to_output(",
     ),
+    # ---------------------------------------------------------------------- paths
+    Mutation(
+        "paths: recurrence counted without the step into the state",
+        "paths.py",
+        "return distance + 1",
+        "return max(1, distance)",
+    ),
+    Mutation(
+        "paths: a convolution moves a signal by its whole kernel",
+        "paths.py",
+        "-(-distance // (kernel - 1))",
+        "-(-distance // kernel)",
+    ),
+    Mutation(
+        "paths: a started layer is not counted",
+        "paths.py",
+        "-(-distance // (kernel - 1))",
+        "distance // (kernel - 1)",
+    ),
+    Mutation(
+        "paths: dilation reaches one place too far",
+        "paths.py",
+        "kernel**layers <= distance",
+        "kernel**layers < distance",
+    ),
+    Mutation(
+        "paths: self-attention counted per token, not per pair",
+        "paths.py",
+        "return length**2 * width",
+        "return length * width**2",
+    ),
+    Mutation(
+        "paths: restricted attention at the price of a convolution",
+        "paths.py",
+        "        return kernel * length * width\n",
+        "        return kernel * length * width**2\n",
+    ),
     # ------------------------------------------------------------------ byte pairs
     Mutation(
         "byte pairs: words counted once, however often they occur",

@@ -1,5 +1,6 @@
 """The figure's own arithmetic, in Node, against `tformer.paths`."""
 
+import itertools
 import json
 
 import pytest
@@ -21,7 +22,8 @@ def in_node(node):
     import * as m from "./path_length.js";
     console.log(JSON.stringify(given.map(([kind, start, end, n, k]) => {
       const distance = Math.abs(end - start);
-      return { steps: m.pathLength(kind, distance, k), longest: m.pathLength(kind, n - 1, k),
+      return { steps: m.pathLength(kind, distance, k),
+        longest: m.pathLength(kind, n - 1, k),
         waits: m.sequentialOperations(kind, n), work: m.multiplications(kind, n, 64, k),
         route: m.route(kind, start, end, k), cone: m.cone(kind, start, end, k, n) };
     })));"""
@@ -53,7 +55,7 @@ def test_a_path_uses_only_connections_that_are_there(in_node):
         edges = {(tuple(a), tuple(b)) for a, b in found["cone"]}
         if edges:
             route = [tuple(node) for node in found["route"]]
-            assert set(zip(route, route[1:], strict=False)) <= edges, kind
+            assert set(itertools.pairwise(route)) <= edges, kind
             drawn += 1
     assert drawn > 50
 
@@ -62,9 +64,7 @@ def test_a_step_of_a_kernel_stays_inside_it(in_node):
     for (kind, start, end, _, k), found in in_node:
         if kind in ("recurrent", "self-attention"):
             continue
-        for layer, ((a, _), (b, _)) in enumerate(
-            zip(found["route"], found["route"][1:], strict=False)
-        ):
+        for layer, ((a, _), (b, _)) in enumerate(itertools.pairwise(found["route"])):
             apart = k**layer if kind.startswith("dilated") else 1
             moved = abs(b - a)
             assert moved % apart == 0 and moved // apart < k

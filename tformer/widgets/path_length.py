@@ -12,7 +12,7 @@ import traitlets
 from tformer import paths
 from tformer.widgets._figure import PageFigure
 
-SENTENCE = "The dog did not cross the street because it was tired .".split()
+ENGLISH = "The dog did not cross the street because it was tired ."
 LONGEST, WIDEST = 1024, 1024
 
 
@@ -46,7 +46,7 @@ class PathLength(PageFigure):
 
     def __init__(
         self,
-        words: Sequence[str] = SENTENCE,
+        words: Sequence[str] = tuple(ENGLISH.split()),
         *,
         kind: str = "recurrent",
         length: int | None = None,
