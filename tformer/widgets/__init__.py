@@ -15,9 +15,9 @@ from tformer.widgets.mask_laboratory import MaskLaboratory
 from tformer.widgets.matrix_product import MatrixProduct
 from tformer.widgets.model_map import ModelMap
 from tformer.widgets.one_query import OneQuery
+from tformer.widgets.path_length import PathLength
 from tformer.widgets.position_waves import PositionWaves
 from tformer.widgets.softmax_bars import SoftmaxBars
-from tformer.widgets.path_length import PathLength
 
 __all__ = [
     "Heads",
@@ -25,8 +25,8 @@ __all__ = [
     "MatrixProduct",
     "ModelMap",
     "OneQuery",
+    "PathLength",
     "PositionWaves",
     "SoftmaxBars",
     "TrainingDashboard",
 ]
-    "PathLength",
