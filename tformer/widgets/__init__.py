@@ -10,9 +10,12 @@ Importing this package imports ipywidgets, so ``import tformer`` does not import
 """
 
 from tformer.widgets.dashboard import TrainingDashboard
+from tformer.widgets.decoding import Decoding
 from tformer.widgets.heads import Heads
+from tformer.widgets.live_lab import LiveLab
 from tformer.widgets.mask_laboratory import MaskLaboratory
 from tformer.widgets.matrix_product import MatrixProduct
+from tformer.widgets.merge_by_merge import MergeByMerge
 from tformer.widgets.model_map import ModelMap
 from tformer.widgets.one_query import OneQuery
 from tformer.widgets.path_length import PathLength
@@ -20,9 +23,12 @@ from tformer.widgets.position_waves import PositionWaves
 from tformer.widgets.softmax_bars import SoftmaxBars
 
 __all__ = [
+    "Decoding",
     "Heads",
+    "LiveLab",
     "MaskLaboratory",
     "MatrixProduct",
+    "MergeByMerge",
     "ModelMap",
     "OneQuery",
     "PathLength",
