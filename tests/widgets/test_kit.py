@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tformer import widgets
-from tformer.widgets._figure import PageFigure, joined_module
+from tformer.widgets._figure import PageFigure, joined_module, joined_style
 
 FIGURES = [
     each
@@ -63,6 +63,15 @@ def test_files_that_use_the_same_private_names_can_be_joined(node, tmp_path):
     found = node(f"import x from '{uri}'; console.log(JSON.stringify(x))")
     assert found == [1, 2, 10, 100]
     assert joined.count("return 2 * secret") == 1
+
+
+def test_a_style_sheet_takes_in_those_that_it_imports(tmp_path):
+    (tmp_path / "other.css").write_text(".other { color: red; }\n")
+    (tmp_path / "own.css").write_text('@import "./other.css";\n.own { margin: 0; }\n')
+    joined = joined_style(tmp_path / "own.css")
+    assert "@import" not in joined
+    assert joined.endswith(".other { color: red; }\n\n.own { margin: 0; }\n")
+    assert "@import" not in "".join(str(figure._css) for figure in FIGURES)
 
 
 @pytest.mark.parametrize(

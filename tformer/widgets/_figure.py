@@ -23,6 +23,7 @@ _IMPORT = re.compile(
 _EXPORT = re.compile(
     r"^export\s+(?=(?:async\s+)?(?:function\*?|const|let|class)\s+(\w+))", re.M
 )
+_CSS_IMPORT = re.compile(r"""^@import\s+["'](\.[^"']+)["'];[ \t]*$""", re.M)
 _LEFT_OVER = re.compile(r"^(?:import\b.*|export\b(?!\s+default\b).*)$", re.M)
 
 
@@ -74,9 +75,16 @@ def joined_module(path: Path) -> str:
 
 
 def joined_style(path: Path) -> str:
-    """The kit's style sheet, followed by the figure's own, if it has one."""
+    """The kit's style sheet, followed by the figure's own, if it has one.
+
+    A line ``@import "./other.css";`` of it gives way to that file.
+    """
     own = path.read_text(encoding="utf-8") if path.exists() else ""
-    return _KIT.read_text(encoding="utf-8") + own
+
+    def imported(found: re.Match[str]) -> str:
+        return (path.parent / found[1]).read_text(encoding="utf-8")
+
+    return _KIT.read_text(encoding="utf-8") + _CSS_IMPORT.sub(imported, own)
 
 
 def _resolved(
