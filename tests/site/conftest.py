@@ -18,7 +18,8 @@ FIGURE_PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="_static/tformer.css">
-<style>:root {{ color-scheme: light dark }} body {{ font: 16px sans-serif }}</style>
+<style>:root {{ color-scheme: light dark }}
+body {{ font: 16px sans-serif; background: Canvas; color: CanvasText }}</style>
 <script type="application/vnd.jupyter.widget-state+json">{state}</script>
 </head><body><main class="bd-article"><h1>Figures</h1>{boxes}</main>
 <script type="module" src="_static/tf-widgets.js"></script></body></html>

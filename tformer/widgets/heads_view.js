@@ -147,6 +147,7 @@ export function headsView(engine, { initial = {}, onState = () => {}, onKnockOut
   function changeKnocked(knocked_out) {
     if (!engine) return;
     Object.assign(state, { knocked_out });
+    result = null;
     update();
     onState({ knocked_out });
     onKnockOut(gainsOf(knocked_out));
@@ -156,19 +157,20 @@ export function headsView(engine, { initial = {}, onState = () => {}, onKnockOut
   // What the model says without the heads that are out; what was recorded needs no asking.
   async function askWithout() {
     const heads = state.knocked_out;
-    if (!heads.length || !attention || (result && same(result.heads, heads))) return asked.stop();
-    result = null;
-    updateKnockOut();
-    const [about, source] = [attention, text];
+    if (!heads.length || !attention) return asked.stop();
+    const [source, { translation: whole }] = [text, attention];
+    let found = null;
     await asked.run(async ({ signal, onProgress }) => {
       const tools = { signal, onProgress, gains: gainsOf(heads) };
       const { text: translation } = await engine.translate(source, tools);
-      const { logProbability: before } = await engine.score(source, about.translation, { signal });
-      const { logProbability: after } = await engine.score(source, about.translation, tools);
-      result = { heads, translation, before, after };
+      const { logProbability: before } = await engine.score(source, whole, { signal });
+      const { logProbability: after } = await engine.score(source, whole, tools);
+      found = { heads, translation, before, after };
     });
-    if (!asked.busy()) updateKnockOut();
-    if (result) live.announce(`${withoutName.textContent}: ${result.translation} ${odds.textContent}`, true);
+    if (asked.busy() || !found) return; // another request is on its way, or none came through
+    result = found;
+    updateKnockOut();
+    live.announce(`${withoutName.textContent}: ${result.translation} ${odds.textContent}`, true);
   }
 
   const active = () => (state.locked >= 0 ? state.locked : hovered);
@@ -283,26 +285,20 @@ export function headsView(engine, { initial = {}, onState = () => {}, onKnockOut
     // The attention of another sentence; a knock-out is tried on it, too.
     show(given, sentence) {
       [attention, text] = [given, sentence];
-      result = given.knocked ?? null;
+      result = given.knocked && same(given.knocked.heads, state.knocked_out) ? given.knocked : null;
       hovered = -1;
       state.locked = -1;
       update();
-      if (!(result && same(result.heads, state.knocked_out))) {
-        result = null;
-        updateKnockOut();
-        if (engine) askWithout();
-      }
+      if (!result && engine) askWithout();
     },
     // State from elsewhere: nothing is said of it to onState.
     set(given) {
       if (same({ ...state, ...given }, state)) return;
-      const heads = state.knocked_out;
+      const others = given.knocked_out && !same(given.knocked_out, state.knocked_out);
       Object.assign(state, given);
-      if (!same(heads, state.knocked_out)) {
-        if (!state.knocked_out.length) result = null;
-        if (engine) askWithout();
-      }
+      if (others) result = null;
       update();
+      if (others && engine) askWithout();
     },
     stop() {
       asked.stop();
@@ -427,7 +423,7 @@ function paneOf(name, { onHover, onPick }) {
     if (form === "lines") return lines.show(given);
     const largest = signed ? Math.max(...weights.flat().map(Math.abs), 1e-9) : 1;
     map.show({
-      rows, columns, extra: predicted.length ? ["predicts"] : [], beside: (i) => [predicted[i]],
+      rows, columns, extra: predicted.length ? ["predicts"] : [], beside: (i) => predicted.slice(i, i + 1),
       cell: (i, j) => {
         const w = weights[i][j];
         const off = future && j > i;

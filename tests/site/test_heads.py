@@ -1,0 +1,386 @@
+"""The heads of the trained model on a page of their own, against PyTorch."""
+
+import math
+import re
+
+import browser as driver
+import pytest
+import torch
+
+from tformer import load_pretrained, trace
+from tformer.widgets import Heads
+from tformer.widgets._model import RUNNING
+
+SENTENCES = [
+    "A man is playing the guitar.",
+    "The small child reads a book in the park.",
+]
+RECORDED = 1 / 510  # one byte for each weight
+BUSY = '[data-busy="true"]'
+
+
+class Explorer:
+    """What a reader can do with the figure, and what it shows."""
+
+    def __init__(self, seen):
+        self.seen, self.page = seen, seen.page
+        self.root = seen.page.locator(".tfh").first
+
+    def control(self, name):
+        return self.root.locator(f'[data-control="{name}"]')
+
+    def pick(self, name):
+        self.control(name).check(force=True)
+
+    def head(self, layer, head):
+        return self.root.locator(
+            f'[data-head="{layer}-{"mean" if head is None else head}"]'
+        )
+
+    def site(self, name):
+        self.pick(f"site-{['encoder', 'decoder', 'cross'].index(name)}")
+
+    def pane(self, name="first"):
+        return self.root.locator(f'[data-pane="{name}"]')
+
+    def weights(self, pane="first"):
+        cells = (
+            self.pane(pane)
+            .locator("[data-cell]")
+            .evaluate_all(
+                "all => all.map(e => [...e.dataset.cell.split('-'), e.dataset.exact])"
+            )
+        )
+        n_columns = max(int(j) for _, j, _ in cells) + 1
+        return torch.tensor([float(w) for _, _, w in cells]).view(-1, n_columns)
+
+    def cell(self, i, j, pane="first"):
+        return self.pane(pane).locator(f'[data-cell="{i}-{j}"]')
+
+    def where(self):
+        return self.root.locator("[data-where]").inner_text()
+
+    def german(self, which):
+        return self.root.locator(f'[data-german="{which}"]')
+
+    def settled(self):
+        self.page.wait_for_function(
+            f"() => !document.querySelector('{BUSY}')", timeout=driver.PATIENCE
+        )
+
+    def ask(self, text):
+        self.control("text").fill(text)
+        self.control("ask").click()
+        self.settled()
+
+    def odds(self):
+        shown = self.root.locator("[data-odds]")
+        return [float(shown.get_attribute(f"data-{x}")) for x in ("before", "after")]
+
+    def agrees(self, expected, tolerance):
+        torch.testing.assert_close(self.weights(), expected, rtol=0, atol=tolerance)
+
+
+@pytest.fixture(scope="module")
+def translator():
+    return load_pretrained()
+
+
+@pytest.fixture(scope="module")
+def opened(figure_page):
+    with figure_page(Heads(), settle=False) as seen:
+        seen.page.wait_for_selector(".tfh", timeout=driver.PATIENCE)
+        yield seen
+        assert seen.errors == []
+        assert seen.third_party == []
+
+
+@pytest.fixture
+def explorer(opened):
+    """The figure as it was at first, whatever a test before did with it."""
+    shown = Explorer(opened)
+    shown.site("cross")
+    for name in ("form-0", "compare-0"):
+        shown.pick(name)
+    if shown.control("restore").is_enabled():
+        shown.control("restore").click()
+    shown.settled()
+    shown.head(2, 0).click()
+    if shown.control("text").input_value() != RUNNING:
+        shown.ask(RUNNING)
+    return shown
+
+
+def asked_for_the_model(seen):
+    return [url for url in seen.asked if "/model/" in url]
+
+
+def test_the_recorded_example_shows_at_once_and_asks_for_nothing(
+    figure_page, translator
+):
+    maps = translator.attention(RUNNING)
+    with figure_page(Heads()) as seen:
+        shown = Explorer(seen)
+        for site in ("encoder", "decoder", "cross"):
+            shown.site(site)
+            for layer, head in ((0, 0), (2, 5), (1, 3)):
+                shown.head(layer, head).click()
+                shown.agrees(getattr(maps, site)[layer, head], RECORDED)
+        shown.head(1, None).click()
+        shown.agrees(maps.cross[1].mean(0), RECORDED)
+        assert shown.german("whole").inner_text().strip() == maps.translation
+        assert asked_for_the_model(seen) == []
+        assert seen.errors == []
+
+
+@pytest.mark.parametrize("text", SENTENCES)
+def test_every_map_of_a_typed_sentence_is_pytorchs(explorer, translator, text):
+    explorer.ask(text)
+    maps = translator.attention(text)
+    for site in ("encoder", "decoder", "cross"):
+        explorer.site(site)
+        weights = getattr(maps, site)
+        for layer in range(weights.size(0)):
+            for head in range(weights.size(1)):
+                explorer.head(layer, head).click()
+                explorer.agrees(weights[layer, head], 1e-6)
+            explorer.head(layer, None).click()
+            explorer.agrees(weights[layer].mean(0), 1e-6)
+    german = explorer.german("whole").inner_text().strip()
+    assert german == maps.translation == translator.translate(text)
+
+
+def test_rows_and_columns_have_the_pieces_of_their_site(explorer, translator):
+    maps = translator.attention(RUNNING)
+    axes = {
+        "encoder": (maps.source_pieces, maps.source_pieces),
+        "decoder": (maps.target_pieces, maps.target_pieces),
+        "cross": (maps.target_pieces, maps.source_pieces),
+    }
+    for site, (rows, columns) in axes.items():
+        explorer.site(site)
+        table = explorer.pane().locator("table")
+        assert table.locator("tbody th").all_inner_texts() == rows
+        head = table.locator("thead th:not(.tfk-extra)")
+        assert head.all_inner_texts() == columns
+        predicted = table.locator("tbody .tfk-extra").all_inner_texts()
+        assert predicted == ([] if site == "encoder" else maps.predicted_pieces)
+
+
+def test_the_keyboard_walks_the_heads_shows_one_and_knocks_it_out(explorer, translator):
+    page = explorer.page
+    explorer.head(0, 0).click()
+    for key in ("ArrowDown", "ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    assert page.evaluate("document.activeElement.dataset.head") == "1-2"
+    page.keyboard.press("Enter")
+    explorer.agrees(translator.attention(RUNNING).cross[1, 2], RECORDED)
+    page.keyboard.press("k")
+    explorer.settled()
+    with trace.head_gains(translator.model, {("cross", 1, 2): 0.0}):
+        german = translator.translate(RUNNING)
+    assert explorer.german("without").inner_text().strip() == german
+    page.keyboard.press("End")
+    assert page.evaluate("document.activeElement.dataset.head") == "1-mean"
+    stops = explorer.root.locator('[data-head][tabindex="0"]')
+    assert stops.count() == 1  # one stop for the Tab key
+
+
+def test_without_heads_the_translation_is_pytorchs(explorer, translator):
+    changed = 0
+    out = {}
+    for site, layer, head in (("cross", 2, 2), ("cross", 1, 4), ("encoder", 0, 2)):
+        explorer.site(site)
+        explorer.control(f"knock-{layer}-{head}").click()
+        explorer.settled()
+        out[site, layer, head] = 0.0
+        whole = translator.attention(RUNNING).translation
+        before = translator.score(RUNNING, whole).log_probability
+        with trace.head_gains(translator.model, out):
+            german = translator.translate(RUNNING)
+            after = translator.score(RUNNING, whole).log_probability
+        assert explorer.german("without").inner_text().split() == german.split()
+        assert explorer.odds() == pytest.approx([before, after], abs=1e-4)
+        marked = explorer.german("without").locator("mark").all_inner_texts()
+        assert bool(marked) == (german != whole)
+        assert set(marked) <= set(german.split())
+        changed += german != whole
+    assert changed  # or else this test shows little
+    explorer.control("restore").click()
+    assert explorer.german("without").inner_text() == "–"
+    assert explorer.root.locator("mark, s").count() == 0
+
+
+def test_the_button_knocks_out_the_head_in_large_or_a_whole_layer(explorer, translator):
+    explorer.head(1, None).click()
+    explorer.control("knock").click()
+    explorer.settled()
+    with trace.head_gains(
+        translator.model, {("cross", 1, head): 0.0 for head in range(6)}
+    ):
+        german = translator.translate(RUNNING)
+    assert explorer.german("without").inner_text().split() == german.split()
+    assert explorer.root.locator('[aria-pressed="true"]').count() == 6
+    assert "Restore" in explorer.control("knock").inner_text()
+    explorer.control("knock").click()
+    explorer.settled()
+    assert "All heads are at work" in explorer.root.locator("[data-out]").inner_text()
+
+
+def test_a_knock_out_is_tried_on_the_next_sentence_too(explorer, translator):
+    explorer.control("knock-1-4").click()
+    explorer.settled()
+    explorer.ask(SENTENCES[1])
+    with trace.head_gains(translator.model, {("cross", 1, 4): 0.0}):
+        german = translator.translate(SENTENCES[1])
+    assert explorer.german("without").inner_text().split() == german.split()
+
+
+def test_a_row_is_read_out_on_hover_and_kept_by_a_click(explorer, translator):
+    maps = translator.attention(RUNNING)
+    weights = maps.cross[2, 0]
+
+    def said(i):
+        j = int(weights[i].argmax())
+        row, column = maps.target_pieces[i], maps.source_pieces[j]
+        text = (
+            f"“{row}” (next: “{maps.predicted_pieces[i]}”) attends most to “{column}”"
+        )
+        return f"{text} {weights[i, j]:.2f}" in explorer.where()
+
+    explorer.cell(3, 2).hover()
+    assert said(3)
+    explorer.cell(5, 2).hover()
+    assert said(5)
+    explorer.cell(6, 2).click()
+    explorer.cell(3, 2).hover()
+    assert said(6)
+    explorer.page.keyboard.press("Escape")
+    explorer.cell(3, 3).hover()
+    assert said(3)
+    explorer.cell(0, 0).click()  # keeps row 0 …
+    explorer.page.keyboard.press("Enter")  # … and lets it go
+    explorer.page.keyboard.press("ArrowDown")
+    assert said(1)
+    explorer.page.keyboard.press("Enter")
+    explorer.page.keyboard.press("ArrowDown")
+    assert said(1)
+    explorer.page.keyboard.press("Escape")
+
+
+def test_lines_have_the_weights_of_the_query_that_is_pointed_at(explorer, translator):
+    explorer.pick("form-1")
+    weights = translator.attention(RUNNING).cross[2, 0]
+    explorer.control("query-4").hover()
+    keys = explorer.pane().locator(".tfh-keys > span")
+    exact = keys.evaluate_all("all => all.map(e => Number(e.dataset.exact))")
+    torch.testing.assert_close(torch.tensor(exact), weights[4], rtol=0, atol=RECORDED)
+    lines = explorer.pane().locator("svg g").nth(4).locator("line")
+    assert abs(lines.count() - int((weights[4] >= 0.01).sum())) <= 1
+    explorer.control("query-4").focus()
+    explorer.page.keyboard.press("ArrowDown")
+    explorer.page.keyboard.press("Enter")
+    assert explorer.control("query-5").get_attribute("aria-pressed") == "true"
+    explorer.control("query-1").hover()
+    exact = keys.evaluate_all("all => all.map(e => Number(e.dataset.exact))")
+    torch.testing.assert_close(torch.tensor(exact), weights[5], rtol=0, atol=RECORDED)
+    explorer.page.keyboard.press("Escape")
+
+
+def test_two_heads_stand_side_by_side_or_are_subtracted(explorer, translator):
+    maps = translator.attention(RUNNING)
+    explorer.pick("compare-1")
+    explorer.control("other").select_option("layer 0, head 3")
+    first, second = explorer.weights("first"), explorer.weights("second")
+    torch.testing.assert_close(first, maps.cross[2, 0], rtol=0, atol=RECORDED)
+    torch.testing.assert_close(second, maps.cross[0, 3], rtol=0, atol=RECORDED)
+    left, right = (explorer.pane(x).bounding_box() for x in ("first", "second"))
+    assert left["x"] + left["width"] <= right["x"]
+    explorer.pick("compare-2")
+    explorer.control("other").select_option("layer 2, mean of heads")
+    explorer.agrees(maps.cross[2, 0] - maps.cross[2].mean(0), 2 * RECORDED)
+    assert not explorer.pane("second").is_visible()
+
+
+def test_the_table_behind_the_picture_has_its_numbers(explorer, translator):
+    maps = translator.attention(RUNNING)
+    explorer.root.locator("summary").first.click()
+    rows = explorer.root.locator("details[open] tbody tr")
+    cells = [row.locator("td").all_inner_texts() for row in rows.all()]
+    shown = torch.tensor([[float(x) for x in row[:-1]] for row in cells])
+    torch.testing.assert_close(shown, maps.cross[2, 0], rtol=0, atol=RECORDED + 6e-4)
+    assert [row[-1] for row in cells] == maps.predicted_pieces
+    explorer.root.locator("summary").first.click()
+
+
+def test_a_sentence_that_cannot_be_read_is_refused_in_words(explorer):
+    before = explorer.weights()
+    explorer.ask("   ")
+    said = explorer.root.locator("[data-said]").first
+    assert "nothing to translate" in said.inner_text()
+    torch.testing.assert_close(explorer.weights(), before)
+
+
+def test_a_recorded_knock_out_needs_no_model(figure_page, translator):
+    figure = Heads(knocked_out=[("cross", 1, 4), ("encoder", 0, 2)])
+    with figure_page(figure) as seen:
+        shown = Explorer(seen)
+        german = shown.german("without").inner_text()
+        assert german.split() == figure.translation.split()
+        with trace.head_gains(
+            translator.model, {("cross", 1, 4): 0.0, ("encoder", 0, 2): 0.0}
+        ):
+            assert german.split() == translator.translate(RUNNING).split()
+        assert all(math.isfinite(x) for x in shown.odds())
+        assert asked_for_the_model(seen) == []
+        shown.control("restore").click()
+        assert asked_for_the_model(seen) == []
+
+
+def test_the_first_knock_out_fetches_the_model_and_says_so(figure_page):
+    with figure_page(Heads()) as seen:
+        shown = Explorer(seen)
+        shown.page.evaluate(
+            """() => { window.heard = [];
+            new MutationObserver(() => heard.push(
+              document.querySelector('.tfh-knock [data-said]').textContent))
+              .observe(document.querySelector('.tfh-knock'),
+                {subtree: true, childList: true, characterData: true}); }"""
+        )
+        shown.control("knock-0-0").click()
+        shown.settled()
+        heard = shown.page.evaluate("heard")
+        assert any(re.match(r"Loading the model: .* of .* MB", x) for x in heard)
+        assert sum("safetensors" in x for x in asked_for_the_model(seen)) == 1
+        assert seen.errors == []
+
+
+@pytest.mark.parametrize(
+    ("size", "dark"), [("wide", False), ("phone", False), ("phone", True)]
+)
+def test_the_figure_keeps_its_place_and_is_accessible(figure_page, size, dark):
+    figure = Heads()
+    with figure_page(figure, size=size, dark=dark) as seen:
+        shown = Explorer(seen)
+        assert seen.axe() == []
+        assert seen.overflow() == []
+        assert seen.layout_shift() <= 0.1
+        for form in ("form-1", "compare-1", "form-0", "compare-2"):
+            shown.pick(form)
+            assert seen.overflow() == []
+        assert seen.axe() == []
+        assert seen.errors == []
+
+
+def test_what_is_said_reaches_a_live_region(explorer):
+    explorer.head(0, 2).click()
+    live = explorer.root.locator("[aria-live]")
+    live.filter(has_text="layer 0, head 2").wait_for(timeout=driver.PATIENCE)
+
+
+def test_every_control_has_a_name(explorer):
+    unnamed = explorer.root.locator("input, select, button").evaluate_all(
+        """all => all.filter(e => !(e.ariaLabel || e.labels?.[0]?.textContent.trim()
+        || e.textContent.trim())).map(e => e.outerHTML)"""
+    )
+    assert unnamed == []
