@@ -1,0 +1,90 @@
+"""The live lab: type an English sentence, see it translated, and choose other ways.
+
+The German appears piece by piece; each piece shows what else the model weighed there,
+and goes on from what the reader chooses. The sentence and the settings of the search
+stand in the page's address. Page: `book/lab.ipynb`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import traitlets
+
+from tformer.pretrained import Translator
+from tformer.widgets._model import RUNNING, ModelFigure, recorded_attention
+from tformer.widgets._searching import search_steps
+
+# By the marks of a person (results/typed-sentences.json) and, for the running pair, by
+# its German in the book. A test holds them to what the released model says.
+RIGHT = (
+    "Good morning, how did you sleep?",
+    "My parents want to sell their house.",
+    "If I had more money, I would buy a bicycle.",
+    "The letter was written by my grandmother.",
+    "An old man is reading a newspaper on a park bench.",
+)
+WRONG = {
+    RUNNING: "“not” is lost, and “it” becomes the wrong pronoun",
+    "What time is it?": "asks when it is, not what time",
+    "We are going to the cinema tonight.": "Käfig is a cage",
+    "The children were not allowed to play in the garden.": (
+        "no German sentence; the permission is lost"
+    ),
+    "The patient was given antibiotics to treat the infection.": "nonsense",
+}
+
+
+class LiveLab(ModelFigure):
+    """Translate a sentence of your own with the trained model, where you are.
+
+    Args:
+        text: the sentence that it shows first.
+        translator: whose model, as in `ModelFigure`.
+        state: further traits, such as ``search="sample"``.
+
+    Attributes:
+        search: "beam", "greedy" or "sample".
+        beam_size, length_penalty: of beam search.
+        temperature, top_k, top_p, seed: of sampling; top_k 0 and top_p 1 keep all.
+        prefix: pieces that the translation has to begin with.
+        view: the tab that is open.
+    """
+
+    search = traitlets.Enum(["beam", "greedy", "sample"], "beam").tag(sync=True)
+    beam_size = traitlets.Int(4).tag(sync=True)
+    length_penalty = traitlets.Float(0.6).tag(sync=True)
+    temperature = traitlets.Float(1.0).tag(sync=True)
+    top_k = traitlets.Int(0).tag(sync=True)
+    top_p = traitlets.Float(1.0).tag(sync=True)
+    seed = traitlets.Int(0).tag(sync=True)
+    prefix = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    view = traitlets.Unicode("alternatives").tag(sync=True)
+    examples = traitlets.List().tag(sync=True)
+    page_height = traitlets.Int(900).tag(sync=True)
+    page_height_narrow = traitlets.Int(1100).tag(sync=True)
+
+    def __init__(
+        self,
+        text: str = RUNNING,
+        *,
+        translator: Translator | None = None,
+        **state: Any,
+    ) -> None:
+        super().__init__(text, translator=translator, **state)
+        if self.model_key:  # what another model makes of them, nobody has judged
+            right = [{"text": each, "remark": ""} for each in RIGHT]
+            wrong = [{"text": each, "remark": why} for each, why in WRONG.items()]
+            self.examples = [
+                {"title": "that come out right", "items": right},
+                {"title": "that go wrong", "items": wrong},
+            ]
+
+    def record(self, text: str) -> dict[str, Any]:
+        """All steps of a beam search, as the page's engine tells them, and the heads."""
+        usual = {"search": "beam", "beamSize": 4, "lengthPenalty": 0.6}
+        return {
+            "text": text,
+            "steps": search_steps(self.translator, text, usual),
+            "attention": recorded_attention(self.translator.attention(text)),
+        }
