@@ -11,9 +11,11 @@ from tformer.check._grade import Result
 from tformer.check._masks import causal_mask, padding_mask, target_mask
 from tformer.check._model import forward, n_parameters
 from tformer.check._training import cross_entropy, inverse_square_root
+from tformer.check._transduction import additive_scores, path_length, recurrent_step
 
 __all__ = [
     "Result",
+    "additive_scores",
     "attention",
     "causal_mask",
     "cross_entropy",
@@ -23,6 +25,8 @@ __all__ = [
     "matrix_product",
     "n_parameters",
     "padding_mask",
+    "path_length",
+    "recurrent_step",
     "softmax",
     "target_mask",
 ]
