@@ -8,6 +8,7 @@ and leave Plotly figures blank. This extension makes every page stand on its own
   behind each;
 - ``widgets``: boxes for the figures to play with;
 - ``engine``: the trained model, for figures that ask it;
+- ``lab``: the link to the live lab on every page;
 - ``images``: alternative texts for printed figures;
 - ``icons``: cuts the icon fonts down to the icons in use.
 """
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import engine, icons, images, pages, plotly, widgets
+from . import engine, icons, images, lab, pages, plotly, widgets
 
 
 def setup(app: Any) -> dict[str, Any]:
@@ -26,5 +27,6 @@ def setup(app: Any) -> dict[str, Any]:
     widgets.setup(app)
     engine.setup(app)
     pages.setup(app)
+    lab.setup(app)
     icons.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
