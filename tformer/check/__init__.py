@@ -10,6 +10,7 @@ from tformer.check._basics import gradient, matrix_product, softmax
 from tformer.check._grade import Result
 from tformer.check._masks import causal_mask, padding_mask, target_mask
 from tformer.check._model import forward, n_parameters
+from tformer.check._positions import sinusoids
 from tformer.check._training import cross_entropy, inverse_square_root
 from tformer.check._transduction import additive_scores, path_length, recurrent_step
 
@@ -27,6 +28,7 @@ __all__ = [
     "padding_mask",
     "path_length",
     "recurrent_step",
+    "sinusoids",
     "softmax",
     "target_mask",
 ]
