@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 import warnings
 
@@ -10,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tformer.data import Batch, batches, encode_pairs
+from tformer.data import Batch, batches, cut, encode_pairs
 from tformer.tokenization import Tokenizer
 
 PAD, BOS, EOS = 0, 1, 2
@@ -129,6 +130,24 @@ def test_buckets_save_most_of_the_padding(many) -> None:
 def test_one_long_source_does_not_narrow_the_batches_after_it() -> None:
     encoded = [([5] * 50 + [EOS], [6])] + [([5, EOS], [6] * 3)] * 10
     assert sorted(len(batch.source_ids) for batch in make(encoded, 60)) == [1, 10]
+
+
+SIZES = st.lists(st.tuples(st.integers(1, 12), st.integers(1, 12)), max_size=40)
+
+
+def cost(rows, sizes) -> int:
+    return len(rows) * (max(sizes[r][0] for r in rows) + max(sizes[r][1] for r in rows))
+
+
+@given(sizes=SIZES, max_tokens=st.integers(24, 100))
+def test_a_cut_keeps_the_order_and_closes_a_batch_only_when_it_must(sizes, max_tokens):
+    order = list(range(len(sizes)))[::-1]
+    rows = cut(order, sizes, max_tokens)
+    assert [row for batch in rows for row in batch] == order
+    for batch, after in itertools.pairwise([*rows, []]):
+        assert cost(batch, sizes) <= max_tokens
+        if after:
+            assert cost([*batch, after[0]], sizes) > max_tokens
 
 
 def test_batches_are_a_sequence(many) -> None:

@@ -4,7 +4,14 @@
 an epoch of them into padded tensors. Chapter: 11, Data.
 """
 
-from tformer.data.batches import Batch, Batches, EncodedPairs, batches, encode_pairs
+from tformer.data.batches import (
+    Batch,
+    Batches,
+    EncodedPairs,
+    batches,
+    cut,
+    encode_pairs,
+)
 from tformer.data.corpus import Corpus, DataError, DataUnavailable
 from tformer.data.loading import load
 
@@ -16,6 +23,7 @@ __all__ = [
     "DataUnavailable",
     "EncodedPairs",
     "batches",
+    "cut",
     "encode_pairs",
     "load",
 ]

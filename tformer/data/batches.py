@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
 
@@ -18,7 +18,7 @@ from torch import Tensor
 
 from tformer.tokenization import Tokenizer
 
-__all__ = ["Batch", "Batches", "EncodedPairs", "batches", "encode_pairs"]
+__all__ = ["Batch", "Batches", "EncodedPairs", "batches", "cut", "encode_pairs"]
 
 Encoded = tuple[list[int], list[int]]
 
@@ -173,15 +173,40 @@ def batches(
     if not encoded:
         raise ValueError("there are no pairs to make batches of: the corpus is empty.")
     draw = random.Random(f"batches/{seed}/{epoch}")
+    sizes = [(len(source), len(target) + 1) for source, target in encoded]
     order = list(range(len(encoded)))
     draw.shuffle(order)
-    sizes = [(len(target) + 1, len(source)) for source, target in encoded]
-    order.sort(key=sizes.__getitem__)
-    rows: list[list[int]] = []
+    order.sort(key=lambda row: sizes[row][::-1])
+    rows = cut(order, sizes, max_tokens)
+    draw.shuffle(rows)
+    return Batches(encoded, rows, pad_id, bos_id, eos_id)
+
+
+def cut(
+    order: Iterable[int], sizes: Sequence[tuple[int, int]], max_tokens: int
+) -> list[list[int]]:
+    """Cut pairs, in the order given, into batches that are as full as the budget lets.
+
+    A batch of B pairs is padded to its longest source S and its longest target T, so
+    it costs B·(S + T) tokens. It is closed when the next pair would make it cost more
+    than ``max_tokens``.
+
+    Args:
+        order: indices of pairs.
+        sizes: for each pair its source and target tokens, eos and bos counted.
+        max_tokens: the budget, padding counted.
+
+    Returns:
+        The indices of each batch; every index of ``order`` is in exactly one.
+
+    Raises:
+        ValueError: a pair alone does not fit into ``max_tokens``.
+    """
+    closed: list[list[int]] = []
     batch: list[int] = []
     widest_source = widest_target = 0
     for row in order:
-        target, source = sizes[row]
+        source, target = sizes[row]
         if source > widest_source:
             widest_source = source
         if target > widest_target:
@@ -194,12 +219,12 @@ def batches(
                     "max_len."
                 )
             if batch:
-                rows.append(batch)
+                closed.append(batch)
             batch, widest_source, widest_target = [], source, target
         batch.append(row)
-    rows.append(batch)
-    draw.shuffle(rows)
-    return Batches(encoded, rows, pad_id, bos_id, eos_id)
+    if batch:
+        closed.append(batch)
+    return closed
 
 
 def _padded(lists: list[list[int]], pad_id: int) -> Tensor:
