@@ -263,14 +263,21 @@ def test_a_download_and_a_search_can_be_stopped_and_begun_again(page):
             onProgress: () => fourth.abort(), signal: fourth.signal,
           }));
           results.push(await name(shared.pieces(text)), await leaves);
+          // Who asks right after the only one stopped does not get their stopped load.
+          const alone = open_();
+          const fifth = new AbortController();
+          const gone = name(alone.pieces(text, { signal: fifth.signal }));
+          fifth.abort();
+          results.push(await name(alone.pieces(text)), await gone);
           return results;
         }""",
         TEXT,
     )
     german = load_pretrained().translate(TEXT)
-    stopped, search, steps, third, again, closed, anew, stays, leaves = found
-    assert (stopped, search, third, closed, leaves) == ("AbortError",) * 5
-    assert stays == "done"
+    stopped, search, steps, third, again, closed, anew, *rest = found
+    stays, leaves, asks_anew, gone = rest
+    assert (stopped, search, third, closed, leaves, gone) == ("AbortError",) * 6
+    assert stays == asks_anew == "done"
     assert 2 <= steps <= 4
     assert again == anew == german
 

@@ -211,6 +211,22 @@ def test_without_heads_the_translation_is_pytorchs(explorer, translator):
     assert explorer.root.locator("mark, s").count() == 0
 
 
+def test_knock_outs_in_quick_succession_end_with_the_last(figure_page, translator):
+    """While the model is still being loaded, too."""
+    with figure_page(Heads()) as seen:
+        shown = Explorer(seen)
+        heads = [(0, 1), (1, 4), (2, 2)]
+        for layer, head in heads:
+            shown.control(f"knock-{layer}-{head}").click()
+        shown.settled()
+        with trace.head_gains(
+            translator.model, {("cross", *each): 0.0 for each in heads}
+        ):
+            german = translator.translate(RUNNING)
+        assert shown.german("without").inner_text().split() == german.split()
+        assert sum("safetensors" in x for x in asked_for_the_model(seen)) == 1
+
+
 def test_the_button_knocks_out_the_head_in_large_or_a_whole_layer(explorer, translator):
     explorer.head(1, None).click()
     explorer.control("knock").click()

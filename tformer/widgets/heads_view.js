@@ -39,9 +39,10 @@ export function headMap(attention, site, layer, head) {
   }));
 }
 
-// The largest entries of a row, the first first: [[index, value], …].
+// The entries of a row that are largest and do not round to 0: [[index, value], …].
 export function strongest(row, count = 3) {
-  return [...row.entries()].sort(([, a], [, b]) => Math.abs(b) - Math.abs(a)).slice(0, count);
+  const order = [...row.entries()].sort(([, a], [, b]) => Math.abs(b) - Math.abs(a));
+  return order.slice(0, count).filter(([, w]) => Math.abs(w) >= 0.005);
 }
 
 // Two texts as lists of [word, changed]: unchanged are those of a longest common part.
@@ -116,6 +117,7 @@ export function headsView(engine, { initial = {}, onState = () => {}, onKnockOut
   const odds = h("p", { class: "tfh-odds", "data-odds": true });
   const asked = requests(engine ? note : "Knocking heads out needs the model: run the cell in a notebook.", (busy) => {
     put(knockPanel, { "data-busy": busy && "true" });
+    if (attention) updateKnockOut();
   });
   const knockPanel = h("div", { class: "tfh-knock", role: "group", "aria-label": "The translation without some heads" },
     h("div", { class: "tfh-row" }, knockButton, restore, out),
@@ -154,23 +156,20 @@ export function headsView(engine, { initial = {}, onState = () => {}, onKnockOut
     askWithout();
   }
 
-  // What the model says without the heads that are out; what was recorded needs no asking.
+  // What the model says without the heads that are out.
   async function askWithout() {
     const heads = state.knocked_out;
     if (!heads.length || !attention) return asked.stop();
     const [source, { translation: whole }] = [text, attention];
-    let found = null;
     await asked.run(async ({ signal, onProgress }) => {
       const tools = { signal, onProgress, gains: gainsOf(heads) };
       const { text: translation } = await engine.translate(source, tools);
       const { logProbability: before } = await engine.score(source, whole, { signal });
       const { logProbability: after } = await engine.score(source, whole, tools);
-      found = { heads, translation, before, after };
+      if (source !== text || !same(heads, state.knocked_out)) return; // too late
+      result = { heads, translation, before, after };
     });
-    if (asked.busy() || !found) return; // another request is on its way, or none came through
-    result = found;
-    updateKnockOut();
-    live.announce(`${withoutName.textContent}: ${result.translation} ${odds.textContent}`, true);
+    if (result) live.announce(`${withoutName.textContent}: ${result.translation} ${odds.textContent}`, true);
   }
 
   const active = () => (state.locked >= 0 ? state.locked : hovered);
@@ -193,7 +192,7 @@ export function headsView(engine, { initial = {}, onState = () => {}, onKnockOut
     if (!attention || i < 0) return "Point at a row, or walk through it with the arrow keys; a click or Enter keeps it.";
     const { rows, columns, predicted } = axes(attention, state.site);
     const who = `“${rows[i]}”${predicted.length ? ` (next: “${predicted[i]}”)` : ""}`;
-    const list = (map) => strongest(map[i]).map(([j, w]) => `“${columns[j]}” ${format(w)}`).join(", ");
+    const list = (map) => strongest(map[i]).map(([j, w]) => `“${columns[j]}” ${format(w)}`).join(", ") || "nothing";
     const [first, second] = maps();
     const kept = state.locked >= 0 ? " Kept; Escape lets it go." : "";
     if (state.compare === "difference") return `${who}: largest differences ${list(first)}.${kept}`;
@@ -272,7 +271,7 @@ export function headsView(engine, { initial = {}, onState = () => {}, onKnockOut
     const [left, right] = changedWords(attention.translation, result?.translation ?? "");
     spell(whole, result ? left : left.map(([word]) => [word, false]), "s");
     if (result) spell(without, right, "mark");
-    else without.replaceChildren(n ? "…" : "–");
+    else without.replaceChildren(asked.busy() ? "…" : "–");
     say(odds, result
       ? `log p of the first translation: ${format(result.before)} with all heads, ${format(result.after)} without. It is ${lessProbable(result.before, result.after)}.`
       : "");
@@ -308,9 +307,14 @@ export function headsView(engine, { initial = {}, onState = () => {}, onKnockOut
   };
 }
 
-// "encoder layer 0 head 3, cross layer 1 heads 0 and 2"
+// "encoder layer 0: 3; cross layer 1: 0, 2"
 function listed(heads) {
-  return heads.map(([site, layer, head]) => `${site} ${layer}.${head}`).join(", ");
+  const groups = new Map();
+  for (const [site, layer, head] of [...heads].sort()) {
+    const name = `${site} layer ${layer}`;
+    groups.set(name, [...(groups.get(name) ?? []), head]);
+  }
+  return [...groups].map(([name, numbers]) => `${name}: ${numbers.join(", ")}`).join("; ");
 }
 
 function spell(node, words, tag) {
@@ -450,8 +454,9 @@ function linesOf({ onHover, onPick }) {
   const left = h("div", { class: "tfh-queries", role: "group", "aria-label": "Queries: the arrow keys walk, Enter keeps one" });
   const right = h("div", { class: "tfh-keys" });
   const svg = h("svg", { "aria-hidden": "true", preserveAspectRatio: "none" });
+  const queryName = h("p", { class: "tfk-query" });
   const node = h("div", { class: "tfh-lines" },
-    h("p", { class: "tfk-query" }, "query"), h("span"), h("p", { class: "tfk-key" }, "key"), left, svg, right);
+    queryName, h("span"), h("p", { class: "tfk-key" }, "key"), left, svg, right);
   let given = null;
   let at = 0;
   const go = (i) => {
@@ -471,7 +476,9 @@ function linesOf({ onHover, onPick }) {
   function show({ map, rows, columns, predicted, signed }) {
     given = { map, rows, columns, signed };
     const height = ROW * Math.max(rows.length, columns.length);
-    put(svg, { viewBox: `0 0 100 ${height}`, height });
+    put(svg, { viewBox: `0 0 100 ${height}` });
+    svg.style.height = `${height}px`;
+    say(queryName, predicted.length ? "predicts ← query" : "query");
     const middle = (i) => ROW * (i + 0.5);
     const largest = signed ? Math.max(...map.flat().map(Math.abs), 1e-9) : 1;
     svg.replaceChildren(...map.map((row, i) => h("g", {}, ...row.flatMap((w, j) => {

@@ -88,12 +88,14 @@ export function requests(atFirst, onBusy = () => {}) {
     say(said, total ? `Loading the model: ${megabytes(loaded)} of ${megabytes(total)}` : `Loading the model: ${megabytes(loaded)}`);
   }
   async function run(work) {
-    running?.abort();
+    const before = running;
     const mine = (running = new AbortController());
     say(said, "The model is working …");
     onBusy(true);
     try {
-      await work({ signal: mine.signal, onProgress: (each) => running === mine && onProgress(each) });
+      const done = work({ signal: mine.signal, onProgress: (each) => running === mine && onProgress(each) });
+      before?.abort(); // only now: a model that both wait for goes on loading
+      await done;
       if (running === mine) say(said, "Computed on your machine.");
     } catch (error) {
       if (running === mine) say(said, error.name === "AbortError" ? "Stopped." : sentence(error.message));

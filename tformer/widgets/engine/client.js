@@ -34,13 +34,17 @@ class Engine {
   async load({ onProgress = () => {}, signal = null } = {}) {
     signal?.throwIfAborted();
     this.#loading ??= this.#begin();
-    const { promise, listeners, stopper } = this.#loading;
+    const loading = this.#loading;
+    const { promise, listeners, stopper } = loading;
     const listener = (progress) => onProgress(progress);
     listeners.add(listener);
     const stopped = new Promise((_, reject) => {
       signal?.addEventListener("abort", () => {
         listeners.delete(listener);
-        if (!listeners.size) stopper.abort();
+        if (!listeners.size) {
+          stopper.abort();
+          if (this.#loading === loading) this.#loading = null; // who asks now begins anew
+        }
         reject(signal.reason);
       });
     });
