@@ -11,6 +11,7 @@ from tformer.check._grade import Result
 from tformer.check._masks import causal_mask, padding_mask, target_mask
 from tformer.check._model import forward, n_parameters
 from tformer.check._positions import sinusoids
+from tformer.check._tokens import count_pairs, encode_word, join_pieces, merge
 from tformer.check._training import cross_entropy, inverse_square_root
 from tformer.check._transduction import additive_scores, path_length, recurrent_step
 
@@ -19,11 +20,15 @@ __all__ = [
     "additive_scores",
     "attention",
     "causal_mask",
+    "count_pairs",
     "cross_entropy",
+    "encode_word",
     "forward",
     "gradient",
     "inverse_square_root",
+    "join_pieces",
     "matrix_product",
+    "merge",
     "n_parameters",
     "padding_mask",
     "path_length",

@@ -90,8 +90,8 @@ function keyAt(ranks, rank) {
 }
 
 const many = (n, what) => `${n.toLocaleString("en")} ${what}${n === 1 ? "" : "s"}`;
-const HEIGHT = 230;
-const MARGIN = { left: 34, right: 14, top: 12, bottom: 40 };
+const HEIGHT = 240;
+const MARGIN = { left: 34, right: 14, top: 26, bottom: 40 };
 const NOTCHES = 200; // of the slider, and so of the dragged line
 const NAMES = ["text", "n_merges", "learned_here", "merges", "counts", "alphabet", "curves", "corpus"];
 
@@ -140,10 +140,10 @@ function render({ model, el }) {
     (i) => commit({ learned_here: i === 1, n_merges: i === 1 ? 0 : get("n_merges") }));
   from.inputs[0].disabled = !get("merges").length;
 
-  const first = button("first", "⏮ characters", () => commit({ n_merges: 0 }));
+  const first = button("first", "characters", () => commit({ n_merges: 0 }));
   const back = button("back", "◀ back", () => commit({ n_merges: state().steps[state().index].rank }));
   const forward = button("forward", "forward ▶", () => commit({ n_merges: state().steps[state().index + 1].rank + 1 }));
-  const last = button("last", "all merges ⏭", () => commit({ n_merges: state().total }));
+  const last = button("last", "all merges", () => commit({ n_merges: state().total }));
   const size = slider("size", "merges", { min: 0, max: NOTCHES, step: 1, text: () => many(state().n, "merge") }, (p) => goTo(p / NOTCHES));
 
   const pieces = h("div", { class: "tfbp-pieces", tabindex: 0, role: "region", "aria-label": "The pieces of each word" });
@@ -202,11 +202,14 @@ function render({ model, el }) {
       for (const step of [1, 2, 5].flatMap((k) => [10, 100, 1000, 10000].map((t) => k * t)).sort((a, b) => a - b)) {
         if (step > s.base && step <= s.base + s.total && x(step - s.base) - x(sizes.at(-1) - s.base) > 44) sizes.push(step);
       }
+      const end = s.base + s.total;
+      if (x(s.total) - x(sizes.at(-1) - s.base) < 44 && sizes.length > 1) sizes.pop();
+      if (s.total) sizes.push(end);
       for (const v of sizes) {
         parts.push(h("text", { class: "tfbp-tick", x: x(v - s.base), y: HEIGHT - MARGIN.bottom + 16, "text-anchor": "middle" }, v.toLocaleString("en")));
       }
-      parts.push(h("text", { class: "tfbp-tick", x: MARGIN.left + plot.w / 2, y: HEIGHT - 6, "text-anchor": "middle" }, "vocabulary size (each step to the right multiplies it)"),
-        h("text", { class: "tfbp-tick", x: MARGIN.left + 4, y: MARGIN.top + 2 }, "pieces per word"));
+      parts.push(h("text", { class: "tfbp-tick", x: MARGIN.left + plot.w / 2, y: HEIGHT - 6, "text-anchor": "middle" }, "vocabulary size, on a logarithmic scale"),
+        h("text", { class: "tfbp-tick", x: 4, y: 12 }, "pieces per word"));
       curves.forEach((curve, i) => {
         const points = curve.at.map((n, j) => `${x(n).toFixed(1)},${y(curve.values[j]).toFixed(1)}`).join(" ");
         parts.push(h("polyline", { class: `tfbp-line tfbp-line-${i}`, points }));
