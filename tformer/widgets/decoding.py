@@ -1,0 +1,126 @@
+"""One sentence decoded step by step: greedy, by sampling, or by beam search.
+
+Chapter 13 and the lab show it. The page's engine runs the searches; what it shows first
+was recorded from PyTorch, and the tests hold both to `tformer.decode`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import traitlets
+
+from tformer.decode import Hypothesis, length_penalty_of
+from tformer.pretrained import Translator
+from tformer.widgets._model import RUNNING, ModelFigure
+from tformer.widgets._searching import search_steps
+
+SEARCHES = ["greedy", "sample", "beam"]
+
+
+class Decoding(ModelFigure):
+    """The tree of a beam, or the one line of greedy search and of a sample.
+
+    At every step it shows the probabilities of the next piece, for a sample also the
+    distribution it was drawn from. `hypotheses` and `translation` give what is on the
+    screen.
+
+    Args:
+        text: the English sentence that it shows first.
+        translator: whose model; the released one if left out.
+        search: "greedy", "sample" or "beam", with the traits that belong to it:
+            ``beam_size`` (1 to 6), ``length_penalty`` (0 to 3), ``temperature`` (0.1 to
+            2), ``top_k`` (0: all), ``top_p`` (1: all), ``seed``.
+        step: counted from 0; -1 is the end.
+
+    Raises:
+        TypeError, ValueError: as `Translator.translate` and `tformer.decode.sample`;
+            a `traitlets.TraitError` for a value that the figure cannot show.
+
+    Source: section 6.1; Wu et al. 2016, equation 14; Holtzman et al. 2020.
+    """
+
+    search = traitlets.Enum(SEARCHES, "beam").tag(sync=True)
+    beam_size = traitlets.Int(4, min=1, max=6).tag(sync=True)
+    length_penalty = traitlets.Float(0.6, min=0, max=3).tag(sync=True)
+    temperature = traitlets.Float(1.0, min=0.1, max=2).tag(sync=True)
+    top_k = traitlets.Int(10, min=0, max=50).tag(sync=True)
+    top_p = traitlets.Float(0.9, min=0.05, max=1).tag(sync=True)
+    seed = traitlets.Int(1, min=0, max=30).tag(sync=True)
+    step = traitlets.Int(-1, min=-1).tag(sync=True)
+    found = traitlets.Dict().tag(sync=True)
+    page_height = traitlets.Int(1210).tag(sync=True)
+    page_height_narrow = traitlets.Int(1400).tag(sync=True)
+
+    def __init__(
+        self,
+        text: str = RUNNING,
+        *,
+        translator: Translator | None = None,
+        **state: Any,
+    ) -> None:
+        self._wanted = state
+        super().__init__(text, translator=translator, **state)
+        runs = self.example["runs"]
+        shown = next(run for run in runs if run["search"] == self.search)
+        self.found = _ended(text, shown["steps"])
+
+    def record(self, text: str) -> dict[str, Any]:
+        """The steps of all three searches, with the settings that were asked for."""
+        defaults = self.trait_defaults()
+        wanted = {name: self._wanted.get(name, defaults[name]) for name in _PAGE_NAMES}
+        settings = {page: wanted[name] for name, page in _PAGE_NAMES.items()}
+        settings["topK"] = settings["topK"] or None
+        settings["topP"] = settings["topP"] if settings["topP"] < 1 else None
+        runs = [{**settings, "search": search} for search in SEARCHES]
+        return {
+            "runs": [
+                {**run, "steps": search_steps(self.translator, text, run)}
+                for run in runs
+            ]
+        }
+
+    @property
+    def hypotheses(self) -> list[Hypothesis]:
+        """The finished ones on the screen, the best first, ranked by its penalty."""
+        alpha = self.length_penalty if self.search == "beam" else 0.0
+        last = self.step if self.step >= 0 else self.found["steps"]
+        found = [
+            Hypothesis(
+                each["ids"],
+                each["logProbability"],
+                each["logProbability"] / length_penalty_of(len(each["ids"]) + 1, alpha),
+            )
+            for each in self.found["finished"]
+            if each["step"] <= last
+        ]
+        return sorted(found, key=lambda each: -each.score)
+
+    @property
+    def translation(self) -> str | None:
+        """The best translation on the screen; None before one has ended."""
+        best = self.hypotheses[:1]
+        return self.translator.tokenizer.decode(best[0].ids) if best else None
+
+    def __repr__(self) -> str:
+        return f"Decoding ({self.search}) of “{self.text}”: {self.translation!r}."
+
+
+_PAGE_NAMES = {
+    "beam_size": "beamSize",
+    "length_penalty": "lengthPenalty",
+    "temperature": "temperature",
+    "top_k": "topK",
+    "top_p": "topP",
+    "seed": "seed",
+}
+
+
+def _ended(text: str, steps: list[dict[str, Any]]) -> dict[str, Any]:
+    """What `hypotheses` needs of a search: all that ended, and when."""
+    ended: dict[tuple[int, ...], dict[str, Any]] = {}
+    for number, step in enumerate(steps):
+        for each in step["finished"]:
+            kept = {name: each[name] for name in ("ids", "text", "logProbability")}
+            ended.setdefault(tuple(each["ids"]), {**kept, "step": number})
+    return {"text": text, "steps": len(steps), "finished": list(ended.values())}
