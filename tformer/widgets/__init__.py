@@ -9,6 +9,7 @@ The dashboard is made of plain ipywidgets and needs a kernel.
 Importing this package imports ipywidgets, so ``import tformer`` does not import it.
 """
 
+from tformer.widgets.batch_packer import BatchPacker
 from tformer.widgets.dashboard import TrainingDashboard
 from tformer.widgets.decoding import Decoding
 from tformer.widgets.heads import Heads
@@ -23,6 +24,7 @@ from tformer.widgets.position_waves import PositionWaves
 from tformer.widgets.softmax_bars import SoftmaxBars
 
 __all__ = [
+    "BatchPacker",
     "Decoding",
     "Heads",
     "LiveLab",
