@@ -49,8 +49,8 @@ def _wrong_counts(words: Words) -> Iterator[tuple[str, str, Counter[Pair]]]:
         right_counts(dict.fromkeys(words, 1)),
     )
     across: Counter[Pair] = Counter()
-    for left, right in pairwise(words):
-        across[left[-1], right[0]] += 1
+    for word, following in pairwise(words):
+        across[word[-1], following[0]] += 1
     within = right_counts(words)
     yield (
         "across-words",
