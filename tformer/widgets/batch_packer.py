@@ -52,8 +52,8 @@ class BatchPacker(PageFigure):
     cut = traitlets.Enum(CUTS, CUTS[0]).tag(sync=True)
     sentences = traitlets.Int(8).tag(sync=True)
     tokens = traitlets.Int(256).tag(sync=True)
-    page_height = traitlets.Int(770).tag(sync=True)
-    page_height_narrow = traitlets.Int(900).tag(sync=True)
+    page_height = traitlets.Int(790).tag(sync=True)
+    page_height_narrow = traitlets.Int(1000).tag(sync=True)
 
     def __init__(
         self,
