@@ -49,8 +49,8 @@ class Decoding(ModelFigure):
     seed = traitlets.Int(1, min=0, max=30).tag(sync=True)
     step = traitlets.Int(-1, min=-1).tag(sync=True)
     found = traitlets.Dict().tag(sync=True)
-    page_height = traitlets.Int(1210).tag(sync=True)
-    page_height_narrow = traitlets.Int(1400).tag(sync=True)
+    page_height = traitlets.Int(1262).tag(sync=True)
+    page_height_narrow = traitlets.Int(1537).tag(sync=True)
 
     def __init__(
         self,

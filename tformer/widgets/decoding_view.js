@@ -377,8 +377,8 @@ export function decodingView(engine, { initial = {}, onState = () => {}, onNeed 
     put(about, { hidden: settings.search !== "greedy" });
     say(about, "The likeliest piece is taken, every time. There is nothing to set.");
     say(note, isKnown || !key ? "" : ready ? "The model is asked …" : engine
-      ? "Below is still the recorded search: these settings need the model. Press the button above."
-      : "Below is still the recorded search: other settings need the model. Run the cell in a notebook.");
+      ? "Still the recorded search: these settings need the model. Press Translate."
+      : "Still the recorded search: other settings need the model, in a notebook.");
     node.dataset.search = settings.search;
     node.dataset.stale = String(!isKnown);
     node.dataset.beam = isLine() ? "" : "true";
