@@ -187,25 +187,35 @@ def test_the_keyboard_walks_the_heads_shows_one_and_knocks_it_out(explorer, tran
 
 
 def test_without_heads_the_translation_is_pytorchs(explorer, translator):
-    changed = 0
+    whole = translator.translate(RUNNING)
+    before = translator.score(RUNNING, whole).log_probability
     out = {}
-    for site, layer, head in (("cross", 2, 2), ("cross", 1, 4), ("encoder", 0, 2)):
-        explorer.site(site)
-        explorer.control(f"knock-{layer}-{head}").click()
+
+    def agrees():
         explorer.settled()
-        out[site, layer, head] = 0.0
-        whole = translator.attention(RUNNING).translation
-        before = translator.score(RUNNING, whole).log_probability
         with trace.head_gains(translator.model, out):
             german = translator.translate(RUNNING)
             after = translator.score(RUNNING, whole).log_probability
-        assert explorer.german("without").inner_text().split() == german.split()
+        shown = explorer.german("without").inner_text()
+        assert shown.split() == german.split()
         assert explorer.odds() == pytest.approx([before, after], abs=1e-4)
         marked = explorer.german("without").locator("mark").all_inner_texts()
-        assert bool(marked) == (german != whole)
         assert set(marked) <= set(german.split())
-        changed += german != whole
-    assert changed  # or else this test shows little
+        struck = explorer.german("whole").locator("s").all_inner_texts()
+        assert bool(marked or struck) == (german != whole)
+        return german
+
+    for site, layer, head in (("cross", 2, 2), ("cross", 1, 4), ("encoder", 0, 2)):
+        explorer.site(site)
+        explorer.control(f"knock-{layer}-{head}").click()
+        out[site, layer, head] = 0.0
+        agrees()
+    explorer.site("cross")
+    for layer in range(3):  # nothing of the English sentence reaches the decoder
+        explorer.head(layer, None).click()
+        explorer.control("knock").click()
+        out |= {("cross", layer, head): 0.0 for head in range(6)}
+    assert agrees() != whole
     explorer.control("restore").click()
     assert explorer.german("without").inner_text() == "–"
     assert explorer.root.locator("mark, s").count() == 0
@@ -385,6 +395,65 @@ def test_the_figure_keeps_its_place_and_is_accessible(figure_page, size, dark):
             shown.pick(form)
             assert seen.overflow() == []
         assert seen.axe() == []
+        assert seen.errors == []
+
+
+KERNEL = """async () => {
+  const states = JSON.parse(document.querySelector(
+    'script[type="application/vnd.jupyter.widget-state+json"]').textContent).state;
+  const { state } = Object.values(states).find((each) => each.state._esm);
+  const source = new Blob([state._esm], { type: "text/javascript" });
+  const figure = (await import(URL.createObjectURL(source))).default;
+  window.kernel = { heard: {}, listeners: {}, saved: 0 };
+  window.set = (changes) => {
+    Object.assign(state, changes);
+    for (const name of Object.keys(changes))
+      for (const each of kernel.listeners[`change:${name}`] ?? []) each();
+  };
+  const el = document.querySelector("main").appendChild(document.createElement("div"));
+  el.id = "mine";
+  const model = {
+    get: (name) => state[name],
+    set(name, value) { kernel.heard[name] = value; set({ [name]: value }); },
+    save_changes: () => { kernel.saved++; },
+    on: (name, each) => { (kernel.listeners[name] ??= []).push(each); },
+    off: (name, each) => { kernel.listeners[name] = kernel.listeners[name]
+      .filter((other) => other !== each); },
+    send() {},
+  };
+  window.stop = figure.render({ model, el });
+}"""
+
+
+def test_the_state_is_shared_with_a_kernel(figure_page, translator):
+    maps = translator.attention(RUNNING)
+    with figure_page(Heads()) as seen:
+        page = seen.page
+        page.evaluate(KERNEL)
+        shown = Explorer(seen)
+        shown.root = page.locator("#mine .tfh")
+        shown.site("encoder")
+        shown.head(1, 4).click()
+        shown.cell(3, 3).click()
+        heard = page.evaluate("kernel.heard")
+        assert heard == {"site": "encoder", "layer": 1, "head": 4, "locked": 3}
+        assert page.evaluate("kernel.saved") >= 3
+        page.evaluate("set({ site: 'cross', layer: 0, head: null, locked: -1 })")
+        shown.agrees(maps.cross[0].mean(0), RECORDED)
+        page.evaluate("set({ compare: 'beside', other: [2, 1] })")
+        second = shown.weights("second")
+        torch.testing.assert_close(second, maps.cross[2, 1], rtol=0, atol=RECORDED)
+        assert asked_for_the_model(seen) == []
+        page.evaluate(f"set({{ text: '{SENTENCES[0]}', compare: 'alone' }})")
+        shown.settled()
+        page.evaluate("set({ knocked_out: [['cross', 2, 2]] })")
+        shown.settled()
+        shown.agrees(translator.attention(SENTENCES[0]).cross[0].mean(0), 1e-6)
+        with trace.head_gains(translator.model, {("cross", 2, 2): 0.0}):
+            german = translator.translate(SENTENCES[0])
+        assert shown.german("without").inner_text().split() == german.split()
+        page.evaluate("stop()")
+        assert page.evaluate("Object.values(kernel.listeners).flat().length") == 0
         assert seen.errors == []
 
 

@@ -265,7 +265,7 @@ export function headsView(engine, { initial = {}, onState = () => {}, onKnockOut
     say(knockButton, isOut ? `Restore ${what}` : `Knock out ${what}`);
     put(knockButton, { disabled: !engine });
     put(restore, { disabled: !knocked_out.length });
-    say(out, knocked_out.length ? `Out: ${listed(knocked_out)}.` : "All heads are at work.");
+    say(out, knocked_out.length ? `Out: ${listed(knocked_out)}. The maps stay those with all heads.` : "All heads are at work.");
     const n = knocked_out.length;
     say(withoutName, n === 0 ? "Without a head" : n === 1 ? "Without this one" : `Without these ${n}`);
     const [left, right] = changedWords(attention.translation, result?.translation ?? "");
@@ -376,7 +376,7 @@ function overviewOf({ onShow, onKnock }) {
   function show({ label, nLayers, nHeads, map, isOut, chosen, locked, canKnock }) {
     if (tiles.length !== nLayers || tiles[0].length !== nHeads + 1) build(nLayers, nHeads);
     put(table, { "aria-label": label });
-    say(hint, `Layers down, heads across. Click a map to see it large, or walk with the arrow keys: Enter shows${canKnock ? ", K knocks out" : ""}.`);
+    say(hint, `Layers down, heads across. A click shows a map large. By keyboard: arrows, Enter${canKnock ? ", K to knock out" : ""}.`);
     const style = getComputedStyle(table);
     const ink = style.getPropertyValue("--tf-high").trim() || "#084a83";
     for (const { layer, head, cell, canvas, knock } of tiles.flat()) {
@@ -420,7 +420,7 @@ function paneOf(name, { onHover, onPick }) {
 
   function show(given) {
     const { name, caption: named, form, map: weights, rows, columns, predicted, signed, future } = given;
-    say(caption, named ? name : "");
+    say(caption, signed ? "Blue: the first gives more. Orange: the second does." : named ? name : "");
     put(map.node, { hidden: form !== "matrix" });
     put(lines.node, { hidden: form !== "lines" });
     put(map.table, { "aria-label": `${name}: queries by keys` });
