@@ -42,8 +42,8 @@ class Heads(ModelFigure):
         TypeError, ValueError: as `ModelFigure` and `Translator.attention`.
     """
 
-    page_height = traitlets.Int(1250).tag(sync=True)
-    page_height_narrow = traitlets.Int(1300).tag(sync=True)
+    page_height = traitlets.Int(1378).tag(sync=True)
+    page_height_narrow = traitlets.Int(1562).tag(sync=True)
 
     site = traitlets.Enum(tuple(trace.SITES), "cross").tag(sync=True)
     layer = traitlets.Int(0).tag(sync=True)
