@@ -6,14 +6,18 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: xdist uses the cores
 
+import contextlib
 import random
 from collections.abc import Callable
+from unittest import mock
 
 import hypothesis
 import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
+
+from tformer.decode import stepping
 
 torch.set_num_threads(1)
 
@@ -46,6 +50,25 @@ def chromium():
         if os.environ.get("CI"):
             pytest.fail(f"BROWSER TESTS NOT RUN: {problem}")
         pytest.skip(f"BROWSER TESTS NOT RUN: {problem}")
+
+
+@pytest.fixture(scope="session")
+def forced() -> Callable[[list[int]], contextlib.AbstractContextManager]:
+    """``with forced(ids): …``: all searches see no way but to begin with these ids."""
+    free = stepping.Stepper.log_probabilities
+
+    def force(ids: list[int]) -> contextlib.AbstractContextManager:
+        def only(self) -> Tensor:
+            log_p = free(self)
+            if self.length >= len(ids):
+                return log_p
+            alone = torch.full_like(log_p, -torch.inf)
+            alone[:, ids[self.length]] = log_p[:, ids[self.length]]
+            return alone
+
+        return mock.patch.object(stepping.Stepper, "log_probabilities", only)
+
+    return force
 
 
 @pytest.fixture(scope="session")

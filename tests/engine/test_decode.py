@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from tformer import data, decode, load_pretrained
-from tformer.decode import stepping
 from tformer.decode.choosing import _draw
 from tformer.pretrained import RELEASED
 
@@ -95,35 +94,16 @@ def test_beam_search_finds_pythons_hypotheses_with_their_scores(
             )
 
 
-@pytest.fixture
-def forced(monkeypatch):
-    """``forced(prefix)``: Python's searches, too, see no way but the prefix."""
-    free = stepping.Stepper.log_probabilities
-
-    def force(prefix):
-        def only(self):
-            log_p = free(self)
-            if self.length >= len(prefix):
-                return log_p
-            alone = torch.full_like(log_p, -math.inf)
-            alone[:, prefix[self.length]] = log_p[:, prefix[self.length]]
-            return alone
-
-        monkeypatch.setattr(stepping.Stepper, "log_probabilities", only)
-
-    return force
-
-
 @pytest.mark.parametrize("prefix", [[17], [9, 21, 9], [5] * 12, [6, 2], [2]])
 def test_a_search_goes_on_from_a_beginning_that_is_given(
     run, saved, model, sources, forced, prefix
 ):
     mine = decoded(run, saved, model, sources, maxLen=12, prefix=prefix)
-    forced(prefix)
     ids = batch(sources)
-    assert mine["greedy"] == decode.greedy(model, ids, max_len=12)
+    with forced(prefix):
+        assert mine["greedy"] == decode.greedy(model, ids, max_len=12)
+        theirs = decode.n_best(model, ids, n=4, max_len=12)
     assert mine["greedyWithoutCache"] == mine["coldest"] == mine["greedy"]
-    theirs = decode.n_best(model, ids, n=4, max_len=12)
     for found, wanted in zip(mine["nBest"], theirs, strict=True):
         assert [each["ids"] for each in found] == [each.ids for each in wanted]
         assert [each["score"] for each in found] == pytest.approx(
