@@ -26,6 +26,7 @@ PACKAGES = {
         (
             "startup.js",
             "core.js",
+            "adaptors/liteDOM.js",
             "input/tex.js",
             "input/tex/extensions/",
             "output/chtml.js",

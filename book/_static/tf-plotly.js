@@ -68,20 +68,21 @@
     box.dataset.ready = "true";
   }
 
+  const waiting = new Set(boxes);
+  function start(box) {
+    near.unobserve(box);
+    if (!waiting.delete(box)) return;
+    draw(box).catch((error) => {
+      box.append("This chart could not be drawn in this browser.");
+      console.error(error);
+    });
+  }
   const near = new IntersectionObserver(
-    (entries) => {
-      for (const entry of entries)
-        if (entry.isIntersecting) {
-          near.unobserve(entry.target);
-          draw(entry.target).catch((error) => {
-            entry.target.append("This chart could not be drawn in this browser.");
-            console.error(error);
-          });
-        }
-    },
+    (entries) => entries.forEach((entry) => entry.isIntersecting && start(entry.target)),
     { rootMargin: "600px" },
   );
   for (const box of boxes) near.observe(box);
+  addEventListener("beforeprint", () => waiting.forEach(start));
 
   new MutationObserver(() => {
     for (const { graph } of boxes)

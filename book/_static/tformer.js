@@ -1,28 +1,40 @@
 // What scrolls must be reachable with the keyboard: formulas, outputs and tables that
-// are wider than the screen become stops for the Tab key, and only those.
+// are wider than their box become stops for the Tab key, and only those. Boxes are
+// measured when they come near the viewport: all at once would stop a slow machine.
 (() => {
-  const wide = "mjx-container[display='true'], .cell_output, .tf-scroll, .tf-widget, pre";
+  const WIDE =
+    "mjx-container[display='true'], .cell_output, .tf-scroll, .tf-widget, pre, " +
+    ".pst-scrollable-table-container";
 
-  function markScrollable() {
-    for (const box of document.querySelectorAll(wide)) {
-      const scrolls = box.scrollWidth > box.clientWidth + 1;
-      if (scrolls && !box.hasAttribute("tabindex")) {
+  const scrolls = (box) =>
+    box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
+
+  function mark(boxes) {
+    const measured = boxes.map((box) => [box, scrolls(box)]); // all reads, then writes
+    for (const [box, wide] of measured) {
+      if (wide && !box.hasAttribute("tabindex")) {
         box.tabIndex = 0;
         box.dataset.tfScrolls = "true";
-      } else if (!scrolls && box.dataset.tfScrolls) {
+      } else if (!wide && box.dataset.tfScrolls) {
         box.removeAttribute("tabindex");
         delete box.dataset.tfScrolls;
       }
     }
   }
 
-  addEventListener("load", () => {
-    markScrollable();
-    window.MathJax?.startup?.promise?.then(markScrollable);
-    let timer;
-    addEventListener("resize", () => {
-      clearTimeout(timer);
-      timer = setTimeout(markScrollable, 150);
-    });
+  const near = new IntersectionObserver(
+    (entries) => mark(entries.filter((each) => each.isIntersecting).map((each) => each.target)),
+    { rootMargin: "200px" },
+  );
+  function watch() {
+    near.disconnect();
+    for (const box of document.querySelectorAll(WIDE)) near.observe(box);
+  }
+
+  let timer;
+  addEventListener("resize", () => {
+    clearTimeout(timer);
+    timer = setTimeout(watch, 150);
   });
+  watch();
 })();

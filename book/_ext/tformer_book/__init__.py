@@ -8,16 +8,18 @@ and leave Plotly figures blank. This extension makes every page stand on its own
   behind each;
 - ``widgets``: boxes for the figures to play with;
 - ``engine``: the trained model, for figures that ask it;
+- ``formulas``: typesets TeX, so that pages need no script for it;
 - ``lab``: the link to the live lab on every page;
 - ``images``: alternative texts for printed figures;
-- ``icons``: cuts the icon fonts down to the icons in use.
+- ``icons``: cuts the icon fonts down to the icons in use;
+- ``policy``: the content-security policy of every page.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from . import engine, icons, images, lab, pages, plotly, widgets
+from . import engine, formulas, icons, images, lab, pages, plotly, policy, widgets
 
 
 def setup(app: Any) -> dict[str, Any]:
@@ -28,5 +30,7 @@ def setup(app: Any) -> dict[str, Any]:
     engine.setup(app)
     pages.setup(app)
     lab.setup(app)
+    formulas.setup(app)
     icons.setup(app)
+    policy.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -3,18 +3,48 @@
 from __future__ import annotations
 
 import re
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 
 RUN_IT = "run-it"
-UNWANTED = ("thebe",)
+UNWANTED = ("thebe", "mathjax")  # formulas are typeset in the build
+# What the theme's templates write into every page, and the book does not use.
 SEARCH_SCRIPT = re.compile(
     r'\s*<script src="(?:[^"]*/)?'
     r'(?:searchtools|language_data|searchindex)\.js"></script>'
 )
+LEFT_OVERS = re.compile(
+    r'\s*<script[^>]* src="[^"]*/fontawesome\.js[^"]*"></script>'
+    r'|\s*<link rel="preload" as="script" href="[^"]*/fontawesome\.js[^"]*"\s*/?>'
+    r'|\s*<script type="text/x-thebe-config">.*?</script>'
+    r"|\s*<script>kernelName = [^<]*</script>",
+    re.S,
+)
+# Code, which never wraps: its lines say how high it is (tformer.css).
+CODE = re.compile(
+    r'(<div class="highlight-(?:ipython3|python)[^"]*"><div class="highlight")'
+    r"(><pre>(.*?)</pre>)",
+    re.S,
+)
+# Where the theme's script measures everything that could scroll, again and again.
+MEASURED = re.compile(r'\["pre","\.nboutput[^\]]*\]\.join\(", "\)')
+REDIRECT = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<meta http-equiv="refresh" content="0; url={url}">
+<link rel="icon" href="_static/favicon.svg">
+</head>
+<body><p><a href="{url}">{title}</a></p></body>
+</html>
+"""
 
 
 def theme_options(app: Sphinx, config: Any) -> None:
@@ -72,46 +102,63 @@ def prune(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """Drop scripts and styles that the book, or this page, does not use."""
-    unwanted = [*UNWANTED]
-    if doctree is None or not has_maths(doctree):
-        unwanted.append("mathjax")
 
     def wanted(asset: Any) -> bool:
         attributes = getattr(asset, "attributes", None) or {}
         name = str(getattr(asset, "filename", None) or asset)
         body = str(attributes.get("body") or "")
-        return not any(word in (name + body).lower() for word in unwanted)
+        return not any(word in (name + body).lower() for word in UNWANTED)
 
     for key in ("script_files", "css_files"):
         context[key] = [asset for asset in context[key] if wanted(asset)]
 
 
-def has_maths(doctree: nodes.document) -> bool:
-    """Say whether a page shows a formula."""
-    return any(True for _ in doctree.findall(nodes.math)) or any(
-        True for _ in doctree.findall(nodes.math_block)
-    )
+def finish(app: Sphinx, problem: Exception | None) -> None:
+    """Take out of the written pages what no event lets us leave out.
 
-
-def without_search_index(app: Sphinx, problem: Exception | None) -> None:
-    """Load the search index on the search page only.
-
-    The theme loads the whole book's index with every page, for suggestions while
-    typing, which are off.
+    The search index is loaded on the search page only: the theme loads the whole
+    book's with every page, for suggestions while typing, which are off.
     """
     if problem or app.builder.format != "html":
         return
-    for path in Path(app.outdir).rglob("*.html"):
+    site = Path(app.outdir)
+    for path in site.glob("_static/*webpack-macros.html"):
+        path.unlink()  # templates, copied by mistake
+    for path in site.rglob("*.html"):
+        html = path.read_text(encoding="utf-8")
+        pruned = CODE.sub(with_lines, LEFT_OVERS.sub("", html))
         if path.name != "search.html":
-            html = path.read_text(encoding="utf-8")
-            pruned = SEARCH_SCRIPT.sub("", html)
-            if pruned != html:
-                path.write_text(pruned, encoding="utf-8")
+            pruned = SEARCH_SCRIPT.sub("", pruned)
+        if pruned != html:
+            path.write_text(pruned, encoding="utf-8")
+    first = f"{app.config.root_doc}.html"
+    index = REDIRECT.format(title=escape(app.config.html_title), url=first)
+    (site / "index.html").write_text(index, encoding="utf-8")
+    spare_measuring(site / "_static/scripts/pydata-sphinx-theme.js")
+
+
+def with_lines(found: re.Match[str]) -> str:
+    """Return a block of code that says how many lines it has."""
+    lines = found[3].count("\n")
+    return f'{found[1]} style="--tf-lines:{lines}"{found[2]}'
+
+
+def spare_measuring(script: Path) -> None:
+    """Stop the theme from measuring every box after each change of the page.
+
+    On a slow machine that takes a second; ``tformer.js`` looks at boxes as they come
+    into view, and only then.
+    """
+    code = script.read_text(encoding="utf-8")
+    spared, times = MEASURED.subn('"pst-none"', code)
+    if times != 1 and "pst-none" not in code:
+        raise ExtensionError(f"{script.name} has changed: look at MEASURED")
+    script.write_text(spared, encoding="utf-8")
 
 
 def setup(app: Sphinx) -> None:
     """Connect to the build."""
-    app.connect("build-finished", without_search_index)
+    app.connect("build-finished", finish, priority=600)
     app.connect("config-inited", theme_options)
     app.connect("doctree-read", replace_run_it_cells)
     app.connect("html-page-context", prune, priority=990)
