@@ -7,6 +7,7 @@ the words of a teacher, and returns a `Result` that is true only if all is well,
 
 from tformer.check._attention import attention
 from tformer.check._basics import gradient, matrix_product, softmax
+from tformer.check._data import batches_by_tokens, shift, split
 from tformer.check._grade import Result
 from tformer.check._masks import causal_mask, padding_mask, target_mask
 from tformer.check._model import forward, n_parameters
@@ -19,6 +20,7 @@ __all__ = [
     "Result",
     "additive_scores",
     "attention",
+    "batches_by_tokens",
     "causal_mask",
     "count_pairs",
     "cross_entropy",
@@ -33,7 +35,9 @@ __all__ = [
     "padding_mask",
     "path_length",
     "recurrent_step",
+    "shift",
     "sinusoids",
     "softmax",
+    "split",
     "target_mask",
 ]
