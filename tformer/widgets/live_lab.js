@@ -104,6 +104,7 @@ export default {
     const spoken = liveRegion(); // the German, for those who do not see it
     spoken.node.classList.add("tfl-unseen");
     let begin = []; // the pieces that the next translation has to begin with
+    let isAgain = false; // the same sentence: the piece that is open stays so
     let shown = null; // what the translation view shows
     let asked = 0; // how often: only the newest answer counts
     let busy = false;
@@ -188,6 +189,7 @@ export default {
     }
 
     const again = (pieces) => {
+      isAgain = true;
       begin = pieces;
       bar.show(state.text);
       bar.ask();
@@ -198,6 +200,8 @@ export default {
       busy = true;
       const prefix = begin;
       begin = [];
+      if (!isAgain) view.close();
+      isAgain = false;
       clearTimeout(timer);
       const steps = [];
       try {
@@ -215,7 +219,7 @@ export default {
         const best = hypotheses[0];
         const positions = positionsOf(steps, best);
         const n = positions.length;
-        const note = `${n} pieces in ${format(seconds, 2)} s, ${format(n / seconds, 0)} a second; log p = ${format(best.logProbability, 2)}; ${described(state)}.`;
+        const note = `${best.text ? "" : "The model ends at once: no German. "}${n} pieces in ${format(seconds, 2)} s, ${format(n / seconds, 0)} a second; log p = ${format(best.logProbability, 2)}; ${described(state)}.`;
         shown = { live: true, text, german: best.text, pieces: best.pieces, steps, positions, prefix, note };
         busy = false;
         view.show(shown);

@@ -61,8 +61,8 @@ class LiveLab(ModelFigure):
     prefix = traitlets.List(traitlets.Unicode()).tag(sync=True)
     view = traitlets.Unicode("alternatives").tag(sync=True)
     examples = traitlets.List().tag(sync=True)
-    page_height = traitlets.Int(900).tag(sync=True)
-    page_height_narrow = traitlets.Int(1100).tag(sync=True)
+    page_height = traitlets.Int(813).tag(sync=True)
+    page_height_narrow = traitlets.Int(945).tag(sync=True)
 
     def __init__(
         self,

@@ -28,7 +28,7 @@ const named = (piece) => (piece === END ? "(end)" : piece.replaceAll("▁", "") 
 
 // onChoose(pieces): the beginning that the reader wants. onFree(): none any more.
 // -> { node, panel (of the alternatives), grow(pieces), show({ german, positions, prefix,
-//      note }), clear() }
+//      note }), close() (the alternatives), clear() }
 export function translationView({ onChoose, onFree }) {
   const title = h("p", { class: "tfl-title", id: uid() }, "German");
   const text = h("p", { class: "tfl-text", lang: "de", "data-translation": true });
@@ -140,6 +140,7 @@ export function translationView({ onChoose, onFree }) {
       open(at);
       if (focused && at >= 0) go(at);
     },
+    close: () => open(-1),
     clear() {
       positions = [];
       at = -1;

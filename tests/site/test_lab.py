@@ -1,0 +1,376 @@
+"""The live lab in the built site, by mouse and keyboard, against PyTorch."""
+
+from __future__ import annotations
+
+import itertools
+from urllib.parse import parse_qs
+
+import browser as driver
+import pytest
+import torch
+
+from tformer import load_pretrained
+from tformer.widgets._model import RUNNING
+from tformer.widgets.live_lab import RIGHT, WRONG
+
+LAB = "book/lab.html"
+OTHER = "book/00-before-you-start.html"
+pytestmark = pytest.mark.xdist_group(LAB)
+TYPED = [
+    "A man is riding a horse.",
+    "Two children are playing in the snow.",
+    "I do not know where he lives.",
+    "My sister works in a hospital.",
+    "What time is it?",
+    "The dog did not cross the street because it was wide.",
+    "There is no milk in the fridge, is there?",
+    "Zwei Straßen & 3 cafés in Zürich: $5!",
+    "She said that she would come tomorrow.",
+    "i like TEA",
+]
+# Every text that the German was, from the first to the last.
+WATCH = """() => {
+  const german = document.querySelector('[data-translation]');
+  window.__seen = [];
+  new MutationObserver(() => window.__seen.push(german.textContent))
+    .observe(german, {childList: true, characterData: true, subtree: true});
+}"""
+
+
+class Lab:
+    """What a reader can do in the lab, and what it shows."""
+
+    def __init__(self, seen):
+        self.seen, self.page = seen, seen.page
+        self.root = seen.page.locator(".tfl").first
+        self.requests = []
+        seen.page.on("request", lambda request: self.requests.append(request.url))
+
+    def control(self, name):
+        return self.root.locator(f'[data-control="{name}"]').first
+
+    def settled(self):
+        """Wait for the model."""
+        self.root.locator(".tfk-ask:not([data-busy])").wait_for(timeout=driver.PATIENCE)
+        return self.german()
+
+    def ask(self, text=None):
+        if text is not None:
+            self.control("text").fill(text)
+        self.control("text").press("Enter")
+        return self.settled()
+
+    def german(self):
+        return self.root.locator("[data-translation]").inner_text()
+
+    def pieces(self):
+        return self.root.locator(".tfl-pieces [data-piece]").evaluate_all(
+            "all => all.map(e => e.dataset.piece)"
+        )
+
+    def alternatives(self):
+        """Names and probabilities of the pieces in the panel."""
+        rows = self.root.locator("[data-panel] [data-control^=alternative]")
+        names = rows.locator(".tfl-name").all_inner_texts()
+        exact = rows.locator("[data-exact]").evaluate_all(
+            "all => all.map(e => Number(e.dataset.exact))"
+        )
+        return dict(zip(names, exact, strict=True))
+
+    def focused(self):
+        return self.page.evaluate("document.activeElement.dataset.control ?? ''")
+
+    def tab_to(self, name, limit=40):
+        for _ in range(limit):
+            self.page.keyboard.press("Tab")
+            if self.focused().startswith(name):
+                return
+        raise AssertionError(f"Tab does not reach {name}")
+
+    def said(self):
+        return self.root.locator("[data-said]").first.inner_text()
+
+    def weights_fetched(self):
+        return sum("model.safetensors" in url for url in self.requests)
+
+
+@pytest.fixture
+def fresh(visit):
+    """``with fresh("#text=…") as lab``: the page in a browser that knows nothing."""
+
+    class Opened:
+        def __init__(self, hash=""):
+            self.visiting = visit(LAB + hash, settle=False)
+
+        def __enter__(self):
+            seen = self.visiting.__enter__()
+            seen.page.wait_for_selector(".tfl", timeout=driver.PATIENCE)
+            self.lab = Lab(seen)
+            return self.lab
+
+        def __exit__(self, *problem):
+            seen = self.lab.seen
+            self.visiting.__exit__(*problem)
+            if not any(problem):
+                assert seen.errors == []
+                assert seen.third_party == []
+
+    return Opened
+
+
+@pytest.fixture(scope="module")
+def opened(chromium, site):
+    with driver.visit(chromium, site, LAB, settle=False) as seen:
+        seen.page.wait_for_selector(".tfl", timeout=driver.PATIENCE)
+        yield Lab(seen)
+        assert seen.errors == []
+        assert seen.third_party == []
+
+
+@pytest.fixture
+def lab(opened):
+    opened.control("search-0").check(force=True)
+    opened.control("tab-alternatives").click()
+    opened.ask(RUNNING)
+    return opened
+
+
+@pytest.fixture(scope="module")
+def translator():
+    return load_pretrained()
+
+
+def ids_of(translator, pieces):
+    all_ids = range(translator.tokenizer.vocab_size)
+    known = {translator.tokenizer.id_to_piece(i): i for i in all_ids}
+    return [known[each] for each in pieces]
+
+
+def next_pieces(translator, text, pieces):
+    """PyTorch's probability of every piece after some pieces."""
+    ids = ids_of(translator, pieces)
+    source = torch.tensor([translator.encode(text)])
+    target = torch.tensor([[translator.model.config.bos_id, *ids]])
+    with torch.no_grad():
+        return translator.model(source, target)[0, -1].softmax(-1)
+
+
+def test_a_recorded_example_shows_at_once_and_nothing_is_loaded(fresh, translator):
+    with fresh() as lab:
+        assert lab.german() == translator.translate(RUNNING)
+        lab.control("piece-2").click()
+        assert len(lab.alternatives()) == 8
+        lab.control("tab-heads").click()
+        lab.root.locator(".tfh-overview").wait_for()
+        lab.control("tab-decoding").click()
+        lab.root.locator(".tfd-tree").wait_for()
+        assert not [url for url in lab.requests if "/model/" in url]
+
+
+def test_ten_typed_sentences_become_the_german_of_pytorch(lab, translator):
+    for text in TYPED:
+        assert lab.ask(text) == translator.translate(text), text
+
+
+def test_the_weights_come_once_for_all_pages(fresh, site):
+    with fresh() as lab:
+        lab.page.goto(site + OTHER)
+        lab.page.goto(site + LAB)
+        assert lab.weights_fetched() == 0
+        lab.ask("A dog runs.")
+        assert lab.weights_fetched() == 1
+        lab.page.reload()
+        assert "loads the model" in lab.said() or "Recorded" in lab.said()
+        lab.ask("A cat runs.")
+        assert lab.weights_fetched() == 1
+
+
+def test_the_german_appears_piece_by_piece(lab, translator):
+    lab.control("search-1").check(force=True)
+    lab.page.wait_for_function(
+        "() => document.querySelector('.tfl-note').textContent.includes('greedy')"
+    )
+    lab.page.evaluate(WATCH)
+    text = TYPED[3]
+    german = lab.ask(text)
+    assert german == translator.translate(text, beam_size=1)
+    seen = [each for each in lab.page.evaluate("window.__seen") if each]
+    assert len(seen) > len(german.split())
+    for before, after in itertools.pairwise(seen):
+        assert after.startswith(before)
+
+
+def test_a_piece_shows_what_pytorch_weighed_there(lab, translator):
+    pieces = lab.pieces()
+    for t in (0, 2, len(pieces) - 1):
+        lab.control(f"piece-{t}").click()
+        p = next_pieces(translator, RUNNING, pieces[:t])
+        shown = lab.alternatives()
+        assert list(shown.values()) == pytest.approx(
+            p.topk(len(shown)).values.tolist(), abs=1e-5
+        )
+    assert "the end" in shown
+
+
+def test_a_click_on_an_alternative_goes_on_from_there(lab, translator, forced):
+    before = lab.pieces()
+    lab.control("piece-2").click()
+    wanted = lab.root.locator("[data-panel] button:not([aria-current])").first
+    name = wanted.locator(".tfl-name").inner_text()
+    wanted.click()
+    german = lab.settled()
+    after = lab.pieces()
+    assert after[:2] == before[:2]
+    assert after[2] in (f"▁{name}", name.removeprefix("-"))
+    with forced(ids_of(translator, after[:3])):
+        assert german == translator.translate(RUNNING)
+    assert lab.root.locator(".tfl-forced").count() == 3
+    lab.control("free").click()
+    assert lab.settled() == translator.translate(RUNNING)
+    assert lab.root.locator(".tfl-forced").count() == 0
+
+
+def test_the_keyboard_does_all_of_it(lab, translator, forced):
+    lab.control("text").fill(TYPED[0])
+    lab.page.keyboard.press("Enter")
+    assert lab.settled() == translator.translate(TYPED[0])
+    lab.tab_to("piece-")
+    assert lab.focused() == "piece-0"
+    lab.page.keyboard.press("ArrowRight")
+    lab.page.keyboard.press("Enter")
+    assert lab.focused() == "piece-1"
+    lab.tab_to("alternative-")
+    lab.page.keyboard.press("Tab")
+    assert lab.focused() == "alternative-1"
+    lab.page.keyboard.press("Enter")
+    german = lab.settled()
+    with forced(ids_of(translator, lab.pieces()[:2])):
+        assert german == translator.translate(TYPED[0])
+    assert lab.focused() == "piece-1"  # back where the reader was
+    lab.page.keyboard.press("End")
+    assert lab.focused() == f"piece-{len(lab.pieces()) - 1}"
+    lab.tab_to("tab-")
+    lab.page.keyboard.press("ArrowRight")
+    assert lab.focused() == "tab-heads"
+    assert not lab.root.locator(".tfh-overview").is_visible()
+    lab.page.keyboard.press("Enter")
+    lab.root.locator(".tfh-overview").wait_for()
+
+
+def test_settings_change_the_search(lab, translator):
+    lab.control("search-1").check(force=True)
+    note = lab.root.locator(".tfl-note")
+    note.filter(has_text="greedy").wait_for(timeout=driver.PATIENCE)
+    assert lab.settled() == translator.translate(RUNNING, beam_size=1)
+    lab.control("search-0").check(force=True)
+    for _ in range(2):
+        lab.control("beam_size").press("ArrowLeft")
+    note.filter(has_text="2 wide").wait_for(timeout=driver.PATIENCE)
+    assert lab.settled() == translator.translate(RUNNING, beam_size=2)
+    lab.control("search-2").check(force=True)
+    lab.control("top_k").press("Home")  # the likeliest piece only
+    note.filter(has_text="top 1,").wait_for(timeout=driver.PATIENCE)
+    assert lab.settled() == translator.translate(RUNNING, beam_size=1)
+    for name in ("beam_size", "length_penalty"):
+        assert not lab.control(name).is_visible()
+
+
+def test_a_link_shows_sentence_and_settings_and_asks_for_nothing(fresh):
+    with fresh() as lab:
+        lab.ask(TYPED[1])
+        lab.control("search-2").check(force=True)
+        lab.control("seed").press("ArrowRight")
+        lab.control("temperature").press("ArrowLeft")
+        note = lab.root.locator(".tfl-note")
+        note.filter(has_text="temperature 0.9, seed 1").wait_for()
+        lab.control("piece-0").click()
+        lab.control("alternative-1").click()
+        german, pieces = lab.settled(), lab.pieces()
+        assert german and lab.root.locator(".tfl-forced").count() == 1
+        lab.control("tab-decoding").click()
+        lab.control("copy").click()
+        link = lab.page.url
+        assert lab.control("link").input_value() == link
+    hash = link.partition("#")[2]
+    assert parse_qs(hash)["text"] == [TYPED[1]]
+    with fresh("#" + hash) as lab:
+        assert lab.control("text").input_value() == TYPED[1]
+        assert lab.control("search-2").is_checked()
+        assert lab.control("seed").input_value() == "1"
+        assert lab.control("tab-decoding").get_attribute("aria-selected") == "true"
+        assert lab.german() == ""
+        assert "Press Translate" in lab.said()
+        assert lab.page.url == link
+        assert not [url for url in lab.requests if "/model/" in url]
+        lab.control("ask").click()
+        assert lab.settled() == german
+        assert lab.pieces() == pieces
+
+
+@pytest.mark.parametrize(
+    "hash",
+    ["#what-to-try", "#text=", "#text=%E0%A4%A&seed=x&beam=99&search=best&begin=a"],
+)
+def test_an_address_without_sense_does_no_harm(fresh, hash):
+    with fresh(hash) as lab:
+        assert lab.control("beam_size").input_value() in ("4", "6")
+        if "begin" in hash:
+            lab.control("ask").click()
+            lab.settled()
+            assert "no piece “a”" in lab.said() or lab.german()
+
+
+def test_examples_are_labelled_and_an_honest_choice_of_both_kinds(lab, translator):
+    lab.root.locator("[data-examples] summary").click()
+    groups = lab.root.locator("[data-examples] .tfl-group")
+    assert "come out right" in groups.nth(0).inner_text()
+    assert "go wrong" in groups.nth(1).inner_text()
+    for group, sentences in enumerate((RIGHT, WRONG)):
+        buttons = groups.nth(group).locator("button")
+        assert buttons.all_inner_texts() == list(sentences)
+    lab.control("example-1-1").click()
+    assert lab.settled() == translator.translate(list(WRONG)[1])
+
+
+def test_the_views_inside_show_the_same_sentence(lab, translator):
+    lab.ask(TYPED[0])
+    lab.control("tab-heads").click()
+    maps = translator.attention(TYPED[0])
+    query = lab.root.locator(".tfh [data-cell='1-0']").first
+    lab.root.locator(".tfh tbody th", has_text="▁Mann").first.wait_for()
+    assert float(query.get_attribute("data-exact")) == pytest.approx(
+        maps.cross[0, 0, 1, 0].item(), abs=1e-5
+    )
+    lab.control("tab-decoding").click()
+    best = lab.root.locator(".tfd-found tbody th").first
+    assert translator.translate(TYPED[0]) in best.inner_text()
+    lab.ask(TYPED[3])  # the open view follows
+    best.filter(has_text="Schwester").wait_for()
+
+
+def test_what_cannot_be_translated_is_said_in_words(lab):
+    german = lab.german()
+    lab.ask("   ")
+    assert "nothing to translate" in lab.said()
+    assert lab.german() == german
+    lab.control("text").fill("word " * 80)
+    lab.page.keyboard.press("Enter")
+    lab.control("ask").click()  # it says Stop
+    lab.settled()
+    assert "Stopped" in lab.said() or "Computed" in lab.said()
+
+
+def test_every_control_has_a_name(lab):
+    unnamed = lab.root.locator("input, select, button").evaluate_all(
+        """all => all.filter(e => !(e.ariaLabel || e.labels?.[0]?.textContent.trim()
+        || e.textContent.trim())).map(e => e.outerHTML)"""
+    )
+    assert unnamed == []
+
+
+@pytest.mark.parametrize("name", [p for p in driver.site_pages() if p != LAB])
+def test_every_page_links_the_lab(visit, name):
+    with visit(name, settle=False) as seen:
+        link = seen.page.locator("a.tf-lab-link")
+        assert link.is_visible()
+        assert link.evaluate("e => e.href").endswith("/" + LAB)
