@@ -81,7 +81,7 @@ class LiveLab(ModelFigure):
             ]
 
     def record(self, text: str) -> dict[str, Any]:
-        """All steps of a beam search, as the page's engine tells them, and the heads."""
+        """All steps of a beam search, as the page's engine tells them; the heads."""
         usual = {"search": "beam", "beamSize": 4, "lengthPenalty": 0.6}
         return {
             "text": text,
