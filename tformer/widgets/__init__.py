@@ -22,6 +22,7 @@ from tformer.widgets.one_query import OneQuery
 from tformer.widgets.path_length import PathLength
 from tformer.widgets.position_waves import PositionWaves
 from tformer.widgets.softmax_bars import SoftmaxBars
+from tformer.widgets.teacher_forcing import TeacherForcing
 
 __all__ = [
     "BatchPacker",
@@ -36,5 +37,6 @@ __all__ = [
     "PathLength",
     "PositionWaves",
     "SoftmaxBars",
+    "TeacherForcing",
     "TrainingDashboard",
 ]

@@ -57,6 +57,43 @@ def search_steps(translator: Translator, text: str, settings: Settings) -> list[
         return list(steps)
 
 
+def score_positions(
+    translator: Translator, text: str, translation: str
+) -> dict[str, Any]:
+    """A given translation, all positions in one pass, as the engine's ``score`` tells.
+
+    Args:
+        translator: whose model.
+        text: one English sentence.
+        translation: its German.
+
+    Returns:
+        ``positions``: for each piece and for eos its log-probability and the likeliest
+        pieces at its place; ``logProbability``, their sum.
+
+    Raises:
+        TypeError, ValueError: as `Translator.score`.
+    """
+    config = translator.model.config
+    target = translator.encode(translation)
+    source_ids = torch.tensor([translator.encode(text)], device=translator.device)
+    shifted = torch.tensor([[config.bos_id, *target[:-1]]], device=translator.device)
+    with inference(translator.model):
+        (logits,) = translator.model(source_ids, shifted).cpu()
+    log_p = logits.log_softmax(-1)
+    positions: list[dict[str, Any]] = [
+        {
+            "id": i,
+            "piece": translator.tokenizer.id_to_piece(i),
+            "logProbability": _short(float(row[i])),
+            "next": _next(translator, row),
+        }
+        for i, row in zip(target, log_p, strict=True)
+    ]
+    total = sum(each["logProbability"] for each in positions)
+    return {"positions": positions, "logProbability": _short(total)}
+
+
 def _beam_steps(
     translator: Translator, source_ids: Tensor, beam_size: int, alpha: float
 ) -> Iterator[Step]:

@@ -3,6 +3,7 @@
 // and the tests hold them to `tformer.decode`. A step is one of `Translator.steps`.
 import { lengthPenaltyOf } from "./engine/decode/beam.js";
 import { button, format, h, liveRegion, put, radios, say, slider, textTable } from "./kit.js";
+import { chance, meter, shown, spoken, written } from "./pieces.js";
 
 export const SEARCHES = ["greedy", "sample", "beam"];
 export const DEFAULTS = { search: "beam", beamSize: 4, lengthPenalty: 0.6, temperature: 1, topK: null, topP: null, seed: 0 };
@@ -87,13 +88,8 @@ export function nextPieces(step, hypothesis, { temperature = 1 } = {}) {
   return { rows, rest };
 }
 
-// A piece for people: ▁ marks the beginning of a word.
-const shown = (piece) => ({ "<s>": "⟨bos⟩", "</s>": "⟨eos⟩" })[piece] ?? piece;
-const spoken = (piece) => ({ "<s>": "the start", "</s>": "the end" })[piece] ?? (piece.replace(/▁/g, "") || "a space");
-export const written = (pieces) => pieces.filter((each) => each !== "</s>").join("").replace(/▁/g, " ").trim();
 const MARKS = { live: "●", finished: "✓", dropped: "✗" };
 const FATES = { grown: "● kept", finished: "✓ finished", dropped: "✗ dropped" };
-const small = (p) => (p > 0 && p < 0.0005 ? "<0.001" : format(p, 3));
 
 const WIDTH = 84; // of a node, and its height, in CSS pixels; then the space between
 const HEIGHT = 36;
@@ -129,6 +125,7 @@ export function decodingView(engine, { initial = {}, onState = () => {}, onNeed 
   let timer = 0;
   let waiting = 0;
   let frame = 0;
+  let turn = 0; // counts searches
   let sight = 0;
 
   const searches = radios("search", "Search", SEARCHES.map((name) => NAMES[name]), SEARCHES.indexOf(settings.search), (i) => change({ search: SEARCHES[i] }));
@@ -218,12 +215,14 @@ export function decodingView(engine, { initial = {}, onState = () => {}, onNeed 
     const { search, beamSize, lengthPenalty, temperature, topK, topP, seed } = settings;
     const wanted = keyOf(settings);
     const isNew = asked !== text;
+    const mine = ++turn;
     const found = [];
     const draw = () => {
       frame = 0;
       showSteps(wanted, [...found]);
     };
     const onStep = (step) => {
+      if (mine !== turn) return; // another search has begun
       if (!found.length && isNew) {
         text = asked;
         runs = new Map();
@@ -233,14 +232,17 @@ export function decodingView(engine, { initial = {}, onState = () => {}, onNeed 
       found.push(step);
       frame ||= requestAnimationFrame(draw);
     };
-    const chance = search === "sample" ? { temperature, topK, topP, seed } : {};
+    const sampling = search === "sample" ? { temperature, topK, topP, seed } : {};
     const beam = search === "beam" ? { beamSize, lengthPenalty } : {};
     try {
-      await engine.translate(asked, { search, ...chance, ...beam, onStep, onProgress, signal });
+      await engine.translate(asked, { search, ...sampling, ...beam, onStep, onProgress, signal });
     } finally {
-      cancelAnimationFrame(frame);
-      frame = 0;
+      if (mine === turn) {
+        cancelAnimationFrame(frame);
+        frame = 0;
+      }
     }
+    if (mine !== turn) return;
     ready = true;
     runs.set(wanted, found);
     if (keyOf(settings) === wanted) showSteps(wanted, found);
@@ -451,7 +453,7 @@ export function decodingView(engine, { initial = {}, onState = () => {}, onNeed 
     say(heading, `${from.pieces.length ? `After “${written(from.pieces)}”` : "At the start"}, step ${from.column + 2}: the next piece`);
     const columns = ["piece", "p", "", ...(isSampled ? ["p to draw from", ""] : []), ...(line ? [] : ["log p in all"]), isSampled ? "drawn" : line ? "taken" : "what became of it"];
     head.replaceChildren(...columns.map((name) => (name ? h("th", { scope: "col" }, name) : h("td", { "aria-hidden": "true" }))));
-    const cells = (p) => [h("td", { "data-exact": p }, p === undefined ? "" : p === 0 ? "0" : small(p)), meter(p)];
+    const cells = (p) => [h("td", { "data-exact": p }, p === undefined ? "" : p === 0 ? "0" : chance(p)), meter("tfd-meter", p)];
     const all = rows.map((row) => {
       const fate = row.fate === null ? "" : line ? (isSampled ? "● drawn" : "● taken") : `${FATES[row.fate]}${row.fate === "grown" ? ` (rank ${row.rank + 1})` : ""}`;
       return h("tr", { class: `${row.fate && row.fate !== "dropped" ? "tfd-taken" : ""}${!grew && row.id === picked.id ? " tfd-row" : ""}`, "data-piece": row.piece },
@@ -462,12 +464,6 @@ export function decodingView(engine, { initial = {}, onState = () => {}, onNeed 
     const empty = Array.from({ length: Math.max(0, ROWS - rows.length - 1) }, () => h("tr", { "aria-hidden": "true" }, h("td", { colspan: columns.length }, " ")));
     body.replaceChildren(...all, others, ...empty);
   }
-
-  const meter = (p) => {
-    const fill = h("span");
-    fill.style.width = `${(100 * (p ?? 0)).toFixed(1)}%`;
-    return h("td", { class: "tfd-meter", "aria-hidden": "true" }, fill);
-  };
 
   function showFound(found) {
     const line = isLine();

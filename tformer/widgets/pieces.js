@@ -1,0 +1,21 @@
+// Pieces and their probabilities, for people.
+import { format, h } from "./kit.js";
+
+// A piece as it is shown: ▁ marks the beginning of a word.
+export const shown = (piece) => ({ "<s>": "⟨bos⟩", "</s>": "⟨eos⟩" })[piece] ?? piece;
+// As it is read aloud.
+export const spoken = (piece) =>
+  ({ "<s>": "the start", "</s>": "the end" })[piece] ?? (piece.replace(/▁/g, "") || "a space");
+// Pieces as a text.
+export const written = (pieces) =>
+  pieces.filter((each) => each !== "</s>").join("").replace(/▁/g, " ").trim();
+
+// A probability in three digits; what is not 0 is not called 0.
+export const chance = (p) => (p > 0 && p < 0.0005 ? "<0.001" : format(p, 3));
+
+// A table cell with a bar as long as a probability.
+export function meter(name, p) {
+  const bar = h("span");
+  bar.style.width = `${(100 * (p ?? 0)).toFixed(1)}%`;
+  return h("td", { class: name, "aria-hidden": "true" }, bar);
+}
