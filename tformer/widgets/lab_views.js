@@ -1,11 +1,13 @@
 // What the lab shows of its sentence behind the tabs: the figures of the chapters. Each is
-// made when its tab is first opened. `asks`: it needs more of the model than the lab has.
+// made when its tab is first opened. `asks`: it asks the model for more than the lab has.
 //
-// make(engine) -> { node, show(shown, tools), stop(), set(options)? }, where shown is
-// { text, pieces, steps, attention? } of a translation, and options are of its search.
+// make(engine, run) -> { node, show(shown, tools), stop(), set(options)? }: shown is what
+// the lab shows, { text, german, pieces, steps }, with `recorded` what needs no model;
+// options are those of its search; run(work) lets the lab say how a request fares.
 import { decodingView } from "./decoding_view.js";
 import { headsView } from "./heads_view.js";
 import { h } from "./kit.js";
+import { teacherForcingView } from "./teacher_forcing_view.js";
 
 export const INSIDE = [
   {
@@ -14,19 +16,40 @@ export const INSIDE = [
     title: "Heads",
     make(engine) {
       const view = headsView(engine);
-      const node = h("div", { class: "tfk tfh" }, view.node);
-      const show = async ({ text, pieces, attention }, tools) =>
-        view.show(attention ?? (await engine.attention(text, pieces, tools)), text);
-      return { node, show, stop: view.stop };
+      const show = async ({ text, pieces, recorded }, tools) =>
+        view.show(recorded?.attention ?? (await engine.attention(text, pieces, tools)), text);
+      return { node: h("div", { class: "tfk tfh" }, view.node), show, stop: view.stop };
     },
   },
   {
     key: "decoding",
-    title: "The search",
+    title: "Search",
     make(engine) {
       const view = decodingView(engine, { onNeed: () => {} }); // the lab does the asking
-      const node = h("div", { class: "tfk tfd" }, view.node);
-      return { node, show: ({ text, steps }) => view.show(text, steps), set: view.set, stop: view.stop };
+      const show = ({ text, steps }) => view.show(text, steps);
+      return { node: h("div", { class: "tfk tfd" }, view.node), show, set: view.set, stop: view.stop };
+    },
+  },
+  {
+    key: "teacher",
+    asks: true,
+    title: "Teacher forcing",
+    make(engine, run) {
+      let sentence = "";
+      const view = teacherForcingView(engine, { onNeed: () => run((tools) => view.run(sentence, tools)) });
+      // The teacher gives what the lab shows; greedy search goes its own way.
+      async function show({ text, german, pieces, recorded }, tools) {
+        sentence = text;
+        let found = recorded;
+        if (!found) {
+          const greedy = [];
+          const scored = await engine.score(text, pieces, tools);
+          await engine.translate(text, { search: "greedy", onStep: (step) => greedy.push(step), ...tools });
+          found = { scored, greedy };
+        }
+        return view.show(text, { translation: german, scored: found.scored, steps: found.greedy });
+      }
+      return { node: h("div", { class: "tfk tft" }, view.node), show, stop: view.stop };
     },
   },
 ];

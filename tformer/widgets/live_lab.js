@@ -171,13 +171,13 @@ export default {
       const each = inside.get(state.view);
       if (!each || busy) return;
       if (!shown) return each.panel.replaceChildren(h("p", { class: "tfl-hint" }, "Translate a sentence first: this shows what happened inside."));
-      each.view ??= each.make(engine);
-      each.panel.replaceChildren(...(engine && each.asks ? [each.asked.node] : []), each.view.node);
+      each.view ??= each.make(engine, each.asked.run);
+      if (!each.panel.contains(each.view.node)) each.panel.replaceChildren(each.asked.node, each.view.node);
       each.view.set?.(searchOptions(state));
       if (each.shows === shown) return;
       each.shows = shown;
       const show = (tools) => each.view.show(shown, tools);
-      if (shown.live) each.asked.run(show);
+      if (shown.live && each.asks) each.asked.run(show);
       else show();
     }
 
@@ -256,9 +256,9 @@ export default {
       }
       const isRecorded = STATE.every((key) => key === "view" || String(state[key]) === String(recordedOf[key]));
       if (isRecorded) {
-        const { steps, text } = example;
+        const { steps, text, attention, ...rest } = example;
         const [best] = steps.at(-1).finished;
-        shown = { live: false, text, german: best.text, steps, pieces: best.pieces, attention: unpack(example.attention), positions: positionsOf(steps, best), note: `Recorded when this page was made: ${described(recordedOf)}.` };
+        shown = { live: false, text, german: best.text, steps, pieces: best.pieces, recorded: { attention: unpack(attention), ...rest }, positions: positionsOf(steps, best), note: `Recorded when this page was made: ${described(recordedOf)}.` };
         view.show(shown);
       } else {
         wait();

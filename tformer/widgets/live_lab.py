@@ -13,7 +13,7 @@ import traitlets
 
 from tformer.pretrained import Translator
 from tformer.widgets._model import RUNNING, ModelFigure, recorded_attention
-from tformer.widgets._searching import search_steps
+from tformer.widgets._searching import score_positions, search_steps
 
 # By the marks of a person (results/typed-sentences.json) and, for the running pair, by
 # its German in the book. A test holds them to what the released model says.
@@ -81,10 +81,14 @@ class LiveLab(ModelFigure):
             ]
 
     def record(self, text: str) -> dict[str, Any]:
-        """All steps of a beam search, as the page's engine tells them; the heads."""
+        """What every view shows of the translation, as the page's engine tells it."""
         usual = {"search": "beam", "beamSize": 4, "lengthPenalty": 0.6}
+        steps = search_steps(self.translator, text, usual)
+        german = steps[-1]["finished"][0]["text"]
         return {
             "text": text,
-            "steps": search_steps(self.translator, text, usual),
+            "steps": steps,
             "attention": recorded_attention(self.translator.attention(text)),
+            "scored": score_positions(self.translator, text, german),
+            "greedy": search_steps(self.translator, text, {"search": "greedy"}),
         }

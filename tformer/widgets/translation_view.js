@@ -5,12 +5,14 @@ import { button, format, h, put, say, uid } from "./kit.js";
 const END = "</s>";
 
 // The positions of the best translation of a search, from its steps: at each the chosen
-// piece and the pieces that the model found likeliest, in the order of time.
+// piece, its probability, and the pieces that the model found likeliest.
 export function positionsOf(steps, best) {
   const chosen = [...best.pieces, END];
-  return steps.slice(0, chosen.length).map(({ hypotheses }, t) => {
-    const before = hypotheses.find((each) => each.ids.every((id, i) => id === best.ids[i]));
-    return { piece: chosen[t], next: before.next };
+  return steps.slice(0, chosen.length).map(({ hypotheses, candidates }, t) => {
+    const parent = hypotheses.findIndex((each) => each.ids.every((id, i) => id === best.ids[i]));
+    const { next, logProbability } = hypotheses[parent];
+    const taken = candidates.find((each) => each.parent === parent && each.piece === chosen[t]);
+    return { piece: chosen[t], probability: Math.exp(taken.logProbability - logProbability), next };
   });
 }
 
@@ -91,7 +93,9 @@ export function translationView({ onChoose, onFree }) {
   }
 
   function alternatives(t) {
-    const { piece, next } = positions[t];
+    const { piece, probability, next: likeliest } = positions[t];
+    const isAmong = likeliest.some((each) => each.piece === piece);
+    const next = isAmong ? likeliest : [...likeliest, { piece, probability }];
     const before = positions.slice(0, t).map((each) => each.piece);
     // Temperature, top k and top p make another distribution of it.
     const redrawn = next.some((each) => Math.abs((each.drawn ?? each.probability) - each.probability) > 5e-4);
@@ -106,7 +110,7 @@ export function translationView({ onChoose, onFree }) {
         h("span", { class: "tfl-bar", "aria-hidden": "true" }, h("span")),
         h("span", { class: "tfl-p", "data-exact": each.probability }, percent(each.probability)),
       );
-      if (redrawn) choose.append(h("span", { class: "tfl-p", "data-drawn": each.drawn }, `→ ${percent(each.drawn)}`));
+      if (redrawn) choose.append(h("span", { class: "tfl-p", "data-drawn": each.drawn }, each.drawn === undefined ? "" : `→ ${percent(each.drawn)}`));
       choose.querySelector(".tfl-bar span").style.width = `${100 * each.probability}%`;
       put(choose, { "aria-current": isChosen && "true" });
       return h("li", {}, choose);

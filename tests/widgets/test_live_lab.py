@@ -1,0 +1,146 @@
+"""The live lab: its examples, its addresses, what it makes of a search."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tformer import load_pretrained
+from tformer.pretrained import Translator
+from tformer.widgets import LiveLab
+from tformer.widgets._model import RUNNING
+from tformer.widgets._searching import search_steps
+from tformer.widgets.live_lab import RIGHT, WRONG
+
+ROOT = Path(__file__).resolve().parents[2]
+RUNNING_PAIR = {
+    RUNNING: "Der Hund überquerte die Straße nicht, weil er müde war.",
+    RUNNING.replace("tired", "wide"): (
+        "Der Hund überquerte die Straße nicht, weil sie breit war."
+    ),
+}
+STATES = [
+    {"text": "A dog runs."},
+    {"text": "50 % & more = #1 + “ü” 日本 😀?", "search": "greedy"},
+    {"text": "x", "search": "beam", "beam_size": 6, "length_penalty": 1.7},
+    {"text": "x", "search": "sample", "temperature": 0.3, "top_k": 50, "seed": 30},
+    {"text": "x", "search": "sample", "top_p": 0.15, "prefix": ["▁Der", "<0xE2>", "&"]},
+    {"text": "x", "prefix": ["▁", "+", "</s>"], "view": "heads"},
+]
+
+
+@pytest.fixture(scope="module")
+def lab():
+    return LiveLab()
+
+
+def test_examples_are_labelled_as_a_person_marked_what_the_model_says():
+    kept = json.loads((ROOT / "results/typed-sentences.json").read_text("utf-8"))
+    marked = {each["source"]: each for each in kept["aims"] + kept["typed"]}
+    said = load_pretrained().translate([*RIGHT, *WRONG])
+    for text, german in zip([*RIGHT, *WRONG], said, strict=True):
+        if text in RUNNING_PAIR:
+            assert (german == RUNNING_PAIR[text]) == (text in RIGHT), german
+            continue
+        assert german == marked[text]["translation"], "a new model: read it, mark it"
+        assert marked[text]["mark"] == ("right" if text in RIGHT else "wrong"), text
+        assert WRONG.get(text, "") == marked[text]["remark"]
+
+
+def test_examples_are_not_offered_for_a_model_that_nobody_judged(lab):
+    assert [len(each["items"]) for each in lab.examples] == [len(RIGHT), len(WRONG)]
+    released = load_pretrained()
+    model = type(released.model)(released.model.config)
+    assert (
+        LiveLab("A dog.", translator=Translator(model, released.tokenizer)).examples
+        == []
+    )
+
+
+def test_a_recorded_example_is_pytorchs_translation(lab):
+    translator = load_pretrained()
+    (best, *_) = lab.example["steps"][-1]["finished"]
+    assert best["text"] == translator.translate(RUNNING)
+    assert lab.example["greedy"][-1]["finished"][0]["text"] == translator.translate(
+        RUNNING, beam_size=1
+    )
+
+
+def test_python_and_the_page_agree_on_the_usual_settings(node, lab):
+    script = "import * as lab from './lab_address.js'; console.log(JSON.stringify("
+    usual = node(script + "[lab.usual(), lab.SEARCHES, lab.VIEWS]))")
+    assert usual[0] == {name: getattr(lab, name) for name in usual[0]}
+    tabs = node(
+        "import { INSIDE } from './lab_views.js';"
+        "console.log(JSON.stringify(INSIDE.map((each) => each.key)))"
+    )
+    assert usual[2] == ["alternatives", *tabs]
+
+
+def test_an_address_keeps_the_whole_state(node):
+    read = node(
+        "import { ofHash, toHash, usual } from './lab_address.js';"
+        "const states = given.map((each) => ({ ...usual(), ...each }));"
+        "console.log(JSON.stringify(states.map((each) => "
+        "[each, toHash(each), ofHash(toHash(each))])))",
+        STATES,
+    )
+    for state, hash, again in read:
+        assert again == state
+        assert hash.isascii() and " " not in hash
+    assert read[0][1] == "#text=A+dog+runs."  # nothing that goes without saying
+
+
+@pytest.mark.parametrize(
+    ("hash", "found"),
+    [
+        ("", None),
+        ("#what-to-try", None),
+        ("#text=+", None),
+        ("#text=a&search=best&view=x", {}),
+        ("#text=a&beam=99&alpha=-1", {"beam_size": 6, "length_penalty": 0}),
+        ("#text=a&beam=2.6&seed=x&top-k=", {"beam_size": 3}),
+        ("#text=a&temperature=Infinity&top-p=0.123", {"top_p": 0.1}),
+        ("#text=" + "a" * 999, {"text": "a" * 400}),
+        ("#text=%E0%A4%A", {"text": "\ufffd%A"}),
+    ],
+)
+def test_an_address_that_makes_no_sense_gives_what_is_usual(node, hash, found):
+    read, usual = node(
+        "import { ofHash, usual } from './lab_address.js';"
+        "console.log(JSON.stringify([ofHash(given), usual()]))",
+        hash,
+    )
+    assert read == (found if found is None else {**usual, "text": "a", **found})
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"search": "beam", "beamSize": 4, "lengthPenalty": 0.6},
+        {"search": "greedy"},
+        {"search": "sample", "temperature": 2, "topK": None, "topP": None, "seed": 3},
+    ],
+    ids=lambda each: each["search"],
+)
+def test_each_piece_of_a_translation_is_found_in_the_steps_of_its_search(
+    node, settings
+):
+    translator = load_pretrained()
+    steps = search_steps(translator, RUNNING, settings)
+    best = steps[-1]["finished"][0]
+    positions = node(
+        "import { positionsOf } from './translation_view.js';"
+        "console.log(JSON.stringify(positionsOf(given.steps, given.best)))",
+        {"steps": steps, "best": best},
+    )
+    assert [each["piece"] for each in positions] == [*best["pieces"], "</s>"]
+    product = 1.0
+    for each in positions:
+        product *= each["probability"]
+        for entry in each["next"]:
+            if entry["piece"] == each["piece"]:
+                assert entry["probability"] == pytest.approx(
+                    each["probability"], rel=1e-3
+                )
+    assert product == pytest.approx(2.718281828 ** best["logProbability"], rel=1e-3)
