@@ -11,6 +11,7 @@ from tformer import load_pretrained, trace
 from tformer.widgets import Heads
 from tformer.widgets._model import RUNNING
 
+pytestmark = pytest.mark.xdist_group("heads")
 SENTENCES = [
     "A man is playing the guitar.",
     "The small child reads a book in the park.",
@@ -300,7 +301,9 @@ def test_lines_have_the_weights_of_the_query_that_is_pointed_at(explorer, transl
     explorer.control("query-4").hover()
     keys = explorer.pane().locator(".tfh-keys > span")
     exact = keys.evaluate_all("all => all.map(e => Number(e.dataset.exact))")
-    torch.testing.assert_close(torch.tensor(exact), weights[4], rtol=0, atol=RECORDED)
+    torch.testing.assert_close(
+        torch.tensor(exact, dtype=torch.float32), weights[4], rtol=0, atol=RECORDED
+    )
     lines = explorer.pane().locator("svg g").nth(4).locator("line")
     assert abs(lines.count() - int((weights[4] >= 0.01).sum())) <= 1
     explorer.control("query-4").focus()
@@ -309,7 +312,9 @@ def test_lines_have_the_weights_of_the_query_that_is_pointed_at(explorer, transl
     assert explorer.control("query-5").get_attribute("aria-pressed") == "true"
     explorer.control("query-1").hover()
     exact = keys.evaluate_all("all => all.map(e => Number(e.dataset.exact))")
-    torch.testing.assert_close(torch.tensor(exact), weights[5], rtol=0, atol=RECORDED)
+    torch.testing.assert_close(
+        torch.tensor(exact, dtype=torch.float32), weights[5], rtol=0, atol=RECORDED
+    )
     explorer.page.keyboard.press("Escape")
 
 
