@@ -348,6 +348,63 @@ def test_the_views_inside_show_the_same_sentence(lab, translator):
     best.filter(has_text="Schwester").wait_for()
 
 
+def test_the_teacher_gives_what_the_lab_shows(lab, translator):
+    german = lab.ask(TYPED[0])
+    lab.control("tab-teacher").click()
+    field = lab.control("german")
+    lab.page.wait_for_function(
+        "german => document.querySelector('[data-control=german]')?.value === german",
+        arg=german,
+    )
+    p = lab.root.locator(".tft [data-position='2'] [data-exact]").first
+    scored = translator.score(TYPED[0], german)
+    assert float(p.get_attribute("data-exact")) == pytest.approx(
+        2.718281828 ** scored.log_probabilities[2], abs=1e-4
+    )
+    other = german.replace("Mann", "Hund")
+    field.fill(other)
+    field.press("Enter")
+    row = lab.root.locator(".tft [data-position='1']")
+    row.filter(has_text="▁Hund").wait_for(timeout=driver.PATIENCE)
+    scored = translator.score(TYPED[0], other)
+    assert float(p.get_attribute("data-exact")) == pytest.approx(
+        2.718281828 ** scored.log_probabilities[2], abs=1e-4
+    )
+
+
+def test_a_place_of_the_page_in_the_address_changes_nothing(lab):
+    german = lab.ask(TYPED[2])
+    lab.page.evaluate("location.hash = '#what-to-try'")
+    lab.page.wait_for_timeout(200)
+    assert lab.german() == german
+    lab.page.evaluate("location.hash = '#text=A+cat.&search=greedy'")
+    lab.page.wait_for_function(
+        "() => document.querySelector('[data-control=text]').value === 'A cat.'"
+    )
+    assert lab.german() == "" and lab.control("search-1").is_checked()
+
+
+def test_a_changed_setting_does_not_wipe_a_sentence_that_is_being_typed(lab):
+    german = lab.german()
+    lab.control("text").fill("Half a sen")
+    lab.control("search-1").check(force=True)
+    lab.page.wait_for_timeout(1000)
+    assert lab.control("text").input_value() == "Half a sen"
+    assert lab.german() == german
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_every_tab_is_accessible_and_fits_a_phone(visit, dark):
+    with visit(LAB, size="phone", dark=dark, settle=False) as seen:
+        lab = Lab(seen)
+        lab.control("piece-1").click()
+        lab.root.locator("[data-examples] summary").click()
+        for name in ("alternatives", "heads", "decoding", "teacher"):
+            lab.control(f"tab-{name}").click()
+            assert seen.axe() == []
+            assert seen.overflow() == []
+
+
 def test_what_cannot_be_translated_is_said_in_words(lab):
     german = lab.german()
     lab.ask("   ")

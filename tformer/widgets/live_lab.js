@@ -112,14 +112,15 @@ export default {
     let timer = 0;
 
     const view = translationView({
-      onChoose: (pieces) => again(pieces),
+      onChoose: engine && ((pieces) => again(pieces)),
       onFree: () => again([]),
     });
     const bar = askBar(engine, model, { label: "An English sentence", onAsk: translate });
     const form = settings(state, (key, value) => {
       set({ [key]: value });
       clearTimeout(timer);
-      if (shown?.live) timer = setTimeout(() => again(state.prefix), PAUSE);
+      const isUnasked = bar.input.value !== state.text; // a sentence is being typed
+      if (shown?.live && !isUnasked) timer = setTimeout(() => again(state.prefix), PAUSE);
     });
     const copy = button("copy", "Copy link", copyLink);
     const link = h("input", { type: "text", readonly: true, hidden: true, class: "tfl-link", "aria-label": "The link to this sentence with its settings", "data-control": "link" });
@@ -247,8 +248,10 @@ export default {
       }
     }
 
-    function open() {
+    // Show what the address says. Later on it may name a place of the page instead.
+    function open(first) {
       const found = onPage && ofHash(location.hash);
+      if (!found && !first) return;
       if (found) {
         begin = found.prefix;
         bar.show(found.text);
@@ -265,8 +268,9 @@ export default {
       }
       draw();
     }
-    open();
-    if (onPage) addEventListener("hashchange", open);
+    const followed = () => open(false);
+    open(true);
+    if (onPage) addEventListener("hashchange", followed);
 
     return () => {
       stop();
@@ -275,7 +279,7 @@ export default {
       live.stop();
       spoken.stop();
       clearTimeout(timer);
-      removeEventListener("hashchange", open);
+      removeEventListener("hashchange", followed);
     };
   },
 };

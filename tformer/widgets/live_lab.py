@@ -62,7 +62,7 @@ class LiveLab(ModelFigure):
     view = traitlets.Unicode("alternatives").tag(sync=True)
     examples = traitlets.List().tag(sync=True)
     page_height = traitlets.Int(813).tag(sync=True)
-    page_height_narrow = traitlets.Int(945).tag(sync=True)
+    page_height_narrow = traitlets.Int(980).tag(sync=True)
 
     def __init__(
         self,

@@ -28,7 +28,8 @@ export const spelled = (pieces) =>
   pieces.filter((piece) => piece !== END && !/^<0x..>$/.test(piece)).join("").replaceAll("▁", " ").trim();
 const named = (piece) => (piece === END ? "(end)" : piece.replaceAll("▁", "") || "␣");
 
-// onChoose(pieces): the beginning that the reader wants. onFree(): none any more.
+// onChoose(pieces): the beginning that the reader wants; null where no model can be asked.
+// onFree(): none any more.
 // -> { node, panel (of the alternatives), grow(pieces), show({ german, positions, prefix,
 //      note }), close() (the alternatives), clear() }
 export function translationView({ onChoose, onFree }) {
@@ -86,7 +87,7 @@ export function translationView({ onChoose, onFree }) {
       chip.tabIndex = i === Math.max(0, at) ? 0 : -1;
     });
     const hint = h("p", { class: "tfl-hint" }, positions.length
-      ? "Choose a German piece to see what else the model weighed there, and to go on from another one."
+      ? "Choose a German piece above to see what else the model weighed there, and to go on from another one."
       : "The pieces of the translation will stand above.");
     put(panel, { "aria-label": at < 0 ? "Alternatives" : `Alternatives to piece ${at + 1}` });
     panel.replaceChildren(...(at < 0 ? [hint] : alternatives(at)));
@@ -112,13 +113,13 @@ export function translationView({ onChoose, onFree }) {
       );
       if (redrawn) choose.append(h("span", { class: "tfl-p", "data-drawn": each.drawn }, each.drawn === undefined ? "" : `→ ${percent(each.drawn)}`));
       choose.querySelector(".tfl-bar span").style.width = `${100 * each.probability}%`;
-      put(choose, { "aria-current": isChosen && "true" });
+      put(choose, { "aria-current": isChosen && "true", disabled: !onChoose });
       return h("li", {}, choose);
     });
     return [
       h("p", { class: "tfl-panel-title" }, before.length ? "After " : "At the beginning", ...(before.length ? [h("span", { lang: "de" }, `“${spelled(before)}”`)] : []), " the model weighed:"),
       h("ol", { class: "tfl-alternatives" }, ...rows),
-      h("p", { class: "tfl-hint" }, `All other pieces together: ${percent(Math.max(0, rest))}. ${redrawn ? "Behind each arrow: what the piece was drawn with. " : ""}Choose one, and the model goes on from there.`),
+      h("p", { class: "tfl-hint" }, `All other pieces together: ${percent(Math.max(0, rest))}. ${redrawn ? "Behind each arrow: what the piece was drawn with. " : ""}${onChoose ? "Choose one, and the model goes on from there." : ""}`),
     ];
   }
 
