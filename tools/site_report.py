@@ -1,19 +1,37 @@
 """Print a table of every page: weight, speed on a slow machine, accessibility.
 
-Usage: ``python tools/site_report.py`` (make site-report), after make book. Time to
-interactive: when the page has loaded and its last long task has ended, with the CPU
-slowed down four times, without scrolling.
+Usage: ``python tools/site_report.py`` (make site-report), after make book. Weight and
+layout shift are those of a visit that scrolls through the whole page; shift is given
+for a wide window and a phone, findings of axe (serious and critical) for light and
+dark. Time to interactive: when the page has loaded and its last long task has ended,
+with the CPU slowed down four times, without scrolling; the median of three visits. It
+means little on a machine that is busy with other things, so the load is printed too.
 """
 
 from __future__ import annotations
 
+import os
+import statistics
 import sys
 
-from browser import NoBrowserError, chromium, served, site_pages, visit
+from browser import NoBrowserError, Visit, chromium, served, site_pages, visit
 from chapters import HTML
+from playwright.sync_api import Browser
 
 SLOWDOWN = 4
-HEAD = ("page", "KB gz", "interactive at 4×", "axe", "third party", "errors", "shift")
+VISITS = 3
+SETTLED = 4000  # milliseconds without anything new to do
+HEAD = (
+    "page",
+    "KB gz",
+    "interactive at 4×",
+    "axe light",
+    "axe dark",
+    "third party",
+    "errors",
+    "shift wide",
+    "shift phone",
+)
 INTERACTIVE = """() => {
   const navigation = performance.getEntriesByType('navigation')[0];
   const last = window.__tasks.at(-1) ?? [0, 0];
@@ -21,37 +39,64 @@ INTERACTIVE = """() => {
 }"""
 
 
+def seconds_to_interactive(browser: Browser, address: str, name: str) -> float:
+    """Return the median over visits with a slow CPU."""
+    times = []
+    for _ in range(VISITS):
+        with visit(browser, address, name, slowdown=SLOWDOWN, settle=False) as seen:
+            seen.page.wait_for_timeout(SETTLED)
+            times.append(seen.page.evaluate(INTERACTIVE))
+    return statistics.median(times)
+
+
+def row(browser: Browser, address: str, name: str) -> tuple[str, ...]:
+    """Return one page's line of the table."""
+    speed = seconds_to_interactive(browser, address, name)
+    visits: list[Visit] = []
+    weights, findings, shifts = [], [], []
+    for size, dark in (("wide", False), ("wide", True), ("phone", False)):
+        with visit(browser, address, name, size=size, dark=dark) as seen:
+            visits.append(seen)
+            weights.append(seen.kilobytes)  # before axe, which fetches files itself
+            if not dark:
+                shifts.append(seen.layout_shift())
+            if size == "wide":
+                findings.append(len(seen.axe()))
+    return (
+        name,
+        f"{max(weights):.0f}",
+        f"{speed:.1f} s",
+        *(str(n) for n in findings),
+        str(sum(len(each.third_party) for each in visits)),
+        str(sum(len(each.errors) for each in visits)),
+        *(f"{shift:.3f}" for shift in shifts),
+    )
+
+
 def main() -> int:
     if not (HTML / "index.html").exists():
         print("site-report: nothing is built yet; run: make book", file=sys.stderr)
         return 2
     rows = [HEAD]
+    before = os.getloadavg()[0]
     try:
         with served() as address, chromium() as browser:
-            for name in site_pages():
-                with visit(browser, address, name) as seen:
-                    kilobytes = f"{seen.kilobytes:.0f}"
-                    requests = str(len(seen.third_party))
-                    errors = str(len(seen.errors))
-                    shift = f"{seen.layout_shift():.3f}"
-                    findings = str(len(seen.axe()))  # last: it fetches files itself
-                with visit(
-                    browser, address, name, slowdown=SLOWDOWN, settle=False
-                ) as seen:
-                    seen.page.wait_for_timeout(4000)
-                    seconds = seen.page.evaluate(INTERACTIVE)
-                speed = f"{seconds:.1f} s"
-                rows.append((name, kilobytes, speed, findings, requests, errors, shift))
+            version = browser.version
+            rows += [row(browser, address, name) for name in site_pages()]
     except NoBrowserError as problem:
         print(f"site-report: {problem}", file=sys.stderr)
         return 2
     widths = [max(len(row[i]) for row in rows) for i in range(len(HEAD))]
-    for number, row in enumerate(rows):
-        cells = [row[0].ljust(widths[0])]
-        cells += [c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)]
-        print("| " + " | ".join(cells) + " |")
+    for number, cells in enumerate(rows):
+        texts = [cells[0].ljust(widths[0])]
+        texts += [c.rjust(w) for c, w in zip(cells[1:], widths[1:], strict=True)]
+        print("| " + " | ".join(texts) + " |")
         if number == 0:
             print("|" + "|".join("-" * (w + 2) for w in widths) + "|")
+    print(
+        f"\nChromium {version}, {os.cpu_count()} cores, load before and after: "
+        f"{before:.1f}, {os.getloadavg()[0]:.1f}"
+    )
     return 0
 
 

@@ -2,14 +2,54 @@
 
 from __future__ import annotations
 
+import re
+
 import browser as driver
 import pytest
+from chapters import HTML
 from playwright.sync_api import Error as PlaywrightError
 
 PAGES = driver.site_pages()
 CHAPTERS = [p for p in PAGES if p.startswith("book/") and "intro" not in p]
 MOST_KILOBYTES = 1000
 MOST_LAYOUT_SHIFT = 0.1
+# What would move, if something changed now.
+MOVING = """() => {
+  const seconds = (text) => Math.max(...text.split(',').map(parseFloat));
+  const found = new Set();
+  for (const e of document.querySelectorAll('body *')) {
+    const style = getComputedStyle(e);
+    if (seconds(style.transitionDuration) > .001 || style.scrollBehavior === 'smooth'
+      || (style.animationName !== 'none' && seconds(style.animationDuration) > .001))
+      found.add(e.tagName + '.' + e.className);
+  }
+  return [...found];
+}"""
+# Where the focus is, and whether something there shows it.
+FOCUS = """() => {
+  const e = document.activeElement;
+  if (!e || e === document.body) return null;
+  const box = e.getBoundingClientRect();
+  const shown = [e, e.nextElementSibling, e.closest('label')].some((each) => {
+    if (!each) return false;
+    const {outlineStyle, outlineWidth, outlineColor, boxShadow} =
+      getComputedStyle(each);
+    return (outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2
+      && outlineColor !== 'rgba(0, 0, 0, 0)') || boxShadow !== 'none';
+  });
+  return [e.outerHTML.slice(0, 120), shown && e.matches(':focus-visible'),
+    box.width * box.height];
+}"""
+SMUGGLE = """() => {
+  return new Promise((done) => {
+    addEventListener('securitypolicyviolation', (event) =>
+      done([event.effectiveDirective, window.__smuggled ?? false]), {once: true});
+    const script = document.createElement('script');
+    script.textContent = 'window.__smuggled = true';
+    document.body.append(script);
+    setTimeout(() => done(['nothing was refused', window.__smuggled ?? false]), 2000);
+  });
+}"""
 
 
 def each(names):
@@ -42,6 +82,7 @@ def look_at(seen):
             ".bd-article img",
             "all => all.map(e => [e.alt, e.naturalWidth, e.src])",
         ),
+        "moving": page.evaluate(MOVING),
         "axe": seen.axe(),
     }
 
@@ -92,6 +133,54 @@ def test_nothing_jumps_while_a_page_loads(facts, name, size):
 @each(PAGES)
 def test_nothing_is_wider_than_a_phone(facts, name):
     assert facts(name, size="phone")["overflow"] == []
+
+
+@each(PAGES)
+def test_nothing_is_lost_at_200_percent(visit, name):
+    with visit(name, size="zoomed") as seen:
+        assert seen.overflow() == []
+        toggles = seen.page.locator(".primary-toggle:visible")
+        assert toggles.count() == 1  # the side bar can be opened
+
+
+@each(PAGES)
+def test_nothing_moves_for_a_reader_who_wants_stillness(facts, name):
+    assert facts(name, dark=True)["moving"] == []
+
+
+@each([*PAGES[:2], "search.html"])
+def test_the_tab_key_shows_where_it_is(visit, name):
+    with visit(name) as seen:
+        stops = []
+        for _ in range(40):
+            seen.page.keyboard.press("Tab")
+            stops.append(seen.page.evaluate(FOCUS))
+    stops = [stop for stop in stops if stop]
+    assert len({html for html, *_ in stops}) > 8
+    assert [html for html, shown, area in stops if not shown or not area] == []
+
+
+@each(PAGES)
+def test_a_page_says_what_it_may_run_before_it_runs_anything(name):
+    html = (HTML / name).read_text(encoding="utf-8")
+    found = re.search(
+        r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', html
+    )
+    assert found
+    assert found.start() < html.index("<script")
+    rules = dict(rule.strip().split(" ", 1) for rule in found[1].split(";"))
+    assert rules["default-src"] == "'none'"
+    allowed = rules["script-src"].split()
+    assert all(x == "'self'" or x.startswith("'sha256-") for x in allowed)
+    assert rules["connect-src"] == rules["worker-src"] == "'self'"
+    assert not re.search(r"<[^>]+\son[a-z]+=", html), "an inline event handler"
+
+
+def test_a_script_that_was_smuggled_in_does_not_run(visit):
+    with visit(PAGES[0], settle=False) as seen:
+        directive, ran = seen.page.evaluate(SMUGGLE)
+    assert directive.startswith("script-src")
+    assert not ran
 
 
 @each(PAGES)
