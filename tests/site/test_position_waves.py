@@ -58,11 +58,16 @@ class Waves:
         ]
 
     def pixel(self, number, row, column):
-        return self.root.locator("canvas").nth(number).evaluate(
-            """(canvas, [x, y]) => [...canvas.getContext('2d')
-            .getImageData(x, y, 1, 1).data].slice(0, 3)""",
-            [column, row],
-        )  # fmt: skip
+        """Red, green and blue, read from a copy, so that the browser stays quiet."""
+        read = """(canvas, [x, y]) => {
+          const copy = document.createElement('canvas');
+          Object.assign(copy, { width: canvas.width, height: canvas.height });
+          const context = copy.getContext('2d', { willReadFrequently: true });
+          context.drawImage(canvas, 0, 0);
+          return [...context.getImageData(x, y, 1, 1).data].slice(0, 3);
+        }"""
+        canvas = self.root.locator("canvas").nth(number)
+        return canvas.evaluate(read, [column, row])
 
     def click(self, kind, across, down):
         box = self.root.locator(f'[data-handle="{kind}"]').bounding_box()

@@ -83,8 +83,8 @@ class PositionWaves(PageFigure):
     offset = traitlets.Int().tag(sync=True)
     pair = traitlets.Int().tag(sync=True)
     variant = traitlets.Enum(list(VARIANTS), VARIANTS[0]).tag(sync=True)
-    page_height = traitlets.Int(1043).tag(sync=True)
-    page_height_narrow = traitlets.Int(1625).tag(sync=True)
+    page_height = traitlets.Int(1092).tag(sync=True)
+    page_height_narrow = traitlets.Int(1678).tag(sync=True)
 
     def __init__(
         self,
