@@ -41,7 +41,7 @@ def told(node, recorded):
     """What the engine and the figure make of the same runs."""
     script = """
     import { loadPretrained } from "./engine/pretrained.js";
-    import { keyOf, nextPieces, ranked, statusAt, treeOf } from "./decoding_view.js";
+    import { nextPieces, ranked, statusAt, treeOf } from "./decoding_view.js";
     const { runs, recorded, folder } = given;
     const read = (name) => new Uint8Array(readFileSync(`${folder}/${name}`)).buffer;
     const weights = read("model.safetensors"), tokenizer = read("tokenizer.model");
@@ -51,7 +51,7 @@ def told(node, recorded):
       const nodes = treeOf(recorded[i]);
       const { finished } = recorded[i].at(-1);
       return {
-        steps, nodes, key: keyOf(settings),
+        steps, nodes,
         statuses: recorded[i].map((_, at) => statusAt(nodes, at)),
         next: recorded[i].map((step) =>
           step.hypotheses.map((_, j) => nextPieces(step, j, settings))),
@@ -231,10 +231,28 @@ def test_the_penalty_ranks_as_the_package_does(recorded, told):
                 assert each["score"] == pytest.approx(each["logProbability"] / penalty)
 
 
-def test_a_beam_is_searched_again_only_where_that_changes_something(told):
-    keys = [run["key"] for run in told[: len(SETTINGS)]]
-    assert len(set(keys)) == len(SETTINGS)
-    assert keys[1] == "beam 4"  # whatever its penalty
+def test_a_search_is_run_again_where_a_setting_changes_it(node):
+    usual = {"beamSize": 4, "lengthPenalty": 0.6, "temperature": 1}
+    usual |= {"topK": None, "topP": None, "seed": 0}
+    other = {"beamSize": 5, "lengthPenalty": 0, "temperature": 2}
+    other |= {"topK": 3, "topP": 0.5, "seed": 1}
+    matters = {
+        "greedy": set(),
+        "beam": {"beamSize"},  # its penalty only ranks
+        "sample": {"temperature", "topK", "topP", "seed"},
+    }
+    cases = [
+        [{**usual, "search": search, name: values[name]} for values in (usual, other)]
+        for search in matters
+        for name in usual
+    ]
+    changed = node(
+        "import { keyOf } from './decoding_view.js';"
+        "console.log(JSON.stringify(given.map(([a, b]) => keyOf(a) !== keyOf(b))))",
+        cases,
+    )
+    wanted = [name in names for names in matters.values() for name in usual]
+    assert changed == wanted
 
 
 def test_python_reads_what_is_on_the_screen(translator):

@@ -16,6 +16,7 @@ from tformer.widgets._model import RUNNING, ModelFigure
 from tformer.widgets._searching import search_steps
 
 SEARCHES = ["greedy", "sample", "beam"]
+HEIGHTS = {"greedy": (872, 1074), "sample": (920, 1178), "beam": (1266, 1537)}
 
 
 class Decoding(ModelFigure):
@@ -49,8 +50,8 @@ class Decoding(ModelFigure):
     seed = traitlets.Int(1, min=0, max=30).tag(sync=True)
     step = traitlets.Int(-1, min=-1).tag(sync=True)
     found = traitlets.Dict().tag(sync=True)
-    page_height = traitlets.Int(1262).tag(sync=True)
-    page_height_narrow = traitlets.Int(1537).tag(sync=True)
+    page_height = traitlets.Int().tag(sync=True)
+    page_height_narrow = traitlets.Int().tag(sync=True)
 
     def __init__(
         self,
@@ -64,6 +65,7 @@ class Decoding(ModelFigure):
         runs = self.example["runs"]
         shown = next(run for run in runs if run["search"] == self.search)
         self.found = _ended(text, shown["steps"])
+        self.page_height, self.page_height_narrow = HEIGHTS[self.search]
 
     def record(self, text: str) -> dict[str, Any]:
         """The steps of all three searches, with the settings that were asked for."""

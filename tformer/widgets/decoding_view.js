@@ -3,7 +3,7 @@
 // and the tests hold them to `tformer.decode`. A step is one of `Translator.steps`.
 import { lengthPenaltyOf } from "./engine/decode/beam.js";
 import { button, format, h, liveRegion, put, radios, say, slider, textTable } from "./kit.js";
-import { chance, meter, shown, spoken, written } from "./pieces.js";
+import { chance, ending, meter, shown, spoken, written } from "./pieces.js";
 
 export const SEARCHES = ["greedy", "sample", "beam"];
 export const DEFAULTS = { search: "beam", beamSize: 4, lengthPenalty: 0.6, temperature: 1, topK: null, topP: null, seed: 0 };
@@ -450,7 +450,7 @@ export function decodingView(engine, { initial = {}, onState = () => {}, onNeed 
     const { rows, rest } = nextPieces(step, from.hypothesis, settings);
     const isSampled = rows[0].drawn !== undefined;
     const line = isLine();
-    say(heading, `${from.pieces.length ? `After “${written(from.pieces)}”` : "At the start"}, step ${from.column + 2}: the next piece`);
+    say(heading, `${from.pieces.length ? `After “${ending(written(from.pieces))}”` : "At the start"}, step ${from.column + 2}: the next piece`);
     const columns = ["piece", "p", "", ...(isSampled ? ["p to draw from", ""] : []), ...(line ? [] : ["log p in all"]), isSampled ? "drawn" : line ? "taken" : "what became of it"];
     head.replaceChildren(...columns.map((name) => (name ? h("th", { scope: "col" }, name) : h("td", { "aria-hidden": "true" }))));
     const cells = (p) => [h("td", { "data-exact": p }, p === undefined ? "" : p === 0 ? "0" : chance(p)), meter("tfd-meter", p)];

@@ -9,6 +9,8 @@ export const spoken = (piece) =>
 // Pieces as a text.
 export const written = (pieces) =>
   pieces.filter((each) => each !== "</s>").join("").replace(/▁/g, " ").trim();
+// Its end, where it is long.
+export const ending = (text, most = 48) => (text.length > most ? `…${text.slice(1 - most)}` : text);
 
 // A probability in three digits; what is not 0 is not called 0.
 export const chance = (p) => (p > 0 && p < 0.0005 ? "<0.001" : format(p, 3));

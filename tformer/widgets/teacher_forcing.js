@@ -26,7 +26,7 @@ function render({ model, el }) {
     const { text, translation } = view.state();
     if (model.get("text") !== text || model.get("translation") !== translation) {
       bar.show(model.get("text"));
-      if (engine) view.teach(model.get("translation"));
+      view.teach(model.get("translation"));
     }
   }
   update();

@@ -3,7 +3,7 @@
 // `align` and `moved` are all of the logic; they run in Node, and the tests hold them to
 // `tformer.decode`.
 import { button, format, h, liveRegion, put, say, slider, textTable } from "./kit.js";
-import { chance, meter, shown, spoken, written } from "./pieces.js";
+import { chance, ending, meter, shown, spoken, written } from "./pieces.js";
 
 const ROWS = 10; // next pieces, the label beyond them, and all the rest
 const SAME = 1e-5; // float32 and its summation: a change below this is none
@@ -279,7 +279,7 @@ export function teacherForcingView(engine, { initial = {}, onState = () => {}, o
     const [teacher, own] = sides;
     const given = positions[now];
     const step = steps[now];
-    const after = (pieces) => (pieces.length ? `after “${written(pieces)}”` : "at the start");
+    const after = (pieces) => (pieces.length ? `after “${ending(written(pieces), 40)}”` : "at the start");
     say(teacher.title, given ? `Teacher forcing, ${after(positions.slice(0, now).map((each) => each.piece))}` : "Teacher forcing: the German is over");
     say(own.title, step ? `Decoding, ${after(step.hypotheses[0].pieces)}` : "Decoding: the translation is over");
     bars(teacher.list, given?.next, given && { ...given, probability: Math.exp(given.logProbability) }, "label", engine && ((piece) => {
