@@ -35,6 +35,7 @@ var MathJax = {
     require: (name) => (0, eval)(files[name.replace(/^\\/+/, "")]),
     failed: (error) => problems.push(error.message),
   },
+  tex: { packages: { "[-]": ["noundefined"] } },  // it would print them in red
   startup: { typeset: false },
   chtml: { matchFontHeight: false, fontURL: "FONTS" },
 };

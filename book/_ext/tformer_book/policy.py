@@ -44,7 +44,7 @@ def with_policy(page: str) -> str:
     rules["script-src"] += "".join(f" 'sha256-{each}'" for each in sorted(hashes))
     policy = "; ".join(f"{name} {values}" for name, values in rules.items())
     meta = META.format(policy)
-    return HEAD.sub(lambda found: f"{found[0]}\n{meta}\n", page, count=1)
+    return HEAD.sub(lambda found: f"{found[0]}\n{meta}", page, count=1)
 
 
 def write_policies(app: Sphinx, problem: Exception | None) -> None:

@@ -1,0 +1,107 @@
+"""What the book's own Sphinx extension makes of written pages."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib
+import json
+import sys
+
+import pytest
+from chapters import ROOT
+
+
+@pytest.fixture(scope="module")
+def extension():
+    """Import a module of the extension by name."""
+    sys.path.insert(0, str(ROOT / "book/_ext"))
+    yield lambda name: importlib.import_module(f"tformer_book.{name}")
+    sys.path.remove(str(ROOT / "book/_ext"))
+
+
+def test_a_formula_becomes_html_and_mathml(extension):
+    formulas = extension("formulas")
+    [made], styles = formulas.Typesetter().typeset([(r"\frac{a}{\sqrt{d}}", False)])
+    assert made.startswith("<mjx-container")
+    assert "<mfrac><mi>a</mi><msqrt><mi>d</mi></msqrt></mfrac>" in made
+    assert "FONTS/" in styles
+
+
+def test_each_page_gets_the_styles_of_its_own_characters(extension):
+    typesetter = extension("formulas").Typesetter()
+    _, first = typesetter.typeset([("a", False)])
+    _, second = typesetter.typeset([(r"\Omega", True)])
+    assert "mjx-c1D44E" in first  # italic a
+    assert "mjx-c1D44E" not in second
+    assert typesetter.typeset([("a", False)])[1] == first
+
+
+def test_a_formula_that_mathjax_cannot_read_fails_the_build(extension):
+    formulas = extension("formulas")
+    with pytest.raises(formulas.ExtensionError, match="cannot read"):
+        formulas.Typesetter().typeset([(r"\nonsense{x}", False)])
+
+
+def test_formulas_go_where_their_tex_was(extension):
+    formulas = extension("formulas")
+    page = (
+        '<p><span class="math notranslate nohighlight">\\(a &lt; b\\)</span> and</p>'
+        '<div class="math notranslate nohighlight" id="e">\n\\[c\\]</div>'
+    )
+    assert [found[3:5] for found in formulas.FORMULA.findall(page)] == [
+        ("a &lt; b", "</span>"),
+        ("c", "</div>"),
+    ]
+    assert formulas.filled(page, ["1", "2"]) == (
+        '<p><span class="math notranslate nohighlight">1</span> and</p>'
+        '<div class="math notranslate nohighlight" id="e">2</div>'
+    )
+
+
+def checksum(text):
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def test_the_policy_names_the_scripts_of_a_page_and_not_its_data(extension):
+    policy = extension("policy")
+    page = (
+        '<html><head>\n<meta charset="utf-8" />\n<title>x</title></head><body>'
+        '<script>run()</script><script type="application/json">{"a": 1}</script>'
+        '<script src="a.js"></script></body></html>'
+    )
+    made = policy.with_policy(page)
+    assert f"script-src 'self' 'sha256-{checksum('run()')}';" in made
+    assert checksum('{"a": 1}') not in made
+    assert made.index("Content-Security-Policy") < made.index("<title>")
+    assert policy.with_policy(made) == made  # a page that is not written anew
+
+
+def test_a_widgets_module_becomes_a_file_that_its_state_names(extension, tmp_path):
+    widgets = extension("widgets")
+    module = "export default {\n  render() { return '</script>'; }\n};"
+    state = {"m": {"state": {"_esm": module, "size": 3}}, "n": {"state": {"size": 4}}}
+    page = (
+        f'<script type="{widgets.STATE}">'
+        + json.dumps({"state": state}).replace("</", "<\\/")
+        + "</script><p>after</p>"
+    )
+    made = widgets.take_out_modules(page, tmp_path)
+    [(_, content, _)] = widgets.STATES.findall(made)
+    taken = json.loads(content)["state"]
+    assert (tmp_path / taken["m"]["state"]["_esm"]).read_text() == module
+    assert taken["m"]["state"]["size"] == 3
+    assert taken["n"] == state["n"]
+    assert made.endswith("<p>after</p>")
+    assert widgets.take_out_modules(made, tmp_path) == made
+
+
+def test_code_says_how_many_lines_it_has(extension):
+    pages = extension("pages")
+    block = (
+        '<div class="highlight-ipython3 notranslate"><div class="highlight">'
+        "<pre>a\nb\n</pre></div></div>"
+    )
+    made = pages.CODE.sub(pages.with_lines, block)
+    assert '<div class="highlight" style="--tf-lines:2"><pre>' in made
+    assert pages.CODE.sub(pages.with_lines, made) == made
