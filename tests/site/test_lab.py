@@ -51,7 +51,8 @@ class Lab:
 
     def settled(self):
         """Wait for the model."""
-        self.root.locator(".tfk-ask:not([data-busy])").wait_for(timeout=driver.PATIENCE)
+        idle = self.page.locator(".tfl > .tfk-ask:not([data-busy])")
+        idle.wait_for(timeout=driver.PATIENCE)
         return self.german()
 
     def ask(self, text=None):
@@ -395,7 +396,7 @@ def test_a_changed_setting_does_not_wipe_a_sentence_that_is_being_typed(lab):
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_every_tab_is_accessible_and_fits_a_phone(visit, dark):
-    with visit(LAB, size="phone", dark=dark, settle=False) as seen:
+    with visit(LAB, size="phone", dark=dark) as seen:
         lab = Lab(seen)
         lab.control("piece-1").click()
         lab.root.locator("[data-examples] summary").click()
