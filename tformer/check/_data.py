@@ -257,9 +257,9 @@ def _probe_whole(mine: Function) -> None:
         raise Mistake(
             "torn-apart",
             "Every source is there and every target, but not with each other: did you "
-            "sort both sides by themselves? A pair must travel as one, or the model "
-            "learns to translate sentences into others. The loss stays high, and no "
-            "error is raised.",
+            "sort both sides by themselves? A pair must travel as one. There is no "
+            "error, and the training loss falls all the same, by heart; only unseen "
+            "pairs and a look at one translation tell.",
         )
     if found - wanted and not wanted - found:
         raise Mistake(
