@@ -235,6 +235,7 @@ def test_the_keyboard_does_all_of_it(lab, translator, forced):
     lab.control("text").fill(TYPED[0])
     lab.page.keyboard.press("Enter")
     assert lab.settled() == translator.translate(TYPED[0])
+    before = lab.pieces()
     lab.tab_to("piece-")
     assert lab.focused() == "piece-0"
     lab.page.keyboard.press("ArrowRight")
@@ -245,6 +246,8 @@ def test_the_keyboard_does_all_of_it(lab, translator, forced):
     assert lab.focused() == "alternative-1"
     lab.page.keyboard.press("Enter")
     german = lab.settled()
+    assert lab.pieces()[0] == before[0]
+    assert lab.pieces()[1] != before[1]
     with forced(ids_of(translator, lab.pieces()[:2])):
         assert german == translator.translate(TYPED[0])
     assert lab.focused() == "piece-1"  # back where the reader was

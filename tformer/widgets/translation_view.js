@@ -152,7 +152,7 @@ export function translationView({ onChoose, onFree }) {
       put(node, { "data-growing": false });
       draw([], { ready: false });
       say(text, "");
-      say(note, "");
+      say(note, "Not translated yet.");
       put(given, { hidden: true });
       open(-1);
     },
