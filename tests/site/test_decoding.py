@@ -299,3 +299,7 @@ def test_it_fits_its_place_and_has_no_accessibility_finding(figure_page, look, k
         narrow = look.get("size") == "phone"
         kept = figure.page_height_narrow if narrow else figure.page_height
         assert height == pytest.approx(kept, abs=25)
+        seen.page.locator('[data-control="step"]').fill("5")
+        seen.page.locator("summary").click()
+        assert seen.axe() == []
+        assert seen.overflow() == []

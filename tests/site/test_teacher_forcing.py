@@ -223,3 +223,8 @@ def test_it_fits_its_place_and_has_no_accessibility_finding(figure_page, look):
         narrow = look.get("size") == "phone"
         kept = figure.page_height_narrow if narrow else figure.page_height
         assert height == pytest.approx(kept, abs=40)
+        seen.page.locator('[data-control="other"]').click()
+        seen.page.locator('[data-control="step"]').fill("12")
+        seen.page.locator("summary").click()
+        assert seen.axe() == []
+        assert seen.overflow() == []

@@ -274,6 +274,8 @@ def test_the_search_that_was_asked_for_is_the_one_that_is_recorded(translator):
     (run,) = [each for each in figure.example["runs"] if each["search"] == "sample"]
     assert (run["temperature"], run["topK"], run["topP"]) == (0.5, None, 0.9)
     assert figure.translation == run["steps"][-1]["finished"][0]["text"]
+    (found,) = figure.hypotheses  # one line has nothing to rank
+    assert found.score == found.log_probability
 
 
 def test_what_cannot_be_searched_is_refused(translator):

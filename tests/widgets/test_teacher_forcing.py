@@ -162,6 +162,22 @@ def test_how_far_a_distribution_moved_is_its_largest_change(translator, told):
         assert shift == pytest.approx(most, abs=2e-3)
 
 
+def test_a_piece_that_only_one_of_two_shows_moved_at_least_from_its_least(node):
+    def positions(probabilities):
+        next_ = [{"id": i, "probability": p} for i, p in probabilities.items()]
+        return [{"next": next_}]
+
+    one, other = positions({1: 0.5, 2: 0.1}), positions({1: 0.5, 3: 0.4})
+    shifts = node(
+        "import { moved } from './teacher_forcing_view.js';"
+        "const [one, other] = given;"
+        "console.log(JSON.stringify([moved(one, other), moved(other, one),"
+        " moved(one, one), moved([], one)]))",
+        [one, other],
+    )
+    assert shifts == [[pytest.approx(0.3)], [pytest.approx(0.3)], [0], [None]]
+
+
 def test_python_reads_what_is_on_the_screen(translator):
     figure = TeacherForcing()
     assert figure.scored == translator.score(RUNNING, GIVEN)

@@ -257,6 +257,7 @@ export function decodingView(engine, { initial = {}, onState = () => {}, onNeed 
     const all = recorded.length && recorded[0].hypotheses ? [{ ...settings, steps: recorded }] : recorded;
     runs = new Map(all.map((each) => [keyOf({ ...DEFAULTS, ...each }), each.steps]));
     key = null;
+    if (!runs.size) return Promise.resolve();
     const [name, found] = runs.has(keyOf(settings)) ? [keyOf(settings), runs.get(keyOf(settings))] : [...runs][0];
     showSteps(name, found);
     return Promise.resolve();
@@ -379,8 +380,8 @@ export function decodingView(engine, { initial = {}, onState = () => {}, onNeed 
     put(about, { hidden: settings.search !== "greedy" });
     say(about, "The likeliest piece is taken, every time. There is nothing to set.");
     say(note, isKnown || !key ? "" : ready ? "The model is asked …" : engine
-      ? "Still the recorded search: these settings need the model. Press Translate."
-      : "Still the recorded search: other settings need the model, in a notebook.");
+      ? "Still the search from before: these settings need the model. Press Translate."
+      : "Still the search from before: other settings need the model, in a notebook.");
     node.dataset.search = settings.search;
     node.dataset.stale = String(!isKnown);
     node.dataset.beam = isLine() ? "" : "true";
