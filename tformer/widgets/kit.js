@@ -35,11 +35,13 @@ export function format(x, digits = 2) {
 let count = 0;
 export const uid = () => `tf-${++count}-${Math.random().toString(36).slice(2, 7)}`;
 
-// The box of a figure. JupyterLab leaves it the arrow keys.
+// The box of a figure. JupyterLab leaves the arrow keys to what has the focus in it: it
+// asks the element itself, and only if no shortcut is meant for that one its box.
 export function figure(el, name, label) {
   const root = h("div", {
     class: `tfk ${name}`, role: "group", "aria-label": label, "data-lm-suppress-shortcuts": "true",
   });
+  root.addEventListener("focusin", ({ target }) => put(target, { "data-lm-suppress-shortcuts": "true" }));
   el.append(root);
   return root;
 }
