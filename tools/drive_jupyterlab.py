@@ -159,7 +159,8 @@ def run_all(page: Page, *, classic: bool) -> None:
         )
         page.evaluate("Jupyter.notebook.execute_all_cells()")
         return
-    page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for()
+    # (before its kernel is there, running a cell asks which one to take)
+    page.locator("#jp-main-statusbar").get_by_text("| Idle").wait_for()
     menu = page.get_by_role("menuitem", name="Run", exact=True)
     menu.click()
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
@@ -214,10 +215,13 @@ def wait(true: Callable[[], bool], what: str | Callable[[], str]) -> None:
         time.sleep(0.1)
 
 
-def drive(page: Page, folder: Path, names: dict[str, tuple[str, str]]) -> Iterator[str]:
-    """Use every figure of the open notebook; yields the name of each when it is done."""
+Names = dict[str, tuple[str, str]]
+
+
+def drive(page: Page, folder: Path, names: Names) -> Iterator[str]:
+    """Use every figure of the open notebook; yields each name when it is done."""
     kernel = Kernel(folder / "runtime")
-    for name, (kind, selector) in names.items():
+    for name, (_, selector) in names.items():
         kernel.becomes(f"{name!r} in globals()", True)
         page.locator(selector).first.wait_for()
     print("ipywidgets", kernel.ask("ipywidgets.__version__"), flush=True)
