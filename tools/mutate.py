@@ -725,6 +725,20 @@ MUTATIONS = [
         ("data",),
     ),
     Mutation(
+        "data: a batch that is just full is too full",
+        "data/batches.py",
+        "(widest_source + widest_target) > max_tokens",
+        "(widest_source + widest_target) >= max_tokens",
+        ("data/test_batches.py",),
+    ),
+    Mutation(
+        "data: the last batch is lost",
+        "data/batches.py",
+        "    if batch:\n        closed.append(batch)\n    return closed",
+        "    return closed",
+        ("data/test_batches.py",),
+    ),
+    Mutation(
         "averaging: a sum instead of a mean",
         "train.py",
         "weight.double() / len(snapshots)",
