@@ -225,4 +225,8 @@ def test_every_control_has_a_name(figure):
 
 
 def test_jupyterlab_leaves_the_arrow_keys_to_the_sliders(figure):
-    assert figure.root.get_attribute("data-lm-suppress-shortcuts") == "true"
+    """It asks the focused element first, and only then the boxes around it."""
+    slider = figure.root.locator('[data-control="temperature"]')
+    slider.focus()
+    for node in (figure.root, slider):
+        assert node.get_attribute("data-lm-suppress-shortcuts") == "true"
