@@ -151,7 +151,7 @@ function render({ model, el }) {
   const next = h("p", { class: "tfbp-next" });
   const caption = h("caption");
   const rows = h("tbody");
-  const table = h("table", {}, caption, h("thead", {}, h("tr", {}, ...["", "pair", "becomes", "count"].map((name) => h("th", { scope: "col" }, name)))), rows);
+  const table = h("table", {}, caption, h("thead", {}, h("tr", {}, ...["merge", "pair", "becomes", "count"].map((name) => h("th", { scope: "col" }, name)))), rows);
 
   const svg = h("svg", { class: "tfbp-curve", role: "img", "aria-label": "Pieces per word against vocabulary size. The numbers are in the table below." });
   const behind = textTable("The curve as a table: pieces per word", "vocabulary");
@@ -225,8 +225,8 @@ function render({ model, el }) {
       const legend = [["tfbp-own", "your text"], ...curves.map((c, i) => [`tfbp-line-${i}`, c.name])];
       legend.forEach(([kind, name], i) => {
         const at = MARGIN.top + 8 + 17 * i;
-        parts.push(h("line", { class: `tfbp-line ${kind}`, x1: width - 132, x2: width - 108, y1: at, y2: at }),
-          h("text", { class: "tfbp-tick", x: width - 102, y: at + 4 }, name));
+        parts.push(h("line", { class: `tfbp-line ${kind}`, x1: width - 146, x2: width - 122, y1: at, y2: at }),
+          h("text", { class: "tfbp-tick", x: width - 116, y: at + 4 }, name));
       });
       line = h("line", { class: "tfbp-now", y1: MARGIN.top, y2: HEIGHT - MARGIN.bottom });
       dot = h("circle", { class: "tfbp-dot", r: 6 });
@@ -270,7 +270,7 @@ function render({ model, el }) {
 
     const top = s.here
       ? ranked(countPairs(s.words.map((symbols) => [symbols, 1]))).slice(0, 5).map(([pair, k], i) => [i ? "" : "next", pair, k])
-      : s.steps.slice(s.index + 1, s.index + 6).map((step) => [`merge ${(step.rank + 1).toLocaleString("en")}`, [step.left, step.right], s.counts[step.rank] ?? "?"]);
+      : s.steps.slice(s.index + 1, s.index + 6).map((step) => [(step.rank + 1).toLocaleString("en"), [step.left, step.right], s.counts[step.rank] ?? "?"]);
     say(caption, s.here ? "The most frequent pairs in your text now" : "The next merges that change your text");
     while (top.length < 5) top.push(["", null, ""]);
     rows.replaceChildren(...top.map(([name, pair, k]) => h("tr", {}, h("th", { scope: "row" }, name),
