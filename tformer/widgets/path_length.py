@@ -42,7 +42,7 @@ class PathLength(PageFigure):
     width = traitlets.Int(512).tag(sync=True)
     kernel = traitlets.Int(3).tag(sync=True)
     page_height = traitlets.Int(744).tag(sync=True)
-    page_height_narrow = traitlets.Int(898).tag(sync=True)
+    page_height_narrow = traitlets.Int(930).tag(sync=True)
 
     def __init__(
         self,
