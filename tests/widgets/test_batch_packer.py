@@ -99,4 +99,4 @@ def test_what_cannot_be_packed_is_named(change):
 def test_the_state_is_plain_json_and_the_figure_reads_as_a_sentence():
     figure = BatchPacker()
     assert json.loads(json.dumps(figure.get_state()["lengths"])) == figure.lengths
-    assert repr(figure).startswith("48 pairs, as they come, so many pairs: 6 batches")
+    assert repr(figure).startswith("48 pairs, as they come, by pairs: 6 batches")

@@ -4,7 +4,7 @@
 import { bind, figure, format, h, liveRegion, put, radios, say, slider, textTable, uid } from "./kit.js";
 
 export const ORDERS = ["as they come", "sorted by length"];
-export const CUTS = ["so many pairs", "so many tokens"];
+export const CUTS = ["by pairs", "by tokens"];
 
 // Indices of pairs [source, target]; sorted by target, then source, equal ones as they come.
 export function arrange(lengths, order) {
@@ -87,7 +87,7 @@ function render({ model, el }) {
   const { commit, stop } = bind(model, names, () => update());
 
   const orders = radios("order", "Order", ORDERS, 0, (i) => commit({ order: ORDERS[i] }));
-  const cuts = radios("cut", "In a batch", CUTS, 0, (i) => commit({ cut: CUTS[i] }));
+  const cuts = radios("cut", "Cut", CUTS, 0, (i) => commit({ cut: CUTS[i] }));
   const sentences = slider("sentences", "pairs", { min: 1, max: 24, step: 1, digits: 0 }, (x) => commit({ sentences: x }));
   const tokens = slider("tokens", "tokens", { min: 1, max: 640, step: 1, digits: 0 }, (x) => commit({ tokens: x }));
 
@@ -105,11 +105,11 @@ function render({ model, el }) {
   svg.append(drawing);
   const said = h("p", { class: "tfbp-said" });
   const body = h("tbody");
-  const heads = ["steps", "padding", "largest batch, tokens", "smallest batch"];
+  const heads = ["steps", "padding", "largest batch", "smallest"];
   const table = h("table", {}, h("thead", {}, h("tr", {}, ...["method", ...heads].map((name) => h("th", { scope: "col" }, name)))), body);
   const methods = ORDERS.flatMap((order) => CUTS.map((cut) => {
     const cells = heads.map(() => h("td"));
-    const row = h("tr", { "data-method": `${ORDERS.indexOf(order)}-${CUTS.indexOf(cut)}` }, h("th", { scope: "row" }, `${order}, ${cut}`), ...cells);
+    const row = h("tr", { "data-method": `${ORDERS.indexOf(order)}-${CUTS.indexOf(cut)}` }, h("th", { scope: "row" }, `${order.split(" by ")[0]}, ${cut}`), ...cells);
     body.append(row);
     return { order, cut, row, cells };
   }));

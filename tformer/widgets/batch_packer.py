@@ -14,7 +14,7 @@ from tformer import data
 from tformer.widgets._figure import PageFigure
 
 ORDERS = ("as they come", "sorted by length")
-CUTS = ("so many pairs", "so many tokens")
+CUTS = ("by pairs", "by tokens")
 MOST_PAIRS, MOST_SENTENCES, MOST_TOKENS = 200, 24, 640
 
 # 16 pairs of Multi30k and 32 of Tatoeba, drawn at random; pieces of the released model,
@@ -36,8 +36,8 @@ class BatchPacker(PageFigure):
         lengths: for each pair its source and target tokens, eos and bos counted; 1 to
             200 pairs, as the corpus has them.
         order: "as they come" or "sorted by length".
-        cut: "so many pairs" (always as many in a batch) or "so many tokens" (as many as
-            the budget lets, padding counted).
+        cut: "by pairs" (always as many in a batch) or "by tokens" (as many as the
+            budget lets, padding counted).
         sentences: pairs in a batch, 1 to 24.
         tokens: the budget, up to 640; at least the longest pair.
 
@@ -52,7 +52,7 @@ class BatchPacker(PageFigure):
     cut = traitlets.Enum(CUTS, CUTS[0]).tag(sync=True)
     sentences = traitlets.Int(8).tag(sync=True)
     tokens = traitlets.Int(256).tag(sync=True)
-    page_height = traitlets.Int(790).tag(sync=True)
+    page_height = traitlets.Int(804).tag(sync=True)
     page_height_narrow = traitlets.Int(1000).tag(sync=True)
 
     def __init__(
