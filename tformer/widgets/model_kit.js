@@ -130,7 +130,13 @@ export function askBar(engine, model, { label = "English sentence", action = "Tr
   input.value = model.get("text");
   put(input, { disabled: !engine });
   put(go, { disabled: !engine });
-  node.addEventListener("submit", (event) => (event.preventDefault(), asked.busy() || ask()));
+  node.addEventListener("submit", (event) => event.preventDefault());
+  // (In JupyterLab, Enter submits no form.)
+  input.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.isComposing) return;
+    event.preventDefault();
+    asked.busy() || ask();
+  });
   const ask = () => asked.run((tools) => onAsk(input.value, tools));
   const show = (text) => { input.value = text; };
   return { node, input, ask, show, tell: asked.tell, stop: asked.stop };
