@@ -74,7 +74,7 @@ def test_the_sentence_below_says_what_is_counted(node):
     text = node(script, state)
     assert text.startswith("Sorted by length, at most 256 tokens in a batch: ")
     assert f"{len(figure.shapes)} steps" in text
-    assert f"{100 * figure.waste:.1f} %" in text
+    assert f"{100 * figure.waste:.1f}\N{NO-BREAK SPACE}%" in text
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ export function measure(batches, lengths) {
   };
 }
 
-const percent = (share) => `${format(100 * share, 1)} %`;
+const percent = (share) => `${format(100 * share, 1)}\u00a0%`;
 const plural = (n, word, many = `${word}s`) => `${n} ${n === 1 ? word : many}`;
 
 export function explain({ order, cut, sentences, tokens }, found) {
