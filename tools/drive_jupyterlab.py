@@ -17,7 +17,7 @@ import ast
 import contextlib
 import json
 import os
-import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -111,6 +111,9 @@ def server(python: str, folder: Path, *, classic: bool) -> Iterator[str]:
         file = folder / "settings/@jupyterlab" / f"{name}.jupyterlab-settings"
         file.parent.mkdir(parents=True)
         file.write_text(json.dumps(values))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
     environment = {
         **os.environ,
         "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
@@ -126,7 +129,7 @@ def server(python: str, folder: Path, *, classic: bool) -> Iterator[str]:
     else:
         command = [python, "-m", "jupyterlab", "--IdentityProvider.token="]
         command += [f"--ServerApp.root_dir={folder}", "--LabApp.news_url="]
-    command += ["--no-browser", "--ip=127.0.0.1", "--port=0", "--port-retries=0"]
+    command += ["--no-browser", "--ip=127.0.0.1", f"--port={port}"]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")
     log = folder / "server.log"
@@ -136,14 +139,12 @@ def server(python: str, folder: Path, *, classic: bool) -> Iterator[str]:
         )
     try:
         deadline = time.monotonic() + PATIENCE
-        while not (
-            found := re.search(r"http://127\.0\.0\.1:(\d*[1-9]\d*)/", log.read_text())
-        ):
+        while f":{port}/" not in log.read_text():
             if process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"Jupyter did not start:\n{log.read_text()}")
             time.sleep(0.2)
         place = "notebooks" if classic else "lab/tree"
-        yield f"{found[0]}{place}/figures.ipynb"
+        yield f"http://127.0.0.1:{port}/{place}/figures.ipynb"
     finally:
         process.terminate()
         process.wait()
