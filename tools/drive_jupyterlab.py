@@ -41,7 +41,7 @@ from tformer import load_pretrained, widgets
 translator = load_pretrained()
 """
 # What stands in the notebook, and how its root is found.
-FIGURES = {"one": ("OneQuery", ".tfq"), "mask": ("MaskLaboratory", ".tfm")}
+FIGURES = {"one": ("OneQuery", ".tfq"), "mask": ("MaskLaboratory", ".tfml")}
 MODEL_FIGURES = {
     "heads": ("Heads", ".tfh"),
     "decoding": ("Decoding", ".tfd"),

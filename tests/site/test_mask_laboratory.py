@@ -20,7 +20,7 @@ class Laboratory:
 
     def __init__(self, page):
         self.page = page
-        self.root = page.locator(".tfm").first
+        self.root = page.locator(".tfml").first
         states = json.loads(page.locator(STATE).first.text_content())["state"]
         self.sites = next(
             s["state"]["sites"] for s in states.values() if "sites" in s["state"]
@@ -81,7 +81,7 @@ class Laboratory:
         )
 
     def verdict(self):
-        return self.root.locator(".tfm-verdict").inner_text()
+        return self.root.locator(".tfml-verdict").inner_text()
 
 
 def keys(site):
@@ -91,7 +91,7 @@ def keys(site):
 @pytest.fixture(scope="module")
 def opened(chromium, site):
     with driver.visit(chromium, site, CHAPTER, settle=False) as seen:
-        seen.page.wait_for_selector(".tfm", timeout=driver.PATIENCE)
+        seen.page.wait_for_selector(".tfml", timeout=driver.PATIENCE)
         yield seen
         assert seen.errors == []
         assert seen.third_party == []

@@ -19,7 +19,7 @@ class Shown:
 
     def __init__(self, page, encoding):
         self.page, self.encoding = page, encoding
-        self.root = page.locator(".tfbp").first
+        self.root = page.locator(".tfmm").first
 
     def control(self, name):
         return self.root.locator(f'[data-control="{name}"]')
@@ -32,7 +32,7 @@ class Shown:
         self.control(f"from-{i}").check(force=True)
 
     def pieces(self):
-        box = self.root.locator(".tfbp-pieces")
+        box = self.root.locator(".tfmm-pieces")
         return json.loads(box.get_attribute("data-pieces"))
 
     def cost(self):
@@ -66,7 +66,7 @@ def encoding():
 def opened(figure_page, encoding):
     figure = MergeByMerge(encoding, corpus="four texts", n_merges=20)
     with figure_page(figure, settle=False) as seen:
-        seen.page.wait_for_selector(".tfbp", timeout=driver.PATIENCE)
+        seen.page.wait_for_selector(".tfmm", timeout=driver.PATIENCE)
         yield seen
         assert seen.errors == []
         assert seen.third_party == []
@@ -91,7 +91,7 @@ def test_forward_goes_through_the_packages_steps_and_back_returns(shown, encodin
         shown.click("forward")
     assert shown.pieces() == steps[-1]
     assert shown.control("forward").is_disabled()
-    assert "None of the other merges" in shown.text(".tfbp-next")
+    assert "None of the other merges" in shown.text(".tfmm-next")
     for pieces in steps[-2::-1]:
         shown.click("back")
         assert shown.pieces() == pieces
@@ -103,16 +103,16 @@ def test_the_next_merge_is_told_with_its_count_in_the_training_text(shown, encod
     symbols = encoding.steps(ENGLISH)[0]
     first = min(pairs[pair] for pair in pairwise(symbols) if pair in pairs)
     left, right = encoding.merges[first]
-    told = shown.text(".tfbp-next")
+    told = shown.text(".tfmm-next")
     assert f"merge {first + 1} joins “{left}” and “{right}” to “{left + right}”" in told
     assert f"{encoding.counts[first]} times in the training text" in told
-    row = shown.root.locator(".tfbp-table tbody tr").first.inner_text()
+    row = shown.root.locator(".tfmm-table tbody tr").first.inner_text()
     assert row.split("\t")[1:] == [
         f"{left} + {right}",
         left + right,
         str(encoding.counts[first]),
     ]
-    coming = shown.root.locator(".tfbp-coming").all_inner_texts()
+    coming = shown.root.locator(".tfmm-coming").all_inner_texts()
     assert coming[:2] == [left, right]
 
 
@@ -147,11 +147,11 @@ def test_typed_text_is_cut_with_the_same_merges(shown):
     shown.control("text").fill("the widest dog 犬!")
     shown.click("last")
     shown.agrees("the widest dog 犬!")
-    assert shown.root.locator(".tfbp-unknown").all_inner_texts() == ["犬", "!"]
-    assert "2 characters unknown" in shown.text(".tfbp-cost")
+    assert shown.root.locator(".tfmm-unknown").all_inner_texts() == ["犬", "!"]
+    assert "2 characters unknown" in shown.text(".tfmm-cost")
     shown.control("text").fill("")
     assert shown.pieces() == []
-    assert "No words yet" in shown.text(".tfbp-cost")
+    assert "No words yet" in shown.text(".tfmm-cost")
     shown.control("text").fill("dog")
     shown.agrees("dog")
 
@@ -160,14 +160,14 @@ def test_merges_can_be_learned_from_the_text_itself(shown):
     shown.click("example-3")
     wanted = BytePairEncoding.train([PAPER], 100)
     assert shown.pieces() == wanted.steps(PAPER)[0]
-    first = shown.root.locator(".tfbp-table tbody tr").first.inner_text().split("\t")
+    first = shown.root.locator(".tfmm-table tbody tr").first.inner_text().split("\t")
     assert first == ["next", "e + s", "es", "9"]
     shown.click("forward", 5)
     assert shown.pieces() == BytePairEncoding.train([PAPER], 5).pieces(PAPER)
     shown.click("last")
     assert shown.pieces() == wanted.pieces(PAPER)
     assert shown.cost()[2] == wanted.vocab_size
-    assert "nothing left to merge" in shown.text(".tfbp-next")
+    assert "nothing left to merge" in shown.text(".tfmm-next")
 
 
 def test_the_table_behind_the_curve_has_its_numbers(shown, encoding):

@@ -1,6 +1,7 @@
 """The shared front end of the figures, and how a figure's files become one module."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -35,6 +36,17 @@ def test_a_figure_is_one_module_that_needs_nothing_else(figure, node, tmp_path):
         f"import made from '{uri}'; console.log(JSON.stringify(typeof made.render))"
     )
     assert kind == "function"
+
+
+def test_no_two_figures_share_a_class_name_since_their_styles_would_meet():
+    folder = Path(widgets.__file__).parent
+    found = [
+        name
+        for path in sorted(folder.glob("*.js"))
+        for name in set(re.findall(r'\bfigure\(el, [^,]*?"(\w+)"', path.read_text()))
+    ]
+    assert len(found) > 10
+    assert len(set(found)) == len(found), sorted(found)
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda each: each.__name__)

@@ -97,7 +97,7 @@ const short = (x) => (x < -1000 && x !== -Infinity ? `−${Math.abs(x).toExponen
 const NAMES = ["sites", "site", "causal", "padding", "hide_queries", "flips", "fill", "precision", "stage", "change"];
 
 function render({ model, el }) {
-  const root = figure(el, "tfm", "Masks: who may attend to whom");
+  const root = figure(el, "tfml", "Masks: who may attend to whom");
   const live = liveRegion();
   const get = (name) => model.get(name);
   const current = () => get("sites")[Math.min(get("site"), get("sites").length - 1)];
@@ -118,7 +118,7 @@ function render({ model, el }) {
   const fill = radios("fill", "Fill with", Object.keys(FILLS), 0, (i) => commit({ fill: Object.keys(FILLS)[i] }));
   const precision = radios("precision", "in", Object.keys(PRECISIONS), 0, (i) => commit({ precision: Object.keys(PRECISIONS)[i] }));
   const stage = radios("stage", "Show", STAGES, get("stage") - 1, (i) => commit({ stage: i + 1 }));
-  const heading = h("p", { class: "tfm-heading" });
+  const heading = h("p", { class: "tfml-heading" });
   let picker = h("span");
   const changeBox = h("span");
   const map = grid("Queries by keys; Space allows or forbids a cell", {
@@ -129,16 +129,16 @@ function render({ model, el }) {
       commit({ flips: flips.includes(cell) ? flips.filter((x) => x !== cell) : [...flips, cell] });
     },
   });
-  const where = h("p", { class: "tfm-where" });
-  const verdict = h("ul", { class: "tfm-verdict" });
+  const where = h("p", { class: "tfml-where" });
+  const verdict = h("ul", { class: "tfml-verdict" });
   const behind = textTable("The same as a table: weights", "query");
   const rows = Math.max(...get("sites").map((s) => s.queries.length));
   root.style.setProperty("--rows", rows); // the page below stays where it is
   root.append(
     sites.set, choice("Mask", causal.box, padding.box, queries.box, button("reset", "The right mask", () => reset())),
-    h("div", { class: "tfm-row" }, fill.set, precision.set),
-    h("div", { class: "tfm-row" }, stage.set, h("label", { class: "tfm-change" }, h("span", {}, "Change the token "), changeBox)),
-    heading, h("div", { class: "tfm-map" }, map.node), where, verdict, behind.node, live.node,
+    h("div", { class: "tfml-row" }, fill.set, precision.set),
+    h("div", { class: "tfml-row" }, stage.set, h("label", { class: "tfml-change" }, h("span", {}, "Change the token "), changeBox)),
+    heading, h("div", { class: "tfml-map" }, map.node), where, verdict, behind.node, live.node,
   );
 
   let seen = { weights: [], masked: [], mask: [], rows: [] };
@@ -188,7 +188,7 @@ function render({ model, el }) {
             `${["score", "masked score", "weight"][get("stage") - 1]} ${get("stage") === 3 ? format(x, 3) : short(x)}`,
           share: Number.isNaN(x) || x < -1000 ? 0 : high > low ? (x - low) / (high - low) : 0,
           off: !mask[i][j] && get("stage") > 1 && !(x > 0 && get("stage") === 3),
-          mark: [!mask[i][j] && "tfm-forbidden", Number.isNaN(x) && "tfm-nan", j === o.change && "tfm-changed"].filter(Boolean).join(" "),
+          mark: [!mask[i][j] && "tfml-forbidden", Number.isNaN(x) && "tfml-nan", j === o.change && "tfml-changed"].filter(Boolean).join(" "),
           exact: weights[i][j],
         };
       },
@@ -204,7 +204,7 @@ function render({ model, el }) {
       notes.push(`Another token instead of “${given.keys[o.change]}” moves ${rows.length} of ${shift.length} output rows` +
         (rows.length ? `: ${rows.join(", ")}.` : ". Nothing depends on it."));
     }
-    verdict.classList.toggle("tfm-wrong", found.length > 0);
+    verdict.classList.toggle("tfml-wrong", found.length > 0);
     if (verdict.dataset.text !== notes.join("\n")) {
       verdict.dataset.text = notes.join("\n");
       verdict.replaceChildren(...notes.map((text) => h("li", {}, text)));

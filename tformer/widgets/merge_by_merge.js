@@ -96,7 +96,7 @@ const NOTCHES = 200; // of the slider, and so of the dragged line
 const NAMES = ["text", "n_merges", "learned_here", "merges", "counts", "alphabet", "curves", "corpus"];
 
 function render({ model, el }) {
-  const root = figure(el, "tfbp", "Byte-pair encoding, merge by merge");
+  const root = figure(el, "tfmm", "Byte-pair encoding, merge by merge");
   const get = (name) => model.get(name);
   const live = liveRegion();
   const { commit, stop } = bind(model, NAMES, () => update());
@@ -133,8 +133,8 @@ function render({ model, el }) {
 
   const area = h("textarea", { rows: 2, maxlength: 500, spellcheck: "false", id: `${live.node.id}text`, "data-control": "text" });
   area.addEventListener("input", () => commit({ text: area.value }));
-  const box = h("label", { class: "tfbp-text" }, h("span", {}, "Your text"), area);
-  const examples = h("div", { class: "tfk-choice tfbp-examples" }, h("span", {}, "or"), ...get("examples").map(([name, text, here], i) =>
+  const box = h("label", { class: "tfmm-text" }, h("span", {}, "Your text"), area);
+  const examples = h("div", { class: "tfk-choice tfmm-examples" }, h("span", {}, "or"), ...get("examples").map(([name, text, here], i) =>
     button(`example-${i}`, name, () => commit({ text, learned_here: here || !get("merges").length, n_merges: here ? 0 : get("n_merges") }))));
   const from = radios("from", "Merges learned from", [get("corpus") || "no corpus", "your text"], 0,
     (i) => commit({ learned_here: i === 1, n_merges: i === 1 ? 0 : get("n_merges") }));
@@ -146,30 +146,30 @@ function render({ model, el }) {
   const last = button("last", "all merges", () => commit({ n_merges: state().total }));
   const size = slider("size", "merges", { min: 0, max: NOTCHES, step: 1, text: () => many(state().n, "merge") }, (p) => goTo(p / NOTCHES));
 
-  const pieces = h("div", { class: "tfbp-pieces", tabindex: 0, role: "region", "aria-label": "The pieces of each word" });
-  const cost = h("p", { class: "tfbp-cost" });
-  const next = h("p", { class: "tfbp-next" });
+  const pieces = h("div", { class: "tfmm-pieces", tabindex: 0, role: "region", "aria-label": "The pieces of each word" });
+  const cost = h("p", { class: "tfmm-cost" });
+  const next = h("p", { class: "tfmm-next" });
   const caption = h("caption");
   const rows = h("tbody");
   const table = h("table", {}, caption, h("thead", {}, h("tr", {}, ...["merge", "pair", "becomes", "count"].map((name) => h("th", { scope: "col" }, name)))), rows);
 
-  const svg = h("svg", { class: "tfbp-curve", role: "img", "aria-label": "Pieces per word against vocabulary size. The numbers are in the table below." });
+  const svg = h("svg", { class: "tfmm-curve", role: "img", "aria-label": "Pieces per word against vocabulary size. The numbers are in the table below." });
   const behind = textTable("The curve as a table: pieces per word", "vocabulary");
-  root.append(box, examples, from.set, h("div", { class: "tfbp-steps" }, first, back, forward, last), size.box, pieces, cost, next,
-    h("figure", { class: "tfbp-figure" }, svg, h("figcaption", {}, "Drag the line, or move the slider, to another vocabulary size.")),
-    h("div", { class: "tfbp-table" }, table), behind.node, live.node);
+  root.append(box, examples, from.set, h("div", { class: "tfmm-steps" }, first, back, forward, last), size.box, pieces, cost, next,
+    h("figure", { class: "tfmm-figure" }, svg, h("figcaption", {}, "Drag the line, or move the slider, to another vocabulary size.")),
+    h("div", { class: "tfmm-table" }, table), behind.node, live.node);
 
   function showPieces(s) {
     const fresh = s.index ? s.steps[s.index].left + s.steps[s.index].right : null;
     const coming = s.steps[s.index + 1];
-    pieces.replaceChildren(...s.words.map((symbols) => h("span", { class: "tfbp-word" }, ...symbols.map((symbol, i) => {
+    pieces.replaceChildren(...s.words.map((symbols) => h("span", { class: "tfmm-word" }, ...symbols.map((symbol, i) => {
       const left = coming && symbol === coming.left && symbols[i + 1] === coming.right;
       const right = coming && symbol === coming.right && symbols[i - 1] === coming.left;
       const unknown = [...symbol].length === 1 && !s.letters.has(symbol);
-      const marks = ["tfbp-piece", symbol === fresh && "tfbp-fresh", (left || right) && "tfbp-coming", unknown && "tfbp-unknown"];
+      const marks = ["tfmm-piece", symbol === fresh && "tfmm-fresh", (left || right) && "tfmm-coming", unknown && "tfmm-unknown"];
       const body = symbol.endsWith(END) ? symbol.slice(0, -END.length) : symbol;
       return h("span", { class: marks.filter(Boolean).join(" "), title: unknown ? "not in the alphabet: the id of unk" : null },
-        body, ...(body === symbol ? [] : [h("span", { class: "tfbp-end" }, END)]));
+        body, ...(body === symbol ? [] : [h("span", { class: "tfmm-end" }, END)]));
     }), " ")));
     pieces.dataset.pieces = JSON.stringify(s.words.flat());
     return s.words.flat().filter((x) => [...x].length === 1 && !s.letters.has(x)).length;
@@ -195,8 +195,8 @@ function render({ model, el }) {
       put(svg, { viewBox: `0 0 ${width} ${HEIGHT}` });
       const parts = [];
       for (let v = 1; v <= top; v += top > 9 ? 2 : 1) {
-        parts.push(h("line", { class: "tfbp-grid", x1: MARGIN.left, x2: width - MARGIN.right, y1: y(v), y2: y(v) }),
-          h("text", { class: "tfbp-tick", x: MARGIN.left - 6, y: y(v) + 4, "text-anchor": "end" }, String(v)));
+        parts.push(h("line", { class: "tfmm-grid", x1: MARGIN.left, x2: width - MARGIN.right, y1: y(v), y2: y(v) }),
+          h("text", { class: "tfmm-tick", x: MARGIN.left - 6, y: y(v) + 4, "text-anchor": "end" }, String(v)));
       }
       const sizes = [s.base];
       for (const step of [1, 2, 5].flatMap((k) => [10, 100, 1000, 10000].map((t) => k * t)).sort((a, b) => a - b)) {
@@ -206,13 +206,13 @@ function render({ model, el }) {
       if (x(s.total) - x(sizes.at(-1) - s.base) < 44 && sizes.length > 1) sizes.pop();
       if (s.total) sizes.push(end);
       for (const v of sizes) {
-        parts.push(h("text", { class: "tfbp-tick", x: x(v - s.base), y: HEIGHT - MARGIN.bottom + 16, "text-anchor": "middle" }, v.toLocaleString("en")));
+        parts.push(h("text", { class: "tfmm-tick", x: x(v - s.base), y: HEIGHT - MARGIN.bottom + 16, "text-anchor": "middle" }, v.toLocaleString("en")));
       }
-      parts.push(h("text", { class: "tfbp-tick", x: MARGIN.left + plot.w / 2, y: HEIGHT - 6, "text-anchor": "middle" }, "vocabulary size, on a logarithmic scale"),
-        h("text", { class: "tfbp-tick", x: 4, y: 12 }, "pieces per word"));
+      parts.push(h("text", { class: "tfmm-tick", x: MARGIN.left + plot.w / 2, y: HEIGHT - 6, "text-anchor": "middle" }, "vocabulary size, on a logarithmic scale"),
+        h("text", { class: "tfmm-tick", x: 4, y: 12 }, "pieces per word"));
       curves.forEach((curve, i) => {
         const points = curve.at.map((n, j) => `${x(n).toFixed(1)},${y(curve.values[j]).toFixed(1)}`).join(" ");
-        parts.push(h("polyline", { class: `tfbp-line tfbp-line-${i}`, points }));
+        parts.push(h("polyline", { class: `tfmm-line tfmm-line-${i}`, points }));
       });
       const path = [];
       s.steps.forEach((step, i) => {
@@ -221,16 +221,16 @@ function render({ model, el }) {
         const to = i + 1 < s.steps.length ? x(s.steps[i + 1].rank + 1) : x(s.total);
         path.push(`${from.toFixed(1)},${v}`, `${to.toFixed(1)},${v}`);
       });
-      parts.push(h("polyline", { class: "tfbp-line tfbp-own", points: path.join(" ") }));
-      const legend = [["tfbp-own", "your text"], ...curves.map((c, i) => [`tfbp-line-${i}`, c.name])];
+      parts.push(h("polyline", { class: "tfmm-line tfmm-own", points: path.join(" ") }));
+      const legend = [["tfmm-own", "your text"], ...curves.map((c, i) => [`tfmm-line-${i}`, c.name])];
       legend.forEach(([kind, name], i) => {
         const at = MARGIN.top + 8 + 17 * i;
-        parts.push(h("line", { class: `tfbp-line ${kind}`, x1: width - 146, x2: width - 122, y1: at, y2: at }),
-          h("text", { class: "tfbp-tick", x: width - 116, y: at + 4 }, name));
+        parts.push(h("line", { class: `tfmm-line ${kind}`, x1: width - 146, x2: width - 122, y1: at, y2: at }),
+          h("text", { class: "tfmm-tick", x: width - 116, y: at + 4 }, name));
       });
-      line = h("line", { class: "tfbp-now", y1: MARGIN.top, y2: HEIGHT - MARGIN.bottom });
-      dot = h("circle", { class: "tfbp-dot", r: 6 });
-      grip = h("rect", { class: "tfbp-grip", "data-handle": "size", x: MARGIN.left - 10, y: MARGIN.top, width: plot.w + 20, height: plot.h });
+      line = h("line", { class: "tfmm-now", y1: MARGIN.top, y2: HEIGHT - MARGIN.bottom });
+      dot = h("circle", { class: "tfmm-dot", r: 6 });
+      grip = h("rect", { class: "tfmm-grip", "data-handle": "size", x: MARGIN.left - 10, y: MARGIN.top, width: plot.w + 20, height: plot.h });
       svg.replaceChildren(...parts, line, dot, grip);
       draggable(grip, (p) => goTo(Math.max(0, Math.min(1, (p * width - MARGIN.left) / plot.w))));
       const at = [...new Set([0, ...(curves[0]?.at ?? []), s.total])].sort((a, b) => a - b);
