@@ -6,11 +6,12 @@ import re
 
 import browser as driver
 import pytest
-from chapters import HTML
+from chapters import HTML, ROOT
 from playwright.sync_api import Error as PlaywrightError
 
 PAGES = driver.site_pages()
 CHAPTERS = [p for p in PAGES if p.startswith("book/") and "intro" not in p]
+NOTEBOOKS = [p for p in CHAPTERS if (ROOT / p).with_suffix(".ipynb").is_file()]
 MOST_KILOBYTES = 1000
 MOST_LAYOUT_SHIFT = 0.1
 # What would move, if something changed now.
@@ -207,7 +208,7 @@ def test_every_image_is_there_and_says_what_it_shows(facts, name):
         assert not alt.endswith((".png", ".svg")), f"{source}: alt {alt!r}"
 
 
-@each(CHAPTERS)
+@each(NOTEBOOKS)
 def test_a_chapter_opens_in_colab(visit, name):
     with visit(name, settle=False) as seen:
         links = seen.page.eval_on_selector_all(
