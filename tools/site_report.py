@@ -53,11 +53,12 @@ def row(browser: Browser, address: str, name: str) -> tuple[str, ...]:
     """Return one page's line of the table."""
     speed = seconds_to_interactive(browser, address, name)
     visits: list[Visit] = []
-    weights, findings, shifts = [], [], []
+    weights, errors, findings, shifts = [], [], [], []
     for size, dark in (("wide", False), ("wide", True), ("phone", False)):
         with visit(browser, address, name, size=size, dark=dark) as seen:
             visits.append(seen)
-            weights.append(seen.kilobytes)  # before axe, which fetches files itself
+            weights.append(seen.kilobytes)
+            errors.append(len(seen.errors))  # like the weight, before axe runs
             if not dark:
                 shifts.append(seen.layout_shift())
             if size == "wide":
@@ -68,31 +69,36 @@ def row(browser: Browser, address: str, name: str) -> tuple[str, ...]:
         f"{speed:.1f} s",
         *(str(n) for n in findings),
         str(sum(len(each.third_party) for each in visits)),
-        str(sum(len(each.errors) for each in visits)),
+        str(sum(errors)),
         *(f"{shift:.3f}" for shift in shifts),
     )
+
+
+def line(cells: tuple[str, ...], width: int) -> str:
+    """Return a line of the table, its first column so wide."""
+    rest = (
+        cell.rjust(len(head)) for cell, head in zip(cells[1:], HEAD[1:], strict=True)
+    )
+    return "| " + " | ".join([cells[0].ljust(width), *rest]) + " |"
 
 
 def main() -> int:
     if not (HTML / "index.html").exists():
         print("site-report: nothing is built yet; run: make book", file=sys.stderr)
         return 2
-    rows = [HEAD]
+    names = sys.argv[1:] or site_pages()
+    width = max(map(len, names))
+    print(line(HEAD, width))
+    print("|" + "|".join("-" * (n + 2) for n in (width, *map(len, HEAD[1:]))) + "|")
     before = os.getloadavg()[0]
     try:
         with served() as address, chromium() as browser:
             version = browser.version
-            rows += [row(browser, address, name) for name in site_pages()]
+            for name in names:
+                print(line(row(browser, address, name), width), flush=True)
     except NoBrowserError as problem:
         print(f"site-report: {problem}", file=sys.stderr)
         return 2
-    widths = [max(len(row[i]) for row in rows) for i in range(len(HEAD))]
-    for number, cells in enumerate(rows):
-        texts = [cells[0].ljust(widths[0])]
-        texts += [c.rjust(w) for c, w in zip(cells[1:], widths[1:], strict=True)]
-        print("| " + " | ".join(texts) + " |")
-        if number == 0:
-            print("|" + "|".join("-" * (w + 2) for w in widths) + "|")
     print(
         f"\nChromium {version}, {os.cpu_count()} cores, load before and after: "
         f"{before:.1f}, {os.getloadavg()[0]:.1f}"
