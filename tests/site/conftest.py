@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 
@@ -52,6 +53,22 @@ def visit(chromium, site):
         return driver.visit(chromium, site, name, **options)
 
     return open_page
+
+
+@pytest.fixture(scope="session")
+def playing():
+    """``playing(visit, ".tfq")``: the page with its figure; nothing may go wrong."""
+
+    @contextlib.contextmanager
+    def play(visit, *selectors, state="visible"):
+        with visit as seen:
+            for each in selectors:
+                seen.page.wait_for_selector(each, state=state, timeout=driver.PATIENCE)
+            yield seen
+            assert seen.errors == []
+            assert seen.third_party == []
+
+    return play
 
 
 @pytest.fixture(scope="session")

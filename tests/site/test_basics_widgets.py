@@ -9,13 +9,10 @@ pytestmark = pytest.mark.xdist_group(CHAPTER)
 
 
 @pytest.fixture(scope="module")
-def opened(chromium, site):
-    with driver.visit(chromium, site, CHAPTER, settle=False) as seen:
-        for name in (".tfmx", ".tfsb"):
-            seen.page.wait_for_selector(name, timeout=driver.PATIENCE)
+def opened(chromium, site, playing):
+    visit = driver.visit(chromium, site, CHAPTER, settle=False)
+    with playing(visit, ".tfmx", ".tfsb") as seen:
         yield seen
-        assert seen.errors == []
-        assert seen.third_party == []
 
 
 class Shown:

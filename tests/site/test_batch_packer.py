@@ -47,12 +47,10 @@ class Packer:
 
 
 @pytest.fixture(scope="module")
-def opened(figure_page):
-    with figure_page(BatchPacker(), settle=False) as seen:
-        seen.page.wait_for_selector(".tfbp", timeout=driver.PATIENCE)
+def opened(figure_page, playing):
+    visit = figure_page(BatchPacker(), settle=False)
+    with playing(visit, ".tfbp") as seen:
         yield seen
-        assert seen.errors == []
-        assert seen.third_party == []
 
 
 @pytest.fixture

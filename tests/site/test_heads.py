@@ -88,12 +88,10 @@ def translator():
 
 
 @pytest.fixture(scope="module")
-def opened(figure_page):
-    with figure_page(Heads(), settle=False) as seen:
-        seen.page.wait_for_selector(".tfh", timeout=driver.PATIENCE)
+def opened(figure_page, playing):
+    visit = figure_page(Heads(), settle=False)
+    with playing(visit, ".tfh") as seen:
         yield seen
-        assert seen.errors == []
-        assert seen.third_party == []
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from urllib.parse import parse_qs
 
@@ -96,36 +97,22 @@ class Lab:
 
 
 @pytest.fixture
-def fresh(visit):
+def fresh(visit, playing):
     """``with fresh("#text=…") as lab``: the page in a browser that knows nothing."""
 
-    class Opened:
-        def __init__(self, hash=""):
-            self.visiting = visit(LAB + hash, settle=False)
+    @contextlib.contextmanager
+    def open_lab(hash=""):
+        with playing(visit(LAB + hash, settle=False), ".tfl") as seen:
+            yield Lab(seen)
 
-        def __enter__(self):
-            seen = self.visiting.__enter__()
-            seen.page.wait_for_selector(".tfl", timeout=driver.PATIENCE)
-            self.lab = Lab(seen)
-            return self.lab
-
-        def __exit__(self, *problem):
-            seen = self.lab.seen
-            self.visiting.__exit__(*problem)
-            if not any(problem):
-                assert seen.errors == []
-                assert seen.third_party == []
-
-    return Opened
+    return open_lab
 
 
 @pytest.fixture(scope="module")
-def opened(chromium, site):
-    with driver.visit(chromium, site, LAB, settle=False) as seen:
-        seen.page.wait_for_selector(".tfl", timeout=driver.PATIENCE)
+def opened(chromium, site, playing):
+    visit = driver.visit(chromium, site, LAB, settle=False)
+    with playing(visit, ".tfl") as seen:
         yield Lab(seen)
-        assert seen.errors == []
-        assert seen.third_party == []
 
 
 @pytest.fixture

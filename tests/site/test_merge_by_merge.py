@@ -3,7 +3,6 @@
 import json
 from itertools import pairwise
 
-import browser as driver
 import pytest
 
 from tformer.byte_pairs import BytePairEncoding
@@ -63,13 +62,11 @@ def encoding():
 
 
 @pytest.fixture(scope="module")
-def opened(figure_page, encoding):
+def opened(figure_page, encoding, playing):
     figure = MergeByMerge(encoding, corpus="four texts", n_merges=20)
-    with figure_page(figure, settle=False) as seen:
-        seen.page.wait_for_selector(".tfmm", timeout=driver.PATIENCE)
+    visit = figure_page(figure, settle=False)
+    with playing(visit, ".tfmm") as seen:
         yield seen
-        assert seen.errors == []
-        assert seen.third_party == []
 
 
 @pytest.fixture
