@@ -60,7 +60,8 @@ SCROLL = """async () => {
 }"""
 
 READY = """() => !document.querySelector(
-  '.tf-plotly-box:not([data-ready]), .tf-widget:not([data-ready])')"""
+  '.tf-plotly-box:not([data-ready]), .tf-widget:not([data-ready]), '
+  + '[data-tf-measuring]')"""
 # Draw every figure, wherever the window is: they come into being when they are near.
 DRAW = "dispatchEvent(new Event('beforeprint'))"
 

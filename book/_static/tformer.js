@@ -1,6 +1,7 @@
 // What scrolls must be reachable with the keyboard: formulas, outputs and tables that
 // are wider than their box become stops for the Tab key, and only those. Boxes are
-// measured when they come near the viewport: all at once would stop a slow machine.
+// measured when they come near the viewport and, since the Tab key may be faster, one by
+// one while the page has nothing to do: all at once would stop a slow machine.
 (() => {
   const WIDE =
     "mjx-container[display='true'], .cell_output, .tf-scroll, .tf-widget, pre, " +
@@ -12,7 +13,7 @@
   function mark(boxes) {
     const measured = boxes.map((box) => [box, scrolls(box)]); // all reads, then writes
     for (const [box, wide] of measured) {
-      if (wide && !box.hasAttribute("tabindex")) {
+      if (wide && box.tabIndex < 0) {
         box.tabIndex = 0;
         box.dataset.tfScrolls = "true";
       } else if (!wide && box.dataset.tfScrolls) {
@@ -26,9 +27,21 @@
     (entries) => mark(entries.filter((each) => each.isIntersecting).map((each) => each.target)),
     { rootMargin: "200px" },
   );
+  const soon = window.requestIdleCallback ?? ((act) => setTimeout(act, 50)); // Safari
+  let queue = [];
+  function next() {
+    if (queue.length) {
+      mark([queue.shift()]);
+      soon(next);
+    } else delete document.documentElement.dataset.tfMeasuring;
+  }
   function watch() {
     near.disconnect();
-    for (const box of document.querySelectorAll(WIDE)) near.observe(box);
+    const idle = !queue.length;
+    queue = [...document.querySelectorAll(WIDE)];
+    document.documentElement.dataset.tfMeasuring = "true";
+    for (const box of queue) near.observe(box);
+    if (idle) soon(next);
   }
 
   let timer;
