@@ -279,3 +279,89 @@ def test_a_stub_is_told_that_it_is_one(part):
 
     assert getattr(check, part)(stub).diagnosis == "stub"
     assert getattr(check, part)(lambda *a: None).diagnosis == "stub"
+
+
+# --- the most probable cut --------------------------------------------------------
+
+
+def all_cuts(word, log_p):
+    if not word:
+        return [[]]
+    heads = [word[:i] for i in range(1, len(word) + 1) if word[:i] in log_p]
+    return [[h, *rest] for h in heads for rest in all_cuts(word[len(h) :], log_p)]
+
+
+def cut(word, log_p, value=None, best=max):
+    value = value or (lambda cut: sum(log_p[piece] for piece in cut))
+    return best(all_cuts(word, log_p), key=value, default=None)
+
+
+def from_the_left(word, log_p, value, stuck=None):
+    found = []
+    while word:
+        heads = [word[:i] for i in range(1, len(word) + 1) if word[:i] in log_p]
+        if not heads:
+            return stuck
+        found.append(max(heads, key=value))
+        word = word.removeprefix(found[-1])
+    return found
+
+
+def viterbi(word, log_p):
+    best = {0: (0.0, [])}
+    for i in range(1, len(word) + 1):
+        cuts = [
+            (best[j][0] + log_p[word[j:i]], [*best[j][1], word[j:i]])
+            for j in range(i)
+            if j in best and word[j:i] in log_p
+        ]
+        if cuts:
+            best[i] = max(cuts)
+    return best[len(word)][1] if len(word) in best else None
+
+
+def empties(word, log_p):
+    found = cut(word, log_p)
+    log_p.clear()
+    return found
+
+
+CUTS = {
+    "longest-first": [
+        lambda w, p: from_the_left(w, p, len),
+        lambda w, p: cut(w, p) if w != "aab" else from_the_left(w, p, len),
+    ],
+    "likeliest-first": [lambda w, p: from_the_left(w, p, p.get)],
+    "fewest-pieces": [lambda w, p: cut(w, p, len, min)],
+    "least-probable": [lambda w, p: cut(w, p, best=min)],
+    "mean": [lambda w, p: cut(w, p, lambda c: sum(p[x] for x in c) / len(c))],
+    "score-too": [lambda w, p: (sum(p[x] for x in cut(w, p)), cut(w, p))],
+    "not-pieces": [lambda w, p: " ".join(cut(w, p))],
+    "wrong-cut": [lambda w, p: [w, w]],
+    "changes-inputs": [empties],
+    "stops-where-nothing-fits": [lambda w, p: list(cut(w, p))],
+    "cut-where-nothing-fits": [lambda w, p: cut(w, p) or []],
+    "stub": [lambda w, p: None],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "i"), [(name, i) for name in CUTS for i in range(len(CUTS[name]))]
+)
+def test_a_wrong_cut_is_named(name, i):
+    result = check.best_cut(CUTS[name][i])
+    assert not result
+    assert result.diagnosis == name, result.message
+
+
+def test_a_right_cut_is_accepted():
+    assert check.best_cut(viterbi)
+    assert check.best_cut(cut)
+    assert check.best_cut(lambda w, p: tuple(found) if (found := cut(w, p)) else None)
+
+
+def test_a_stub_of_the_cut_is_told_that_it_is_one():
+    def stub(word, log_p):
+        raise NotImplementedError
+
+    assert check.best_cut(stub).diagnosis == "stub"

@@ -12,7 +12,9 @@ from tformer.check._grade import Result
 from tformer.check._masks import causal_mask, padding_mask, target_mask
 from tformer.check._model import forward, n_parameters
 from tformer.check._positions import sinusoids
-from tformer.check._tokens import count_pairs, encode_word, join_pieces, merge
+from tformer.check._steps import offset_between, step_by_rotation
+from tformer.check._streaming import one_at_a_time
+from tformer.check._tokens import best_cut, count_pairs, encode_word, join_pieces, merge
 from tformer.check._training import cross_entropy, inverse_square_root
 from tformer.check._transduction import additive_scores, path_length, recurrent_step
 
@@ -21,6 +23,7 @@ __all__ = [
     "additive_scores",
     "attention",
     "batches_by_tokens",
+    "best_cut",
     "causal_mask",
     "count_pairs",
     "cross_entropy",
@@ -32,6 +35,8 @@ __all__ = [
     "matrix_product",
     "merge",
     "n_parameters",
+    "offset_between",
+    "one_at_a_time",
     "padding_mask",
     "path_length",
     "recurrent_step",
@@ -39,5 +44,6 @@ __all__ = [
     "sinusoids",
     "softmax",
     "split",
+    "step_by_rotation",
     "target_mask",
 ]

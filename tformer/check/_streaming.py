@@ -1,0 +1,207 @@
+"""The grader for chapter 05's attention that reads one key and value at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from tformer.attention import attention
+from tformer.check._grade import (
+    Function,
+    Mistake,
+    Result,
+    Stopped,
+    call,
+    grade,
+    matches,
+)
+
+TOLERANCE = 1e-5
+
+
+@dataclass(frozen=True)
+class Case:
+    """One query, keys and values, all in float64."""
+
+    query: Tensor
+    keys: Tensor
+    values: Tensor
+
+    @classmethod
+    def random(cls, length: int, width: int, out: int, seed: int) -> Case:
+        """Draw a case whose sizes all differ."""
+        generator = torch.Generator().manual_seed(seed)
+
+        def draw(*shape: int) -> Tensor:
+            return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+        return cls(2 * draw(width), draw(length, width), draw(length, out))
+
+    def right(self) -> Tensor:
+        """The output of the package's attention for this query."""
+        return attention(self.query[None], self.keys, self.values)[0][0]
+
+    def run(self, mine: Function) -> Tensor:
+        """The reader's output, a tensor of the right shape."""
+        inputs = {"query": self.query, "keys": self.keys, "values": self.values}
+        found = call(mine, inputs, {})
+        if not isinstance(found, Tensor):
+            raise Mistake(
+                "not-a-tensor",
+                f"Your function returns a {type(found).__name__}; I need the output, "
+                "one vector as wide as a value.",
+            )
+        if found.shape != self.values[0].shape:
+            raise Mistake(
+                "shape",
+                f"For values {tuple(self.values.shape)} the output must have shape "
+                f"{tuple(self.values[0].shape)}: one query, as wide as a value. Yours "
+                f"has {tuple(found.shape)}.",
+            )
+        return found.detach()
+
+
+def _streamed(
+    case: Case,
+    *,
+    root: bool = True,
+    total_too: bool = True,
+    mix_too: bool = True,
+    upside_down: bool = False,
+    shifted: bool = True,
+) -> tuple[Tensor, float]:
+    """The mix and the total, with steps left out or turned round."""
+    largest, total, mix = -math.inf, 0.0, torch.zeros_like(case.values[0])
+    for key, value in zip(case.keys, case.values, strict=True):
+        score = float(case.query @ key) / (math.sqrt(len(key)) if root else 1)
+        new = max(largest, score)
+        rescale = 1.0 if largest == -math.inf else math.exp(largest - new)
+        rescale = 1 / rescale if upside_down else rescale
+        power = math.exp(score - new if shifted else score)
+        total = total * (rescale if total_too else 1) + power
+        mix = mix * (rescale if mix_too else 1) + power * value
+        largest = new
+    return mix, total
+
+
+def _wrong(case: Case) -> Iterator[tuple[str, str, Tensor]]:
+    def divided(**slips: bool) -> Tensor:
+        mix, total = _streamed(case, **slips)
+        return mix / total
+
+    yield (
+        "not-rescaled",
+        "When a new largest score arrives, what you have summed so far was measured "
+        "against the old one. Multiply both, the total and the mix, by "
+        "exp(largest − new) before you add.",
+        divided(total_too=False, mix_too=False),
+    )
+    yield (
+        "total-not-rescaled",
+        "You rescale the mix, but not the total. Both were summed against the old "
+        "largest score, so both are multiplied by exp(largest − new).",
+        divided(total_too=False),
+    )
+    yield (
+        "mix-not-rescaled",
+        "You rescale the total, but not the mix. Both were summed against the old "
+        "largest score, so both are multiplied by exp(largest − new).",
+        divided(mix_too=False),
+    )
+    yield (
+        "rescaled-the-wrong-way",
+        "You rescale by exp(new − largest), which is above 1. The old sums must "
+        "shrink when a larger score arrives: exp(largest − new).",
+        divided(upside_down=True),
+    )
+    yield (
+        "power-not-shifted",
+        "You rescale what is old, but add exp(score) as it is. The new power is "
+        "measured against the largest score, too: exp(score − new).",
+        divided(shifted=False),
+    )
+    yield (
+        "not-scaled",
+        "The scores are not scaled: divide each dot product by the square root of the "
+        "query's width.",
+        divided(root=False),
+    )
+    yield (
+        "not-divided",
+        "You return the mix of the powers. Divide by their sum at the end, so that "
+        "the weights add up to 1: mix / total.",
+        _streamed(case)[0],
+    )
+    yield (
+        "largest-not-kept",
+        "Your output is the last value alone: after each key all that came before is "
+        "forgotten. Keep the largest score for the next round: largest = new.",
+        case.values[-1],
+    )
+    yield (
+        "values-forgotten",
+        "Your output is nothing but ones: the mix adds up the powers without the "
+        "values. Add power * value.",
+        torch.ones_like(case.values[-1]),
+    )
+
+
+def _small(mine: Function) -> None:
+    for case in (Case.random(7, 4, 3, seed=1), Case.random(1, 2, 5, seed=2)):
+        found = case.run(mine)
+        if matches(found, case.right(), TOLERANCE):
+            continue
+        for name, message, wrong in _wrong(case):
+            if matches(found, wrong, TOLERANCE):
+                raise Mistake(name, message)
+        if not found.isfinite().all():
+            raise Mistake(
+                "nan",
+                "There is nan or infinity in your output. With the first key the "
+                "largest score so far is −∞: exp(−∞ − new) is 0, which is right, but "
+                "exp(new − (−∞)) is infinite, and 0 times that is nan.",
+            )
+        raise Mistake(
+            "wrong-numbers",
+            f"For {len(case.keys)} keys the output should begin with "
+            f"{case.right()[0]:.4f}; yours begins with {found[0]:.4f}. I do not know "
+            "this mistake. Try two keys with a pencil, the second one better.",
+        )
+
+
+def _large(mine: Function) -> None:
+    case = Case.random(6, 4, 3, seed=3)
+    case = Case(1000 * case.query, case.keys, case.values)
+    about = (
+        "Right for small scores, but for scores near 1000 a power overflows. Subtract "
+        "the largest score so far before you raise e to the power."
+    )
+    try:
+        found = case.run(mine)
+    except Stopped as stopped:
+        if isinstance(stopped.problem, OverflowError):
+            raise Mistake("overflow", about) from None
+        raise
+    if not matches(found, case.right(), TOLERANCE):
+        raise Mistake("overflow", about)
+
+
+def one_at_a_time(mine: Function) -> Result:
+    """Grade one query's attention that reads keys and values one at a time.
+
+    Args:
+        mine: a function ``mine(query, keys, values)``: query (Dh,), keys (Tk, Dh),
+            values (Tk, Dv) to the output (Dv,), as `tformer.attention.attention`.
+
+    Returns:
+        The verdict; the message is printed.
+    """
+    praise = (
+        "The same output as with all keys at once, whatever their order, and scores "
+        "near 1000 do not break it."
+    )
+    return grade("one_at_a_time", mine, [_small, _large], praise)
