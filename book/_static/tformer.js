@@ -16,7 +16,7 @@
       if (wide && box.tabIndex < 0) {
         box.tabIndex = 0;
         box.dataset.tfScrolls = "true";
-      } else if (!wide && box.dataset.tfScrolls) {
+      } else if (!wide && box.dataset.tfScrolls && box !== document.activeElement) {
         box.removeAttribute("tabindex");
         delete box.dataset.tfScrolls;
       }

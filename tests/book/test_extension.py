@@ -105,3 +105,15 @@ def test_code_says_how_many_lines_it_has(extension):
     made = pages.CODE.sub(pages.with_lines, block)
     assert '<div class="highlight" style="--tf-lines:2"><pre>' in made
     assert pages.CODE.sub(pages.with_lines, made) == made
+
+
+def test_code_that_may_scroll_is_a_stop_for_the_tab_key(extension):
+    pages = extension("pages")
+
+    def made(code):
+        block = '<div class="highlight-python"><div class="highlight"><pre>{}</pre>'
+        return pages.CODE.sub(pages.with_lines, block.format(code))
+
+    assert 'tabindex="0"' in made("short\n" + "x" * 41)
+    assert "tabindex" not in made("short\n" * 20)
+    assert "tabindex" not in made('<span class="k">&lt;</span>' * 40)

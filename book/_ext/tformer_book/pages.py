@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +25,16 @@ LEFT_OVERS = re.compile(
     r"|\s*<script>kernelName = [^<]*</script>",
     re.S,
 )
-# Code, which never wraps: its lines say how high it is (tformer.css).
+# Code, which never wraps: its lines say how high it is (tformer.css), and whether it
+# may be wider than its box. Such code is a stop for the Tab key from the start, until
+# tformer.js has measured it: it does that only when the code is about to be seen.
 CODE = re.compile(
     r'(<div class="highlight-(?:ipython3|python)[^"]*"><div class="highlight")'
-    r"(><pre>(.*?)</pre>)",
+    r"><pre>(.*?)</pre>",
     re.S,
 )
+TAG = re.compile(r"<[^>]*>")
+ALWAYS_FITS = 40  # columns: the width of a narrow phone
 # Where the theme's script measures everything that could scroll, again and again.
 MEASURED = re.compile(r'\["pre","\.nboutput[^\]]*\]\.join\(", "\)')
 REDIRECT = """<!DOCTYPE html>
@@ -138,9 +142,12 @@ def finish(app: Sphinx, problem: Exception | None) -> None:
 
 
 def with_lines(found: re.Match[str]) -> str:
-    """Return a block of code that says how many lines it has."""
-    lines = found[3].count("\n")
-    return f'{found[1]} style="--tf-lines:{lines}"{found[2]}'
+    """Return a block of code that says how many lines it has, and if it may scroll."""
+    start, code = found.groups()
+    longest = max(map(len, unescape(TAG.sub("", code)).split("\n")))
+    stop = ' tabindex="0" data-tf-scrolls="true"' if longest > ALWAYS_FITS else ""
+    lines = code.count("\n")
+    return f'{start} style="--tf-lines:{lines}"><pre{stop}>{code}</pre>'
 
 
 def spare_measuring(script: Path) -> None:
