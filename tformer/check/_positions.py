@@ -67,7 +67,7 @@ SPEEDS: tuple[tuple[str, str, Speed], ...] = (
     (
         "another-base",
         "Your base is 1,000; the paper has 10,000. That is another encoding, not a "
-        "broken one, but a model that was trained with one cannot read the other.",
+        "broken one, but a base belongs to the weights that were trained with it.",
         lambda c, d: 1000.0 ** -(c // 2 * 2 / d),
     ),
     (
