@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 import torch
 from torch.testing import assert_close
@@ -190,3 +192,53 @@ def test_a_head_that_is_not_there_cannot_be_knocked_out(head):
     ):
         pass
     assert not any(module._forward_hooks for module in m.modules())
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("tied", [True, False])
+def test_the_residual_stream_leads_from_the_words_to_the_logits(norm, tied):
+    torch.manual_seed(1)
+    sizes = {"vocab_size": 12, "d_model": 16, "n_heads": 4, "d_ff": 32, "max_len": 16}
+    config = TransformerConfig(**sizes, norm=norm, tie_embeddings=tied, dropout=0.5)
+    m = Transformer(config).train()
+    encoder, decoder = trace.residual_stream(m, SOURCE, TARGET)
+    assert m.training
+    m.eval()
+    for writes, table, ids in (
+        (encoder, m.source_embedding, SOURCE),
+        (decoder, m.target_embedding, TARGET),
+    ):
+        assert [write.name for write in writes[:3]] == [
+            "word", "position", "layers.0.self_attention",
+        ]  # fmt: skip
+        assert_close(writes[0].after, table(ids))
+        assert_close(writes[1].after, m.positions(table(ids)))
+        for before, write in itertools.pairwise(writes):
+            assert write.before is before.after
+    logits = m.unembed(m.decoder.final_norm(decoder[-1].after))
+    assert_close(logits, m(SOURCE, TARGET))
+    assert_close(m.encoder.final_norm(encoder[-1].after), m.encode(SOURCE))
+
+
+def test_a_pre_norm_stream_is_the_sum_of_what_is_added():
+    for writes in trace.residual_stream(model(norm="pre"), SOURCE, TARGET):
+        for write in writes:
+            assert_close(write.after, write.before + write.added)
+        assert_close(writes[-1].after, sum(write.added for write in writes))
+
+
+def test_a_post_norm_stream_is_normalised_behind_every_sub_layer():
+    m = model(norm="post")
+    encoder, _ = trace.residual_stream(m, SOURCE, TARGET)
+    norm = m.encoder.layers[0].self_attention_residual.norm
+    write = encoder[2]
+    assert_close(write.after, norm(write.before + write.added))
+
+
+def test_the_cosine_is_that_of_the_stream_and_what_is_added_to_it():
+    _, decoder = trace.residual_stream(model(), SOURCE, TARGET)
+    for write in decoder[1:]:
+        product = (write.before * write.added).sum(-1)
+        lengths = write.before.norm(dim=-1) * write.added.norm(dim=-1)
+        assert_close(write.cosine * lengths, product, rtol=1e-4, atol=1e-4)
+    assert (decoder[0].cosine == 0).all()

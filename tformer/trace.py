@@ -3,16 +3,19 @@
 Nothing is computed twice or apart from the model: hooks on named modules hand out what
 the *actual* forward pass produced, and are gone afterwards.
 
-Chapters 06 and 14.
+Chapters 06, 08 and 14.
 """
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from itertools import chain
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
+from tformer import masks
 from tformer.model import Transformer
 
 # Where a Transformer attends: the name of each layer's attention.
@@ -148,6 +151,105 @@ def head_gains(
             )
             hooks.callback(hook.remove)
         yield
+
+
+@dataclass(frozen=True)
+class Write:
+    """What one part does to the residual stream, at every position.
+
+    Attributes:
+        name: "word" (the embedding, which begins the stream), "position", or a
+            sub-layer such as "layers.0.self_attention".
+        before: (B, T, D) the stream that runs past; zeros before the word.
+        added: (B, T, D) what the part adds.
+        after: (B, T, D) ``before + added``; behind a sub-layer of a post-norm model,
+            the norm of that.
+    """
+
+    name: str
+    before: Tensor
+    added: Tensor
+    after: Tensor
+
+    @property
+    def cosine(self) -> Tensor:
+        """(B, T) of the angle between the stream and what is added; 0 for the word."""
+        return F.cosine_similarity(self.before, self.added, dim=-1)
+
+
+def residual_stream(
+    model: Transformer, source_ids: Tensor, target_ids: Tensor
+) -> tuple[list[Write], list[Write]]:
+    """Follow the residual stream through one forward pass, without dropout.
+
+    Args:
+        model: any `Transformer`.
+        source_ids: (B, S) int64, pieces + eos.
+        target_ids: (B, T) int64, bos + pieces.
+
+    Returns:
+        encoder, decoder: what was added, in order. The last norm of a pre-norm stack
+        comes after the last of these.
+
+    Raises:
+        TypeError, ValueError: as the model's ``forward``.
+    """
+    source_mask = masks.source_mask(source_ids, model.config.pad_id)
+    tied = model.target_embedding is model.source_embedding
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            names = _writers(model, "encoder", "source_embedding")
+            with watch(model, *chain(*names.values())) as seen:
+                memory = model.encode(source_ids)
+            encoder = _writes(names, seen)
+            names = _writers(
+                model, "decoder", "source_embedding" if tied else "target_embedding"
+            )
+            with watch(model, *chain(*names.values())) as seen:
+                model.decode(target_ids, memory, source_mask)
+            decoder = _writes(names, seen)
+    finally:
+        model.train(was_training)
+    return encoder, decoder
+
+
+def _writers(
+    model: Transformer, side: str, embedding: str
+) -> dict[str, tuple[str, ...]]:
+    """For each part: the modules that say what it adds, and what comes of it."""
+    parts = {
+        "self_attention": "self_attention.to_output",
+        "cross_attention": "cross_attention.to_output",
+        "feed_forward": "feed_forward",
+    }
+    if side == "encoder":
+        del parts["cross_attention"]
+    names: dict[str, tuple[str, ...]] = {"word": (embedding,)}
+    names["position"] = ("positions",)
+    for layer in range(len(getattr(model, side).layers)):
+        for part, says in parts.items():
+            at = f"layers.{layer}"
+            names[f"{at}.{part}"] = (
+                f"{side}.{at}.{says}",
+                f"{side}.{at}.{part}_residual",
+            )
+    return names
+
+
+def _writes(
+    names: dict[str, tuple[str, ...]], seen: dict[str, list[Tensor]]
+) -> list[Write]:
+    (word,), (start,) = (seen[names[part][0]] for part in ("word", "position"))
+    writes = [
+        Write("word", torch.zeros_like(word), word, word),
+        Write("position", word, start - word, start),
+    ]
+    for name, modules in list(names.items())[2:]:
+        (added,), (after,) = (seen[module] for module in modules)
+        writes.append(Write(name, writes[-1].after, added, after))
+    return writes
 
 
 def _depths(model: Transformer) -> dict[str, int]:

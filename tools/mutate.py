@@ -778,6 +778,18 @@ MUTATIONS = [
         "scale[head] = gain",
         "scale[:head] = gain",
     ),
+    Mutation(
+        "trace: the position's row counts the word, too",
+        "trace.py",
+        'Write("position", word, start - word, start)',
+        'Write("position", word, start, start)',
+    ),
+    Mutation(
+        "trace: every part finds the stream of the beginning",
+        "trace.py",
+        "Write(name, writes[-1].after, added, after)",
+        "Write(name, writes[0].after, added, after)",
+    ),
     # --------------------------------------------------------- additive attention
     Mutation(
         "additive: no tanh",

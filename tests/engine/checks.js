@@ -6,7 +6,7 @@ import { loadTensors } from "./engine/files.js";
 import { Transformer } from "./engine/model.js";
 import { loadParameters, loadPretrained } from "./engine/pretrained.js";
 import { Tokenizer } from "./engine/tokenization.js";
-import { attentionWeights, setHeadGains, watch } from "./engine/trace.js";
+import { attentionWeights, residualStream, setHeadGains, watch } from "./engine/trace.js";
 
 async function modelOf(file, read) {
   const { tensors, metadata } = await loadTensors(await read(file));
@@ -60,6 +60,17 @@ export async function forward(cases, read) {
       seen: packAll(Object.fromEntries(names.map((name) => [name, seen[name][0]]))),
       nSeen: names.map((name) => seen[name].length),
     });
+  }
+  return results;
+}
+
+// What every part adds to the residual stream.
+export async function streams(cases, read) {
+  const told = (writes) => writes.map(({ name, ...tensors }) => ({ name, ...packAll(tensors) }));
+  const results = [];
+  for (const { file, source, target } of cases) {
+    const { encoder, decoder } = residualStream(await modelOf(file, read), source, target);
+    results.push({ encoder: told(encoder), decoder: told(decoder) });
   }
   return results;
 }

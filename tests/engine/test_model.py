@@ -13,7 +13,7 @@ from tformer import data, load_pretrained
 from tformer.config import TransformerConfig
 from tformer.model import Transformer
 from tformer.pretrained import RELEASED
-from tformer.trace import attention_weights, watch
+from tformer.trace import attention_weights, residual_stream, watch
 
 LOGITS, WEIGHTS = 1e-5, 1e-6  # how far the engine may be from PyTorch
 
@@ -111,6 +111,28 @@ def test_every_state_inside_can_be_seen_under_pytorchs_name(passes, forwarded, u
             if name.endswith(".heads"):  # the engine leaves heads side by side
                 theirs = theirs.transpose(1, 2).flatten(2)
             close(unpack(mine["seen"][name]), theirs, LOGITS)
+
+
+def test_the_residual_stream_is_pytorchs_in_every_configuration(
+    passes, run, saved, unpack
+):
+    cases = [
+        {
+            "file": saved(model, f"stream{number}"),
+            "source": source.tolist(),
+            "target": target.tolist(),
+        }
+        for number, (model, source, target) in enumerate(passes)
+    ]
+    for (model, source, target), mine in zip(
+        passes, run("streams", cases), strict=True
+    ):
+        theirs = residual_stream(model, source, target)
+        for side, writes in zip(("encoder", "decoder"), theirs, strict=True):
+            assert [each["name"] for each in mine[side]] == [w.name for w in writes]
+            for each, write in zip(mine[side], writes, strict=True):
+                for part in ("before", "added", "after"):
+                    close(unpack(each[part]), getattr(write, part), LOGITS)
 
 
 @pytest.mark.parametrize("tied", [True, False])

@@ -72,6 +72,12 @@ class Engine {
     return this.#ask("attention", [text, translation, options], { onProgress, signal });
   }
 
+  // -> the residual stream at every position, see `Translator.stream`; along the model's
+  // own translation if none is given
+  stream(text, translation = null, { onProgress, signal, ...options } = {}) {
+    return this.#ask("stream", [text, translation, options], { onProgress, signal });
+  }
+
   // -> the pieces of a text
   pieces(text, { onProgress, signal } = {}) {
     return this.#ask("pieces", [text], { onProgress, signal });

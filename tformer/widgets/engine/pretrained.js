@@ -5,8 +5,9 @@ import { score } from "./decode/forced.js";
 import { drain } from "./decode/stepping.js";
 import { loadTensors, sha256Of } from "./files.js";
 import { Transformer } from "./model.js";
+import { dot, linear, logSoftmax } from "./tensor.js";
 import { Tokenizer } from "./tokenization.js";
-import { attentionWeights, setHeadGains } from "./trace.js";
+import { attentionWeights, residualStream, setHeadGains } from "./trace.js";
 
 const SEARCHES = { greedy: greedySteps, sample: sampleSteps, beam: beamSteps };
 const SHOWN = 8; // next pieces that a step tells of, unless told
@@ -156,6 +157,48 @@ export class Translator {
     }
   }
 
+  // The residual stream on its way through the model, at every position, while it scores
+  // a translation, a text or its pieces; by default the model's own.
+  //
+  // encoder and decoder list the parts that add to it: { name, length: of the stream
+  // behind the part, added: the length of what it adds, cosine: of the angle between that
+  // and the stream it found, next, followed }, each with an entry for each position. next
+  // holds [piece, number] pairs, the largest first. In the decoder the number is the
+  // probability that the stream, as it is there, would give the next piece: last norm,
+  // table, softmax; `followed` is that of the piece that wins in the end. In the encoder,
+  // which never has to say a piece, it is the cosine with a row of the table, and
+  // `followed` that with the row of the position's own piece.
+  stream(text, translation = null, { shown = 5 } = {}) {
+    const { model, tokenizer } = this;
+    const { bos_id, eos_id, norm } = model.config;
+    const source = this.encode(text);
+    const [found] = translation === null ? this.nBest(text, { n: 1 }) : [];
+    const target = found?.ids ?? this.#idsOf(translation);
+    const { encoder, decoder } = residualStream(model, [source], [[bos_id, ...target]]);
+    const said = decoder.map(({ after }) => logSoftmax(model.unembed(model.decoder.finalNorm.call(after))));
+    const probabilities = said.map(({ data }) => data.map(Math.exp));
+    const winners = upTo(target.length + 1).map((t) => best(rowOf(probabilities.at(-1), t, model.config.vocab_size), 1)[0]);
+    const { weight } = model.sourceEmbedding.table;
+    const pieces = (ids) => ids.map((id) => tokenizer.idToPiece(id));
+    const told = (writes, numbers, followed) => writes.map((write, i) => ({
+      ...lengths(write),
+      next: followed.map((_, t) => {
+        const all = rowOf(numbers[i], t, model.config.vocab_size);
+        return best(all, shown).map((id) => [tokenizer.idToPiece(id), all[id]]);
+      }),
+      followed: followed.map((id, t) => numbers[i][t * model.config.vocab_size + id]),
+    }));
+    return {
+      sourcePieces: pieces(source),
+      targetPieces: pieces([bos_id, ...target]),
+      predictedPieces: pieces([...target, eos_id]),
+      translation: typeof translation === "string" ? translation : tokenizer.decode(target),
+      norm,
+      encoder: told(encoder, encoder.map(({ after }) => cosines(after, weight)), source),
+      decoder: told(decoder, probabilities, winners),
+    };
+  }
+
   // The ids of a text, or of pieces.
   #idsOf(given) {
     if (typeof given === "string") return this.tokenizer.encode(given);
@@ -189,4 +232,44 @@ export class Translator {
       return drawn ? { ...entry, drawn: drawn[id] } : entry;
     });
   }
+}
+
+const upTo = (n) => Array.from({ length: n }, (_, i) => i);
+const rowOf = (data, t, width) => data.subarray(t * width, (t + 1) * width);
+
+// The places of the largest numbers, the largest first.
+function best(numbers, count) {
+  const places = [];
+  for (let i = 0; i < numbers.length; i++) {
+    if (places.length === count && numbers[i] <= numbers[places.at(-1)]) continue;
+    let at = places.length;
+    while (at > 0 && numbers[i] > numbers[places[at - 1]]) at--;
+    places.splice(at, 0, i);
+    if (places.length > count) places.pop();
+  }
+  return places;
+}
+
+const lengthOf = (vector) => Math.sqrt(dot(vector, 0, vector, 0, vector.length));
+
+// Of a part that adds to the stream, for each position of one sentence (B = 1).
+function lengths({ name, before, added, after }) {
+  const [, count, width] = after.shape;
+  const at = (t) => [before, added, after].map(({ data }) => rowOf(data, t, width));
+  const each = upTo(count).map((t) => {
+    const [was, news, is] = at(t);
+    const both = lengthOf(was) * lengthOf(news);
+    return { length: lengthOf(is), added: lengthOf(news), cosine: both ? dot(was, 0, news, 0, width) / both : 0 };
+  });
+  const column = (key) => each.map((all) => all[key]);
+  return { name, length: column("length"), added: column("added"), cosine: column("cosine") };
+}
+
+// (1, T, D) and a table (V, D) -> T * V cosines
+function cosines(x, table) {
+  const width = x.shape.at(-1);
+  const products = linear(x, table).data;
+  const rows = upTo(table.shape[0]).map((id) => lengthOf(rowOf(table.data, id, width)));
+  const vectors = upTo(x.shape[1]).map((t) => lengthOf(rowOf(x.data, t, width)));
+  return products.map((value, i) => value / (rows[i % rows.length] * vectors[Math.floor(i / rows.length)]));
 }

@@ -34,6 +34,7 @@ export function serve(port) {
     },
     score: (text, translation, options) => loaded().score(text, translation, options),
     attention: (text, translation, options) => loaded().attention(text, translation, options),
+    stream: (text, translation, options) => loaded().stream(text, translation, options),
     pieces: (text) => loaded().tokenizer.pieces(text),
   };
 

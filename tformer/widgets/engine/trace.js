@@ -1,5 +1,6 @@
 // Tracing: look at values inside a model while it does its real work, or change them.
-// Chapters 06 and 14.
+// Chapters 06, 08 and 14.
+import { sourceMask } from "./masks.js";
 import { Tensor, row } from "./tensor.js";
 
 // Collect the outputs of named parts: { seen: { name: [output, …] }, stop() }.
@@ -52,6 +53,53 @@ function stack(layers) {
     }
   }
   return output;
+}
+
+// Follow the residual stream through one forward pass: what each part adds, in order.
+//
+// -> { encoder, decoder }, lists of { name, before, added, after } of tensors
+// (B, T, D); names are "word", "position" and those of sub-layers, such as
+// "layers.0.self_attention". Before the word there is nothing: zeros.
+export function residualStream(model, sourceIds, targetIds) {
+  const { n_encoder_layers, n_decoder_layers, pad_id, tie_embeddings } = model.config;
+  const target = tie_embeddings ? "source_embedding" : "target_embedding";
+  const [encoder, memory] = follow(model, "encoder", n_encoder_layers, "source_embedding", () => model.encode(sourceIds));
+  const mask = sourceMask(sourceIds, pad_id);
+  const [decoder] = follow(model, "decoder", n_decoder_layers, target, () => model.decode(targetIds, memory, mask));
+  return { encoder, decoder };
+}
+
+// Where a sub-layer says what it adds.
+const SAYS = {
+  self_attention: "self_attention.to_output",
+  cross_attention: "cross_attention.to_output",
+  feed_forward: "feed_forward",
+};
+
+function follow(model, side, nLayers, embedding, run) {
+  const parts = Object.keys(SAYS).filter((part) => side === "decoder" || part !== "cross_attention");
+  const subLayers = upTo(nLayers).flatMap((layer) => parts.map((part) => {
+    const at = `layers.${layer}`;
+    return { name: `${at}.${part}`, says: `${side}.${at}.${SAYS[part]}`, stream: `${side}.${at}.${part}_residual` };
+  }));
+  const names = subLayers.flatMap(({ says, stream }) => [says, stream]);
+  const { seen, stop } = watch(model, embedding, "positions", ...names);
+  let result;
+  try {
+    result = run();
+  } finally {
+    stop();
+  }
+  const [[word], [start]] = [seen[embedding], seen.positions];
+  const position = new Tensor(word.shape, start.data.map((value, i) => value - word.data[i]));
+  const writes = [
+    { name: "word", before: new Tensor(word.shape), added: word, after: word },
+    { name: "position", before: word, added: position, after: start },
+  ];
+  for (const { name, says, stream } of subLayers) {
+    writes.push({ name, before: writes.at(-1).after, added: seen[says][0], after: seen[stream][0] });
+  }
+  return [writes, result];
 }
 
 // Scale heads' outputs, before they are merged: 0 knocks a head out, 1 changes nothing.
