@@ -37,6 +37,10 @@ def stub(logits, labels, *, pad_id, smoothing=0.0):
     raise NotImplementedError
 
 
+def stub_target(labels, *, vocab_size, smoothing):
+    raise NotImplementedError
+
+
 LOSS_MISTAKES = {
     "padding-counted": loss(end=lambda v, real: v.mean()),
     "padding-dilutes": loss(end=lambda v, real: (v * real).mean()),
@@ -127,3 +131,85 @@ def test_a_mistake_in_the_rate_is_called_by_its_name(diagnosis):
 
 def test_the_packages_own_rate_passes():
     assert check.inverse_square_root(inverse_square_root)
+
+
+def smoothed(row):
+    """A target function from what it does with a one-hot row, V and epsilon."""
+
+    def mine(labels, *, vocab_size, smoothing):
+        hot = functional.one_hot(labels, vocab_size).double()
+        return row(hot, vocab_size, smoothing)
+
+    return mine
+
+
+def right_target(hot, v, e):
+    return (1 - e) * hot + e / v
+
+
+TARGET_MISTAKES = {
+    "no-smoothing": smoothed(lambda hot, v, e: hot),
+    "label-left-out": smoothed(
+        lambda hot, v, e: (1 - e) * hot + e / (v - 1) * (1 - hot)
+    ),
+    "too-little-mass": smoothed(lambda hot, v, e: (1 - e) * hot + e / v * (1 - hot)),
+    "too-much-mass": smoothed(lambda hot, v, e: hot + e / v),
+    "mass-not-shared": smoothed(lambda hot, v, e: (1 - e) * hot + e * (1 - hot)),
+    "shares-swapped": smoothed(lambda hot, v, e: e * hot + (1 - e) / v),
+    "label-ignored": smoothed(lambda hot, v, e: hot * 0 + 1 / v),
+    "label-off-by-one": smoothed(lambda hot, v, e: right_target(hot.roll(1, -1), v, e)),
+    "first-row-only": smoothed(
+        lambda hot, v, e: right_target(hot, v, e)[:1, :1].expand(hot.shape)
+    ),
+    "vocabulary-first": smoothed(
+        lambda hot, v, e: right_target(hot, v, e).movedim(-1, 0)
+    ),
+    "shape": smoothed(lambda hot, v, e: right_target(hot, v, e).flatten(0, 1)),
+    "integers": smoothed(lambda hot, v, e: right_target(hot, v, e).long()),
+    "not-a-tensor": smoothed(lambda hot, v, e: right_target(hot, v, e).tolist()),
+    "wrong-numbers": smoothed(lambda hot, v, e: right_target(hot, v, e) ** 2),
+    "not-one-hot-at-zero": smoothed(lambda hot, v, e: right_target(hot, v, e or 0.1)),
+    "stub": stub_target,
+    "signature": lambda labels: labels,
+}
+
+
+@pytest.mark.parametrize("diagnosis", TARGET_MISTAKES)
+def test_a_mistake_in_the_target_is_called_by_its_name(diagnosis, capsys):
+    result = check.smoothed_target(TARGET_MISTAKES[diagnosis])
+    assert not result
+    assert result.diagnosis == diagnosis
+    said = capsys.readouterr().out
+    assert said.startswith("✗ Your smoothed_target is not right yet.")
+
+
+@pytest.mark.parametrize(
+    ("diagnosis", "row"),
+    [
+        ("mass-not-shared", lambda hot, v, e: (1 - e) * hot + e),
+        ("label-off-by-one", lambda hot, v, e: right_target(hot.roll(-1, -1), v, e)),
+    ],
+)
+def test_so_is_the_same_mistake_made_another_way(diagnosis, row):
+    assert check.smoothed_target(smoothed(row)).diagnosis == diagnosis
+
+
+def filled(labels, *, vocab_size, smoothing):
+    target = torch.full((*labels.shape, vocab_size), smoothing / vocab_size)
+    return target.scatter(-1, labels[..., None], 1 - smoothing + smoothing / vocab_size)
+
+
+@pytest.mark.parametrize("right", [smoothed(right_target), filled])
+def test_right_targets_pass(right, capsys):
+    assert check.smoothed_target(right)
+    assert capsys.readouterr().out.startswith("✓")
+
+
+def test_the_right_target_is_the_one_that_the_loss_has_in_mind():
+    generator = torch.Generator().manual_seed(3)
+    logits = torch.randn(3, 4, 6, generator=generator, dtype=torch.float64)
+    labels = torch.randint(1, 6, (3, 4), generator=generator)
+    target = smoothed(right_target)(labels, vocab_size=6, smoothing=0.2)
+    by_target = -(target * logits.log_softmax(-1)).sum(-1).mean()
+    ours = cross_entropy(logits, labels, pad_id=0, smoothing=0.2)
+    torch.testing.assert_close(by_target, ours)
