@@ -559,8 +559,10 @@ def load_history(path: str | Path | None = None) -> dict[str, list[dict[str, Any
 
     Returns:
         ``evaluations`` and ``curve``, with the records of `tformer.train.Run`'s
-        ``history`` and ``curve`` (the released model's curve is thinned out). Device,
-        seconds and date are in the model's card.
+        ``history`` and ``curve`` (the released model's curve is thinned out). Of the
+        released model also ``replay``: at a few steps, the translations and the last
+        layer's cross-attention of some fixed sentences. Device, seconds and date are
+        in the model's card.
 
     Raises:
         FileNotFoundError: the folder keeps no history.

@@ -6,7 +6,7 @@
 
 Writes ``results/run-NAME.json``: curves and samples. Of the released model also, along
 the way, the translations and cross-attention of a few fixed sentences; its folder gets
-a ``history.json``, thinned out, that chapters read with
+a ``history.json``, with the curve thinned out, that chapters read with
 ``tformer.pretrained.load_history``. Of a corpus with true alignments also exact match,
 by phenomenon, and the alignment error rate of the head that was best on the validation
 split. Threads: as ``OMP_NUM_THREADS`` says.
@@ -237,7 +237,9 @@ def write_history(recorded: dict[str, Any], folder: Path) -> None:
         {key: round(x, 6) if isinstance(x, float) else x for key, x in record.items()}
         for record in recorded["history"]
     ]
-    write_json(folder / "history.json", {"evaluations": evaluations, "curve": thinned})
+    replay = recorded.get("replay", [])
+    history = {"evaluations": evaluations, "curve": thinned, "replay": replay}
+    write_json(folder / "history.json", history)
 
 
 if __name__ == "__main__":
