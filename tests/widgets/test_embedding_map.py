@@ -1,0 +1,182 @@
+"""What the map's Python hands over, and what its module makes of it, in Node."""
+
+import json
+import zlib
+
+import pytest
+import torch
+from torch.nn.functional import normalize
+from torch.testing import assert_close
+
+from tformer import load_pretrained
+from tformer.widgets import EmbeddingMap
+from tformer.widgets.embedding_map import (
+    DIGITS,
+    KINDS,
+    LEVELS,
+    N_AXES,
+    N_NEIGHBOURS,
+    nearest,
+    pack,
+    principal_axes,
+)
+
+STATE = ("pieces", "links", "drops", "places", "bound")
+
+
+@pytest.fixture(scope="module")
+def figure():
+    return EmbeddingMap()
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return load_pretrained().model.source_embedding.weight.detach()
+
+
+@pytest.fixture(scope="module")
+def decoded(node, figure):
+    script = """
+    import { decode, KINDS, LEVELS } from "./embedding_map.js";
+    console.log(JSON.stringify({ ...decode(given), KINDS, LEVELS }));"""
+    return node(script, {name: getattr(figure, name) for name in STATE})
+
+
+def test_a_rows_neighbours_are_those_of_all_pairs_compared():
+    torch.manual_seed(0)
+    table = torch.randn(2300, 6)  # more than two blocks
+    ids, cosines = nearest(table, 5)
+    alike = normalize(table, dim=-1) @ normalize(table, dim=-1).T
+    best = alike.fill_diagonal_(-2).topk(5)
+    assert torch.equal(ids, best.indices)
+    assert_close(cosines, best.values)
+
+
+def test_axes_are_principal_ones_and_do_not_depend_on_chance():
+    torch.manual_seed(0)
+    table = torch.randn(300, 5) * torch.tensor([1.0, 9, 2, 4, 0.5]) + 7
+    places, shares = principal_axes(table, 3)
+    centred = (table - table.mean(0)).double()
+    _, values, axes = torch.linalg.svd(centred, full_matrices=False)
+    assert_close(places.abs(), (centred @ axes.T)[:, :3].abs())
+    assert_close(shares, (values**2 / (values**2).sum())[:3])
+    turned = principal_axes(table.flip(0), 3)[0].flip(0)
+    assert_close(turned, places, rtol=0, atol=1e-5)
+
+
+def test_numbers_come_back_from_text(node):
+    values = torch.tensor([[0, 1, len(DIGITS)], [len(DIGITS) ** 2 - 1, 87, 2000]])
+    script = """
+    import { unpack } from "./embedding_map.js";
+    console.log(JSON.stringify(unpack(given)));"""
+    assert node(script, pack(values)) == values.flatten().tolist()
+    for bad in (-1, len(DIGITS) ** 2):
+        with pytest.raises(ValueError, match=f"{bad}"):
+            pack(torch.tensor([5, bad]))
+
+
+def test_the_page_gets_pytorchs_neighbours_and_cosines(decoded, rows):
+    ids, cosines = nearest(rows, N_NEIGHBOURS)
+    found = torch.tensor(decoded["near"])  # (V, n, 2)
+    assert torch.equal(found[..., 0].long(), ids)
+    assert_close(found[..., 1], cosines, rtol=0, atol=0.00501)
+
+
+def test_the_page_gets_the_places_of_the_principal_axes(decoded, figure, rows):
+    places, shares = principal_axes(normalize(rows, dim=-1), N_AXES)
+    found = torch.tensor(decoded["at"], dtype=torch.float64).T
+    assert_close(found, places, rtol=0, atol=figure.bound / (LEVELS - 1) + 1e-9)
+    assert_close(torch.tensor(figure.shares, dtype=torch.float64), shares)
+    assert (decoded["KINDS"], decoded["LEVELS"]) == (list(KINDS), LEVELS)
+
+
+def test_the_state_is_small_enough_for_a_page(figure):
+    state = json.dumps(figure.get_state([*STATE, "examples", "shares"]))
+    assert len(zlib.compress(state.encode(), 6)) < 150_000
+
+
+def test_kinds_are_seen_from_the_spelling(node, decoded):
+    pieces = ["▁dog", "s", "▁", ".", "▁2", "<0x41>", "<pad>", "▁Hund", "ß", "<"]
+    script = """
+    import { kindOf } from "./embedding_map.js";
+    console.log(JSON.stringify(given.map(kindOf)));"""
+    assert node(script, pieces) == [1, 2, 3, 3, 3, 4, 4, 1, 2, 3]
+    assert set(decoded["kinds"]) == {1, 2, 3, 4}
+
+
+def test_a_reader_finds_the_word_itself_before_what_begins_like_it(node):
+    names = ["▁do", "dog", "▁dogs", "▁Dog", "▁dog", "do", "▁cat", "▁doggedly"]
+    script = """
+    import { matches } from "./embedding_map.js";
+    console.log(JSON.stringify(given.typed.map((t) => matches(given.names, t, 3))));"""
+    typed = ["dog", " ▁dog ", "DOG", "do", "x", "", "  "]
+    found = node(script, {"names": names, "typed": typed})
+    shown = [[names[i] for i in each] for each in found]
+    assert shown[0] == shown[1] == ["▁dog", "dog", "▁Dog"]
+    assert shown[2] == ["▁Dog", "▁dog", "dog"]
+    assert shown[3][:2] == ["▁do", "do"]
+    assert shown[4:] == [[], [], []]
+
+
+def test_dots_are_ranked_by_their_distance_on_the_map(node):
+    torch.manual_seed(1)
+    x, y = torch.randn(2, 60, dtype=torch.float64)
+    script = """
+    import { onMap } from "./embedding_map.js";
+    const found = onMap(given.x, given.y, 7, [3, 4, 50], 5);
+    console.log(JSON.stringify([found.nearest, found.ranks]));"""
+    near, ranks = node(script, {"x": x.tolist(), "y": y.tolist()})
+    far = torch.hypot(x - x[7], y - y[7])
+    order = [i for i in far.argsort().tolist() if i != 7]
+    assert near == order[:5]
+    assert ranks == [1 + order.index(i) for i in (3, 4, 50)]
+
+
+def test_an_arrow_key_goes_to_the_next_dot_in_its_direction(node):
+    x, y = [0, 1, 3, -1, 0.2, 0], [0, 0.1, 0, 0, 2, -1]
+    script = """
+    import { onward } from "./embedding_map.js";
+    const ways = [[1, 0], [-1, 0], [0, 1], [0, -1]];
+    const go = (may, i = 0) => ways.map((way) => onward(given.x, given.y, i, way, may));
+    const all = () => true;
+    console.log(JSON.stringify([go(all), go((j) => j !== 1), go(all, 2)]));"""
+    found = node(script, {"x": x, "y": y})
+    assert found[0] == [1, 3, 4, 5]
+    assert found[1][0] == 2  # what is not shown is passed over
+    assert found[2][0] == 2  # nothing further right: it stays
+
+
+def test_the_window_holds_all_dots_or_stays_inside_them(node):
+    x, y = [-2, 0, 4], [0, 1, 2]
+    script = """
+    import { windowOf } from "./embedding_map.js";
+    console.log(JSON.stringify([[1, 1], [2, 1], [2, 4], [0, 4]].map(([i, zoom]) =>
+      windowOf(given.x, given.y, i, zoom))));"""
+    whole, at_the_end, zoomed, other = node(script, {"x": x, "y": y})
+    assert whole == at_the_end
+    assert whole["cx"] - whole["half"] < -2 and whole["cx"] + whole["half"] > 4
+    assert zoomed["half"] == pytest.approx(whole["half"] / 4)
+    for each, i in ((zoomed, 2), (other, 0)):
+        assert abs(x[i] - each["cx"]) < each["half"] > abs(y[i] - each["cy"])
+        assert each["cx"] + each["half"] <= whole["cx"] + whole["half"] + 1e-9
+        assert each["cx"] - each["half"] >= whole["cx"] - whole["half"] - 1e-9
+
+
+def test_python_and_the_page_agree_about_the_chosen_piece(figure, decoded):
+    figure.chosen = decoded["names"].index("▁street")
+    assert figure.piece == "▁street"
+    near = decoded["near"][figure.chosen]
+    assert [decoded["names"][i] for i, _ in near] == [n for n, _ in figure.neighbours]
+    assert repr(figure).startswith("▁street: nearest by cosine ")
+    pair = figure.cosine(["▁street", figure.neighbours[0][0]])
+    assert pair[0, 1].item() == pytest.approx(figure.neighbours[0][1], abs=1e-5)
+    assert_close(pair.diagonal(), torch.ones(2))
+
+
+def test_what_is_not_there_is_refused(figure):
+    with pytest.raises(ValueError, match="piece='dogdogdog' is not in the vocabulary"):
+        EmbeddingMap("dogdogdog")
+    with pytest.raises(ValueError, match="kind='verbs' must be one of"):
+        EmbeddingMap(kind="verbs")
+    with pytest.raises(ValueError, match="not in the vocabulary"):
+        figure.cosine(["▁dog", "▁nosuchword"])
