@@ -1,0 +1,900 @@
+"""The graders for chapter 06: cutting into heads, merging them, and the whole."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from tformer.attention import MultiHeadAttention
+from tformer.check._grade import (
+    Function,
+    Mistake,
+    Result,
+    Stopped,
+    call,
+    grade,
+    matches,
+)
+
+Known = Iterator[tuple[str, str, Tensor]]
+
+TRANSPOSE = "x.unflatten(-1, (n_heads, -1)).transpose(-3, -2)"
+BACK = "x.transpose(-3, -2).flatten(-2)"
+
+
+def right_split(x: Tensor, n_heads: int) -> Tensor:
+    """(B, T, D) -> (B, H, T, Dh), as the package's layer does it."""
+    return x.unflatten(-1, (n_heads, -1)).transpose(-3, -2)
+
+
+def right_merge(x: Tensor) -> Tensor:
+    """(B, H, T, Dh) -> (B, T, D), the inverse."""
+    return x.transpose(-3, -2).flatten(-2)
+
+
+def interleaved_split(x: Tensor, n_heads: int) -> Tensor:
+    """(B, T, D) -> (B, H, T, Dh), but head i takes every H-th number, from i on."""
+    return x.unflatten(-1, (-1, n_heads)).permute(0, 3, 1, 2)
+
+
+def _numbered(*shape: int) -> Tensor:
+    """A tensor in which every number is another one, so that each tells its place."""
+    return torch.arange(math.prod(shape), dtype=torch.float64).view(shape) + 1
+
+
+def _as_tensor(returned: object) -> Tensor:
+    if isinstance(returned, (tuple, list)) and all(
+        isinstance(part, Tensor) for part in returned
+    ):
+        raise Mistake(
+            "returns-several",
+            f"Your function returns {len(returned)} tensors; I need one, with all "
+            "heads along an axis of their own: then one matrix product serves them "
+            "all.",
+        )
+    if not isinstance(returned, Tensor):
+        raise Mistake(
+            "not-a-tensor",
+            f"Your function returns a {type(returned).__name__}; it must be a torch "
+            "tensor.",
+        )
+    return returned
+
+
+def _name(found: Tensor, wanted: Tensor, known: Known) -> None:
+    """Raise the known mistake that gives these numbers, if one does."""
+    if matches(found, wanted):
+        return
+    for name, message, wrong in known:
+        if matches(found, wrong):
+            raise Mistake(name, message)
+
+
+def _keeps_gradients(mine: Function, x: Tensor, *others: Any) -> None:
+    leaf = x.clone().requires_grad_()
+    returned = mine(leaf, *others)
+    if not returned.requires_grad:
+        raise Mistake(
+            "gradient-cut",
+            "The numbers are right, but no gradient gets back to x, so nothing could "
+            "be learned. Look for detach, .data, .numpy() or torch.tensor(…).",
+        )
+
+
+# --- splitting --------------------------------------------------------------------
+
+
+def wrong_splits(x: Tensor, n_heads: int) -> Known:
+    """What comes out of a split that was built with a slip."""
+    batch, length, width = x.shape
+    right = right_split(x, n_heads)
+    yield (
+        "view-without-transpose",
+        "It works for one head, and mixes heads and words for two: a view without a "
+        "transpose? view(B, H, T, Dh) deals the numbers out in the order in which they "
+        "lie in memory, so the first head gets whole words from the beginning of the "
+        "sentence. Cut the width first, (B, T, H, Dh), then bring the heads forward: "
+        f"{TRANSPOSE}.",
+        x.reshape(batch, n_heads, length, -1),
+    )
+    yield (
+        "not-transposed",
+        "The width is cut rightly, but the heads stand behind the words: "
+        f"{(batch, length, n_heads, width // n_heads)}. Attention works on the last "
+        "two axes, which would be heads and numbers, so each word would attend to its "
+        "own heads. Bring the heads forward: .transpose(-3, -2).",
+        x.unflatten(-1, (n_heads, -1)),
+    )
+    yield (
+        "interleaved",
+        f"Each head gets every {n_heads}th number instead of neighbours: you cut the "
+        "width into (Dh, H). By our rule, and that of nearly every trained model's "
+        "weights, head 0 has the first Dh numbers, head 1 the next: (H, Dh).",
+        interleaved_split(x, n_heads),
+    )
+    yield (
+        "heads-reversed",
+        "The heads stand in the reverse order: head 0 has the last numbers of the "
+        "width. Head 0 must have the first.",
+        right.flip(1),
+    )
+    yield (
+        "heads-last",
+        "The axis of heads stands last. Attention works on the last two axes, which "
+        "must be words and numbers: (B, H, T, Dh).",
+        right.permute(0, 2, 3, 1),
+    )
+    yield (
+        "words-and-numbers-swapped",
+        "Words and numbers have changed places: your heads are (Dh, T). Each head "
+        "needs a row for each word: (B, H, T, Dh).",
+        right.mT,
+    )
+    yield (
+        "heads-before-the-batch",
+        "The heads stand before the batch: (H, B, T, Dh). Masks of shape (B, 1, 1, Tk) "
+        "would then meet the wrong axis. Keep the batch in front: (B, H, T, Dh).",
+        right.transpose(0, 1),
+    )
+    if n_heads > 1:
+        yield (
+            "batch-and-heads-in-one-axis",
+            f"You put batch and heads into one axis, ({batch * n_heads}, {length}, "
+            f"{width // n_heads}). That can work, but masks of shape (B, 1, 1, Tk) no "
+            "longer broadcast. Keep them apart: (B, H, T, Dh).",
+            right.flatten(0, 1),
+        )
+    yield (
+        "every-head-gets-all",
+        "Every head gets the whole width: copies, not parts. The projection has "
+        "already made all heads' numbers side by side; cut them: (B, H, T, D / H).",
+        x[:, None].expand(-1, n_heads, -1, -1),
+    )
+    yield (
+        "cuts-the-sentence",
+        "You cut the sentence, not the width: each head gets a part of the words. "
+        "Every head must see every word, and a part of its numbers.",
+        x.reshape(batch, n_heads, length // n_heads, width)
+        if length % n_heads == 0
+        else right,
+    )
+    # (A view that swaps batch and length, as code for (T, B, D) does.)
+    yield (
+        "batch-and-words-swapped",
+        "You read the first axis as words and the second as the batch. Here the batch "
+        "comes first: x is (B, T, D).",
+        x.reshape(batch, length * n_heads, -1).transpose(0, 1),
+    )
+
+
+def _probe_one_head(mine: Function) -> None:
+    x = _numbered(2, 3, 4)
+    found = _as_tensor(call(mine, {"x": x, "n_heads": 1}, {}))
+    right = right_split(x, 1)
+    _name(found, right, wrong_splits(x, 1))
+    if not matches(found, right):
+        raise Mistake(
+            "shape",
+            f"For x {tuple(x.shape)} and one head the result must be "
+            f"{tuple(right.shape)}, the same numbers with an axis for the head. Yours "
+            f"has shape {tuple(found.shape)}.",
+        )
+
+
+def _probe_split(mine: Function) -> None:
+    for shape, n_heads in (
+        ((2, 3, 8), 2),
+        ((2, 4, 12), 4),  # as many heads as words
+        ((1, 5, 6), 3),
+        ((3, 1, 6), 2),
+    ):
+        x = _numbered(*shape)
+        right = right_split(x, n_heads)
+        try:
+            found = _as_tensor(call(mine, {"x": x, "n_heads": n_heads}, {}))
+        except Stopped as stopped:
+            if shape == (2, 3, 8):
+                raise
+            raise Mistake(
+                "sizes-fixed",
+                f"It works for (2, 3, 8) with 2 heads and stops for {shape} with "
+                f"{n_heads}: a size is written into your code. Take all sizes from "
+                f"x.shape and n_heads. {stopped.message}",
+            ) from None
+        _name(found, right, wrong_splits(x, n_heads))
+        if found.shape != right.shape:
+            raise Mistake(
+                "shape",
+                f"For x {shape} and {n_heads} heads the result must be "
+                f"{tuple(right.shape)}: batch, heads, words, numbers of a head. Yours "
+                f"has shape {tuple(found.shape)}.",
+            )
+        if not matches(found, right):
+            raise Mistake(
+                "wrong-numbers",
+                "The shape is right, but the numbers stand in wrong places, and I do "
+                "not know this mistake. Number x through, torch.arange(24).view(1, 3, "
+                "8): head 0 of word 0 must have 0, 1, 2, 3; of word 1, 8, 9, 10, 11.",
+            )
+
+
+def _probe_strided(mine: Function) -> None:
+    """An x that is no single block of memory, as after a chunk of stacked Q, K, V."""
+    x = _numbered(2, 3, 24)[..., 8:16]
+    try:
+        found = mine(x, 2)
+    except Exception as problem:
+        raise Mistake(
+            "needs-one-block-of-memory",
+            "It stops where x is a part of a larger tensor, as after "
+            ".chunk(3, dim=-1) of stacked queries, keys and values: view wants one "
+            "block of memory. unflatten and reshape do not. "
+            f"({type(problem).__name__})",
+        ) from None
+    if not matches(found, right_split(x, 2)):
+        raise Mistake(
+            "memory-order",
+            "Right for a fresh x, wrong for a part of a larger one: you rely on how "
+            "its numbers lie in memory (as_strided, storage). Use unflatten.",
+        )
+    _keeps_gradients(mine, x, 2)
+
+
+def _probe_remainder(mine: Function) -> None:
+    x = _numbered(1, 3, 10)
+    try:
+        found = mine(x, 4)
+    except Exception:
+        return
+    raise Mistake(
+        "drops-numbers",
+        "Ten numbers cannot be shared out among 4 heads, and your function does not "
+        f"say so: it returns shape {tuple(getattr(found, 'shape', ()))}, and numbers "
+        "are lost or made up. Stop with an error: unflatten does, a slice does not.",
+    )
+
+
+def split_heads(mine: Callable[[Tensor, int], Tensor]) -> Result:
+    """Grade your own ``split_heads(x, n_heads)``.
+
+    Args:
+        mine: takes x (B, T, D) and a number of heads H; returns (B, H, T, D / H), where
+            head 0 has the first D / H numbers of every word.
+
+    Returns:
+        The verdict; the message is printed.
+    """
+    return grade(
+        "split_heads",
+        mine,
+        (_probe_one_head, _probe_split, _probe_strided, _probe_remainder),
+        """Every head has a row for every word and its own part of the numbers, for any
+        sizes; what cannot be shared out is refused.""",
+    )
+
+
+# --- merging ----------------------------------------------------------------------
+
+
+def wrong_merges(x: Tensor) -> Known:
+    """What comes out of a merge that was built with a slip."""
+    batch, _, length, _ = x.shape
+    yield (
+        "not-transposed-back",
+        "The shape is right, and the words are mixed up: a reshape without the "
+        "transpose? In (B, H, T, Dh) all words of head 0 lie before those of head 1, "
+        f"so a reshape lays them in one row. Bring the words forward first: {BACK}.",
+        x.reshape(batch, length, -1),
+    )
+    yield (
+        "interleaved",
+        "Concatenated in the wrong order: the heads' numbers alternate, one of head "
+        "0, one of head 1, … All Dh numbers of head 0 must come first: (B, T, H, Dh), "
+        "then flatten.",
+        x.permute(0, 2, 3, 1).flatten(-2),
+    )
+    yield (
+        "heads-reversed",
+        "Concatenated in the wrong order: the last head comes first. W_O expects head "
+        "0 in its first Dh rows.",
+        right_merge(x.flip(1)),
+    )
+    yield (
+        "added-up",
+        "You add the heads up. They are concatenated, side by side: D = H · Dh numbers "
+        "for each word. (W_O adds, later, and with learned weights.)",
+        x.sum(1),
+    )
+    yield (
+        "averaged",
+        "You take the mean of the heads. They are concatenated, side by side: D = H · "
+        "Dh numbers for each word.",
+        x.mean(1),
+    )
+    yield (
+        "concatenated-along-the-words",
+        "You put the heads one below the other: a sentence of H · T words. They belong "
+        "side by side, along the last axis: (B, T, H · Dh).",
+        x.flatten(1, 2),
+    )
+    yield (
+        "not-flattened",
+        "The words are forward again, but heads and numbers are still two axes. Join "
+        "them: .flatten(-2).",
+        x.transpose(1, 2),
+    )
+    yield (
+        "words-and-numbers-swapped",
+        "Words and numbers have changed places: you return (B, D, T). It must be "
+        "(B, T, D).",
+        right_merge(x).mT,
+    )
+
+
+def _probe_merge(mine: Function) -> None:
+    for shape in ((2, 3, 5, 4), (2, 4, 4, 2), (1, 2, 3, 5), (3, 1, 2, 4)):
+        plain = _numbered(*shape)
+        # A result of attention lies as (B, H, T, Dh); a split lies as (B, T, H, Dh).
+        strided = plain.transpose(1, 2).contiguous().transpose(1, 2)
+        right = right_merge(plain)
+        for x in (plain, strided):
+            try:
+                found = _as_tensor(call(mine, {"x": x}, {}))
+            except Stopped as stopped:
+                if "view" in str(stopped.problem):
+                    raise Mistake(
+                        "view-of-a-transposed-tensor",
+                        "The transpose is there, but view cannot follow it: the "
+                        "numbers no longer lie in memory in the order of the axes. "
+                        "Use flatten or reshape, which copy where they must. (And "
+                        "take care not to drop the transpose to please view.)",
+                    ) from None
+                if shape == (2, 3, 5, 4):
+                    raise
+                raise Mistake(
+                    "sizes-fixed",
+                    f"It works for (2, 3, 5, 4) and stops for {shape}: a size is "
+                    "written into your code. Take all sizes from x.shape. "
+                    f"{stopped.message}",
+                ) from None
+            _name(found, right, wrong_merges(x))
+            if found.shape != right.shape:
+                raise Mistake(
+                    "shape",
+                    f"For heads {shape} the result must be {tuple(right.shape)}: "
+                    "batch, words, and all heads' numbers side by side. Yours has "
+                    f"shape {tuple(found.shape)}.",
+                )
+            if not matches(found, right):
+                raise Mistake(
+                    "wrong-numbers",
+                    "The shape is right, but the numbers stand in wrong places, and I "
+                    "do not know this mistake. Your merge must undo the split: "
+                    "merge(split(x)) is x again.",
+                )
+    _keeps_gradients(mine, _numbered(2, 3, 5, 4))
+
+
+def merge_heads(mine: Callable[[Tensor], Tensor]) -> Result:
+    """Grade your own ``merge_heads(x)``.
+
+    Args:
+        mine: takes the heads' outputs (B, H, T, Dh); returns (B, T, H · Dh), head 0's
+            numbers first.
+
+    Returns:
+        The verdict; the message is printed.
+    """
+    return grade(
+        "merge_heads",
+        mine,
+        (_probe_merge,),
+        """It undoes the split, for any sizes and any order in memory: each word gets
+        its own rows of all heads, side by side.""",
+    )
+
+
+# --- the whole layer --------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """A layer's four maps and the inputs of one hidden run."""
+
+    layer: MultiHeadAttention
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    mask: Tensor | None = None
+
+    @classmethod
+    def random(
+        cls,
+        *,
+        batch: int = 2,
+        tq: int = 3,
+        tk: int = 5,
+        n_heads: int = 2,
+        d_model: int = 12,
+        mask: Tensor | None = None,
+        seed: int = 0,
+    ) -> Case:
+        """Draw a layer and inputs, without touching the reader's random numbers."""
+        generator = torch.Generator().manual_seed(seed)
+
+        def draw(*shape: int) -> Tensor:
+            return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+        with torch.random.fork_rng(devices=[]):
+            layer = MultiHeadAttention(d_model, n_heads).double()
+        for parameter in layer.parameters():
+            parameter.data = draw(*parameter.shape) / math.sqrt(d_model) * 1.7
+        key, value = draw(batch, tk, d_model), draw(batch, tk, d_model)
+        return cls(layer, draw(batch, tq, d_model), key, value, mask)
+
+    def given(self) -> SimpleNamespace:
+        """What the reader gets: the four maps and the number of heads."""
+        names = ("to_query", "to_key", "to_value", "to_output", "n_heads")
+        return SimpleNamespace(**{name: getattr(self.layer, name) for name in names})
+
+    def run(self, mine: Function) -> Tensor:
+        """The reader's output, of the right form."""
+        inputs = {
+            "layer": self.given(),
+            "query": self.query,
+            "key": self.key,
+            "value": self.value,
+        }
+        returned = call(mine, inputs, {} if self.mask is None else {"mask": self.mask})
+        if isinstance(returned, tuple):
+            raise Mistake(
+                "returns-several",
+                f"Your function returns {len(returned)} things; I need the output "
+                "alone, (B, Tq, D).",
+            )
+        return _as_tensor(returned)
+
+    def right(self) -> Tensor:
+        """What should come out."""
+        with torch.no_grad():
+            found: Tensor = self.layer(self.query, self.key, self.value, mask=self.mask)
+        return found
+
+    def built(
+        self,
+        *,
+        project: Callable[[nn.Linear, Tensor], Tensor] = lambda linear, x: linear(x),
+        split: Callable[[Tensor, int], Tensor] = right_split,
+        root: float | None = None,
+        softmax: Callable[[Tensor], Tensor] = lambda s: s.softmax(-1),
+        hide: Callable[[Tensor, Tensor], Tensor] = (
+            lambda s, m: s.masked_fill(~m, -math.inf)
+        ),
+        late: Callable[[Tensor, Tensor], Tensor] = lambda w, m: w,
+        merge: Callable[[Tensor], Tensor] = right_merge,
+        finish: Callable[[nn.Linear, Tensor], Tensor] = lambda linear, x: linear(x),
+        sources: tuple[str, str, str] = ("query", "key", "value"),
+        projected: tuple[bool, bool, bool] = (True, True, True),
+    ) -> Tensor | None:
+        """The layer with one step exchanged; None where the shapes do not allow it."""
+        layer, heads = self.layer, self.layer.n_heads
+        maps = (layer.to_query, layer.to_key, layer.to_value)
+        try:
+            with torch.no_grad():
+                query, key, value = (
+                    split(project(linear, x) if use else x, heads)
+                    for linear, x, use in zip(
+                        maps,
+                        (getattr(self, name) for name in sources),
+                        projected,
+                        strict=True,
+                    )
+                )
+                divisor = math.sqrt(query.size(-1)) if root is None else root
+                scores = query @ key.mT / divisor
+                if self.mask is not None:
+                    scores = hide(scores, self.mask)
+                weights = softmax(scores)
+                if self.mask is not None:
+                    weights = late(weights, self.mask)
+                return finish(layer.to_output, merge(weights @ value))
+        except RuntimeError:
+            return None
+
+
+def _view(x: Tensor, n_heads: int) -> Tensor:
+    return x.reshape(x.size(0), n_heads, x.size(1), -1)
+
+
+def _flat(x: Tensor) -> Tensor:
+    return x.reshape(x.size(0), x.size(2), -1)
+
+
+VIEW = (
+    "It works for one head, and mixes heads for two: {where}. Cut the width, then "
+    "bring the heads forward, " + TRANSPOSE + "; and back, " + BACK + "."
+)
+
+
+def wrong_layers(case: Case) -> Known:
+    """What comes out of the layer when it was built with a slip."""
+    width = case.query.size(-1)
+    heads = case.layer.n_heads
+    each = width // heads
+    table: list[tuple[str, str, Tensor | None]] = [
+        (
+            "view-without-transpose",
+            VIEW.format(where="view without transpose, at the split and at the merge?"),
+            case.built(split=_view, merge=_flat),
+        ),
+        (
+            "view-without-transpose",
+            VIEW.format(where="view without transpose, at the split?"),
+            case.built(split=_view),
+        ),
+        (
+            "not-transposed-back",
+            VIEW.format(where="a reshape without transpose, at the merge?"),
+            case.built(merge=_flat),
+        ),
+        (
+            "attends-among-heads",
+            "Each word attends to its own heads: the heads stand behind the words, "
+            "(B, T, H, Dh), so the last two axes are heads and numbers. Bring the "
+            f"heads forward before attention: {TRANSPOSE}.",
+            case.built(
+                split=lambda x, n: x.unflatten(-1, (n, -1)),
+                merge=lambda x: x.flatten(-2),
+            ),
+        ),
+        (
+            "one-wide-head",
+            "There is one head, as wide as the model: the width is never cut, so "
+            "every word has one set of weights.",
+            case.built(split=lambda x, n: x[:, None]),
+        ),
+        (
+            "interleaved",
+            f"Your heads take every {heads}th number. Head 0 must have the first "
+            f"{each} of them, head 1 the next: cut into (H, Dh), not (Dh, H).",
+            case.built(
+                split=interleaved_split,
+                merge=lambda x: x.permute(0, 2, 3, 1).flatten(-2),
+            ),
+        ),
+        (
+            "concatenated-in-the-wrong-order",
+            "The heads are concatenated in the wrong order: their numbers alternate. "
+            "All Dh numbers of head 0 come first, as W_O expects them.",
+            case.built(merge=lambda x: x.permute(0, 2, 3, 1).flatten(-2)),
+        ),
+        (
+            "concatenated-in-the-wrong-order",
+            "The heads are concatenated in the wrong order: the last one comes first. "
+            "W_O expects head 0 in its first rows.",
+            case.built(merge=lambda x: right_merge(x.flip(1))),
+        ),
+        (
+            "scaled-by-d-model",
+            f"You divide by √{width}, the root of d_model. A dot product in a head has "
+            f"only d_model / n_heads = {each} terms: divide by √{each}. (Take the "
+            "width from the query after the split: query.size(-1).)",
+            case.built(root=math.sqrt(width)),
+        ),
+        (
+            "not-scaled",
+            f"The scores are not scaled: divide them by √{each}, the root of the "
+            "head's width, before softmax.",
+            case.built(root=1.0),
+        ),
+        (
+            "scaled-without-root",
+            f"You divide by the head's width {each}; it should be its root.",
+            case.built(root=float(each)),
+        ),
+        (
+            "scaled-by-head-count",
+            "You divide by the root of the number of heads. What counts is the number "
+            f"of terms in a dot product, the head's width: √{each}.",
+            case.built(root=math.sqrt(heads)),
+        ),
+        (
+            "softmax-over-heads",
+            "Softmax runs over the axis of heads, so the heads compete for each pair "
+            "of words. Every head has a budget of its own, for each query: "
+            "softmax(dim=-1), over the keys.",
+            case.built(softmax=lambda s: s.softmax(1)),
+        ),
+        (
+            "softmax-over-queries",
+            "Softmax runs over the queries. Each query shares out its own budget among "
+            "the keys: softmax(dim=-1).",
+            case.built(softmax=lambda s: s.softmax(-2)),
+        ),
+        (
+            "softmax-over-the-batch",
+            "Softmax runs over the batch: sentences compete. It belongs to the keys: "
+            "softmax(dim=-1).",
+            case.built(softmax=lambda s: s.softmax(0)),
+        ),
+        (
+            "no-output-projection",
+            "W_O is missing: you return the heads side by side. Let layer.to_output "
+            "mix them; otherwise each number of the output comes from one head alone.",
+            case.built(finish=lambda linear, x: x),
+        ),
+        (
+            "weight-not-transposed",
+            "nn.Linear computes x @ weight.T + bias; somewhere you multiply with "
+            "weight as it is. Call the layer's map itself: layer.to_query(query).",
+            case.built(
+                project=lambda linear, x: x @ linear.weight + linear.bias,
+                finish=lambda linear, x: x @ linear.weight + linear.bias,
+            ),
+        ),
+        (
+            "bias-forgotten",
+            "The biases are missing: nn.Linear computes x @ weight.T + bias. Call the "
+            "layer's map itself: layer.to_query(query).",
+            case.built(
+                project=lambda linear, x: x @ linear.weight.T,
+                finish=lambda linear, x: x @ linear.weight.T,
+            ),
+        ),
+        (
+            "values-not-projected",
+            "The values go in as they are. They need their map, too: "
+            "layer.to_value(value).",
+            case.built(projected=(True, True, False)),
+        ),
+        (
+            "nothing-projected",
+            "You cut the inputs themselves into heads. Project first, "
+            "layer.to_query(query) and so on: without its own maps a head sees only "
+            "its part of every vector.",
+            case.built(projected=(False, False, False)),
+        ),
+        (
+            "values-from-the-keys",
+            "Your values are made from key. They must be made from value.",
+            case.built(sources=("query", "key", "key")),
+        ),
+        (
+            "keys-and-values-swapped",
+            "Key and value have changed places.",
+            case.built(sources=("query", "value", "key")),
+        ),
+        (
+            "keys-from-the-query",
+            "Keys and values are made from query: this is always self-attention. Here "
+            "the queries come from one sentence, keys and values from another.",
+            case.built(sources=("query", "query", "query")),
+        ),
+        (
+            "averaged",
+            "You merge the heads by adding or averaging them. They are concatenated, "
+            "side by side.",
+            case.built(
+                merge=lambda x: right_merge(x.mean(1, keepdim=True).expand_as(x))
+            ),
+        ),
+    ]
+    for name, message, wrong in table:
+        if wrong is not None:
+            yield name, message, wrong
+
+
+def wrong_masks(case: Case) -> Known:
+    """Right without a mask, wrong with one."""
+    assert case.mask is not None
+    mask = case.mask
+    fill = "scores.masked_fill(~mask, float('-inf')), before softmax."
+
+    def only_first_head(scores: Tensor, mask: Tensor) -> Tensor:
+        hidden = scores.masked_fill(~mask, -math.inf)
+        return torch.cat([hidden[:, :1], scores[:, 1:]], dim=1)
+
+    def tiled(scores: Tensor, mask: Tensor) -> Tensor:
+        flat = mask[:, :1].expand(-1, 1, *scores.shape[-2:])[:, 0]
+        other = flat.repeat(scores.size(1), 1, 1).view(scores.shape)
+        return scores.masked_fill(~other, -math.inf)
+
+    table: list[tuple[str, str, Tensor | None]] = [
+        (
+            "mask-ignored",
+            f"The mask changes nothing. Fill forbidden scores: {fill}",
+            case.built(hide=lambda s, m: s),
+        ),
+        (
+            "mask-flipped",
+            "The mask is the wrong way round: True means may attend, and you hide "
+            "exactly those. (nn.MultiheadAttention has it the other way.)",
+            case.built(hide=lambda s, m: s.masked_fill(m, -math.inf)),
+        ),
+        (
+            "mask-after-softmax",
+            "You apply the mask after softmax, so rows no longer sum to 1. Fill the "
+            f"scores instead: {fill}",
+            case.built(hide=lambda s, m: s, late=lambda w, m: w * m),
+        ),
+        (
+            "mask-multiplied",
+            "You multiply the scores by the mask, which makes them 0, and e⁰ = 1. "
+            f"Fill them with −∞: {fill}",
+            case.built(hide=lambda s, m: s * m),
+        ),
+        (
+            "mask-on-one-head",
+            "Only the first head is masked. Let the mask broadcast over the heads: it "
+            "has an axis of size 1 for them.",
+            case.built(hide=only_first_head),
+        ),
+    ]
+    if mask.dim() == 4:
+        table.append(
+            (
+                "mask-meets-the-wrong-sentence",
+                "Some sentences get the mask of another: you put batch and heads into "
+                "one axis and repeat the mask, but sentence by sentence is "
+                "repeat_interleave, not repeat. Better: keep the axes apart and let "
+                "(B, 1, 1, Tk) broadcast.",
+                case.built(hide=tiled),
+            )
+        )
+    for name, message, wrong in table:
+        if wrong is not None and not matches(wrong, case.right()):
+            yield name, message, wrong
+
+
+def _compare(case: Case, found: Tensor, known: Known) -> None:
+    right = case.right()
+    shapes = f"query {tuple(case.query.shape)} and key {tuple(case.key.shape)}"
+    _name(found, right, known)
+    if found.shape != right.shape:
+        hint = ""
+        if found.dim() == 4:
+            hint = " Merge the heads again, and let layer.to_output mix them."
+        elif found.shape == case.key.shape:
+            hint = " It has a row for each key; the rows must follow the queries."
+        raise Mistake(
+            "shape",
+            f"For {shapes} the output must be {tuple(right.shape)}: a row for each "
+            f"query. Yours has shape {tuple(found.shape)}.{hint}",
+        )
+    if found.isnan().any():
+        raise Mistake(
+            "nan",
+            "There is nan (not a number) in your output. With a mask, the usual cause "
+            "is 0 × −∞: fill with −∞ instead of multiplying.",
+        )
+    if not matches(found, right):
+        raise Mistake(
+            "wrong-numbers",
+            "The shape is right, the numbers are not, and I do not know this mistake. "
+            "Check each step against the package: project, check.split_heads, "
+            "check.attention, check.merge_heads, to_output.",
+        )
+
+
+def _works(mine: Function, case: Case) -> bool:
+    try:
+        case.run(mine)
+    except Mistake:
+        return False
+    return True
+
+
+def _probe_layer(mine: Function) -> None:
+    case = Case.random()
+    try:
+        found = case.run(mine)
+    except Stopped as stopped:
+        _explain_stop(mine, stopped)
+        raise
+    _compare(case, found, wrong_layers(case))
+    for case in (
+        Case.random(n_heads=1, seed=1),
+        Case.random(batch=1, n_heads=4, tq=4, tk=4, seed=1),
+    ):
+        _compare(case, case.run(mine), wrong_layers(case))
+
+
+def _explain_stop(mine: Function, stopped: Stopped) -> None:
+    """Name the reason why two heads on two lengths stopped, if it is a known one."""
+    alone = Case.random(n_heads=1)
+    if _works(mine, alone) and matches(alone.run(mine), alone.right()):
+        raise Mistake(
+            "only-one-head", f"It works for one head and stops for 2: {stopped.message}"
+        )
+    same = Case.random(tq=4, tk=4)
+    if _works(mine, same):
+        _compare(same, same.run(mine), wrong_layers(same))
+        raise Mistake(
+            "only-self-attention",
+            "It works where there are as many queries as keys, and stops for 3 queries "
+            "and 5 keys. Take the length of each from its own tensor. "
+            f"{stopped.message}",
+        )
+
+
+def _probe_masked(mine: Function) -> None:
+    full = torch.ones(2, 1, 3, 5, dtype=torch.bool)
+    full[1, :, :, 3:] = False
+    full[:, :, 0, 2] = False
+    padding = torch.ones(2, 1, 1, 5, dtype=torch.bool)
+    padding[1, ..., 3:] = False
+    causal = torch.ones(5, 5, dtype=torch.bool).tril()
+    whole = full.expand(-1, 4, -1, -1)  # a copy for every head
+    for mask, tq, name in (
+        (whole, 3, "(B, H, Tq, Tk)"),
+        (full, 3, "(B, 1, Tq, Tk)"),
+        (padding, 3, "(B, 1, 1, Tk)"),
+        (causal, 5, "(T, T)"),
+    ):
+        case = Case.random(seed=2, tq=tq, n_heads=4, mask=mask)
+        try:
+            found = case.run(mine)
+        except Stopped as stopped:
+            if mask is whole:
+                raise
+            as_many = Case.random(seed=2, tq=tq, n_heads=2, mask=mask)
+            if mask.dim() == 4 and _works(mine, as_many):
+                raise Mistake(
+                    "mask-meets-the-heads",
+                    f"With a mask of shape {name} it works only if there are as many "
+                    "heads as sentences, and then wrongly: you drop the mask's axis of "
+                    "size 1, and its batch meets the heads. Give masked_fill the mask "
+                    "as it is.",
+                ) from None
+            raise Mistake(
+                "mask-does-not-broadcast",
+                f"It stops with a mask of shape {name} = {tuple(mask.shape)}: the mask "
+                "must broadcast over the heads (and the rest). Give masked_fill the "
+                f"mask as it is. {stopped.message}",
+            ) from None
+        _compare(case, found, wrong_masks(case))
+
+
+def _probe_layer_gradients(mine: Function) -> None:
+    case = Case.random(seed=3)
+    output = mine(case.given(), case.query, case.key, case.value)
+    reached = output.requires_grad and all(
+        gradient is not None
+        for gradient in torch.autograd.grad(
+            output.square().sum(), [*case.layer.parameters()], allow_unused=True
+        )
+    )
+    if not reached:
+        raise Mistake(
+            "gradient-cut",
+            "The numbers are right, but the gradient does not reach all four maps, so "
+            "they could not learn. Look for detach, .data, .numpy() or no_grad.",
+        )
+
+
+def multi_head_attention(mine: Callable[..., Tensor]) -> Result:
+    """Grade your own ``multi_head_attention(layer, query, key, value, *, mask=None)``.
+
+    Args:
+        mine: takes a layer with ``to_query``, ``to_key``, ``to_value``, ``to_output``
+            (each an `nn.Linear` from D to D) and ``n_heads``; query (B, Tq, D), key and
+            value (B, Tk, D); and a bool mask that broadcasts to (B, H, Tq, Tk), True =
+            may attend. Returns (B, Tq, D).
+
+    Returns:
+        The verdict; the message is printed.
+    """
+    return grade(
+        "multi_head_attention",
+        mine,
+        (_probe_layer, _probe_masked, _probe_layer_gradients),
+        """It agrees with tformer's layer for one head and for several, for self- and
+        cross-attention, with every form of mask; and the gradient reaches all four
+        maps.""",
+    )
