@@ -52,7 +52,11 @@ new PerformanceObserver(list => { for (const e of list.getEntries())
 """
 
 SCROLL = """async () => {
-  const pause = (ms) => new Promise(done => setTimeout(done, ms));
+  const frame = () => new Promise(done => requestAnimationFrame(done));
+  const pause = async (ms) => {  // and until observers have seen where the page is
+    await frame(); await frame();
+    await new Promise(done => setTimeout(done, ms));
+  };
   for (let y = 0; y < document.body.scrollHeight; y += 500) {
     scrollTo({top: y, behavior: 'instant'}); await pause(60);
   }
