@@ -517,7 +517,7 @@ def _flat(x: Tensor) -> Tensor:
 
 
 VIEW = (
-    "It works for one head, and mixes heads for two: {where}. Cut the width, then "
+    "It works for one head, and mixes heads for two: {where} Cut the width, then "
     "bring the heads forward, " + TRANSPOSE + "; and back, " + BACK + "."
 )
 
