@@ -249,7 +249,7 @@ def test_playing_moves_nothing_else_on_the_page(figure_page, playing, table, siz
         shown.root.scroll_into_view_if_needed()
         height = shown.root.bounding_box()["height"]
         reserved = figure.page_height if size == "wide" else figure.page_height_narrow
-        assert height == pytest.approx(reserved, abs=60)
+        assert height == pytest.approx(reserved, abs=12)
         for word in ("a", "Straße", "internation", "zzzz", "e", "because"):
             shown.search(word)
             assert shown.root.bounding_box()["height"] == pytest.approx(height, abs=1)

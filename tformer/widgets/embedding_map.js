@@ -195,7 +195,7 @@ function render({ model, el }) {
   // The list
   const caption = h("caption");
   const rows = h("tbody");
-  const table = h("table", { class: "tfem-near" }, caption, h("thead", {}, h("tr", {}, ...["", "piece", "cosine", "on the map"].map((name) => h("th", { scope: "col" }, name)))), rows);
+  const table = h("table", { class: "tfem-near" }, caption, h("thead", {}, h("tr", {}, ...["", "piece", "cosine", "rank on the map"].map((name) => h("th", { scope: "col" }, name)))), rows);
 
   const axes = radios("axes", "Map", ["axes 1 and 2", "axes 3 and 4"], get("axes"), (n) => commit({ axes: n }));
   const kind = radios("kind", "Show", KINDS, 0, (n) => commit({ kind: KINDS[n] }));

@@ -113,8 +113,8 @@ class EmbeddingMap(PageFigure):
     axes = traitlets.Int(0, min=0, max=1).tag(sync=True)
     kind = traitlets.Enum(list(KINDS), KINDS[0]).tag(sync=True)
     zoom = traitlets.Float(1.0, min=1, max=6).tag(sync=True)
-    page_height = traitlets.Int(900).tag(sync=True)
-    page_height_narrow = traitlets.Int(1300).tag(sync=True)
+    page_height = traitlets.Int(757).tag(sync=True)
+    page_height_narrow = traitlets.Int(1305).tag(sync=True)
 
     def __init__(
         self,
@@ -138,7 +138,7 @@ class EmbeddingMap(PageFigure):
         places, shares = principal_axes(normalize(self._rows, dim=-1), N_AXES)
         bound = places.abs().max().item()
         levels = ((places / bound + 1) / 2 * (LEVELS - 1)).round().long()
-        own = dict.fromkeys(tokenizer.encode(text)[:-1])  # each once, in order
+        own = dict.fromkeys(tokenizer.encode(text))  # each once, in order
         super().__init__(
             pieces="\n".join(self._names),
             links=pack(ids),
