@@ -42,6 +42,17 @@ def test_a_heat_map_writes_each_weight_into_its_own_cell():
     assert len(cells) == 25
 
 
+def test_a_heat_map_of_other_things_says_what_they_are():
+    names = ("a German word", "an English word", "link")
+    drawn = figures.heat_map(np.eye(5), WORDS, WORDS, title="Links", names=names)
+    axes, bar = drawn.axes
+    assert (axes.get_ylabel(), axes.get_xlabel(), bar.get_ylabel()) == names
+    said = figures.alternative(drawn)
+    assert "rows (a German word)" in said and "columns (an English word)" in said
+    assert "“dog” goes most with “dog”" in said
+    assert "quer" not in said and "attention" not in said
+
+
 def test_a_masked_cell_shows_no_number():
     may = np.tril(np.ones((5, 5), dtype=bool))
     drawn = figures.heat_map(WEIGHTS, WORDS, WORDS, mask=may)

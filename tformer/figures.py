@@ -153,12 +153,15 @@ def _matrix(name: str, values: Any, rows: int, columns: int) -> NDArray[Any]:
 
 
 def _strongest(
-    weights: NDArray[Any], queries: Sequence[str], keys: Sequence[str]
+    weights: NDArray[Any],
+    queries: Sequence[str],
+    keys: Sequence[str],
+    verb: str = "attends most to",
 ) -> str:
     """Say where each row is strongest; at most six rows, or the text gets too long."""
     best = weights.argmax(axis=1)
     parts = [
-        f"“{query}” attends most to “{keys[best[i]]}” ({weights[i, best[i]]:.2f})"
+        f"“{query}” {verb} “{keys[best[i]]}” ({weights[i, best[i]]:.2f})"
         for i, query in enumerate(queries[:6])
     ]
     rest = "" if len(queries) <= 6 else f"; and {len(queries) - 6} more rows"
@@ -173,6 +176,7 @@ def heat_map(
     title: str = "",
     numbers: bool | None = None,
     mask: ArrayLike | None = None,
+    names: tuple[str, str, str] | None = None,
 ) -> Figure:
     """Attention weights as a picture: one row per query, one column per key.
 
@@ -183,6 +187,8 @@ def heat_map(
         title: a line above.
         numbers: write each weight into its cell; None = where there is room.
         mask: (Tq, Tk) bool, True = may attend; forbidden cells are crossed out.
+        names: what a row, a column and a number is, where they are no query, no key
+            and no weight.
 
     Returns:
         A matplotlib figure with alternative text and table.
@@ -224,8 +230,13 @@ def heat_map(
         )
         axes.set_yticks(np.arange(rows) + 0.5, queries)
         axes.tick_params(length=0)
-        axes.set_xlabel("key: who is asked", color=PALETTE["key"])
-        axes.set_ylabel("query: who asks", color=PALETTE["query"])
+        row, column, number = names or (
+            "query: who asks",
+            "key: who is asked",
+            "weight",
+        )
+        axes.set_xlabel(column, color=INK if names else PALETTE["key"])
+        axes.set_ylabel(row, color=INK if names else PALETTE["query"])
         for spine in axes.spines.values():
             spine.set_visible(False)
         for i in range(rows):
@@ -243,7 +254,7 @@ def heat_map(
             image, ax=axes, fraction=0.06, pad=0.02, ticks=[0, 0.5, 1]
         )
         bar.ax.spines[:].set_visible(False)
-        bar.set_label("weight")
+        bar.set_label(number)
         if title:
             figure.suptitle(title, fontsize=11)
 
@@ -253,9 +264,14 @@ def heat_map(
         f"as rows, {columns} keys as columns. "
         f"{_strongest(array, queries, keys)}.{hidden}"
     )
+    if names:
+        alt = (
+            f"Heat map: {title}. {rows} rows ({row}), {columns} columns ({column}). "
+            f"{_strongest(array, queries, keys, 'goes most with')}.{hidden}"
+        )
     table = Table(
         title or "Attention weights",
-        "query \\ key",
+        f"{row} \\ {column}" if names else "query \\ key",
         tuple(keys),
         tuple((label, tuple(array[i])) for i, label in enumerate(queries)),
     )
