@@ -1,0 +1,82 @@
+"""Notation and glossary: found from every chapter, and leading to where things are."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from chapters import ROOT, chapters, pages, read, source
+from myst_parser.mdit_to_docutils.base import default_slugify
+
+LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
+DEPTH = 3  # _config.yml: headings down to here can be linked
+
+
+def prose(path):
+    """The Markdown of a page."""
+    if path.suffix == ".md":
+        return path.read_text(encoding="utf-8")
+    cells = [c for c in read(path)["cells"] if c["cell_type"] == "markdown"]
+    return "\n\n".join(source(cell) for cell in cells)
+
+
+def anchors(path):
+    """The headings of a page, as links name them."""
+    text = re.sub(r"```.*?```", "", prose(path), flags=re.S)
+    heads = re.findall(rf"^#{{1,{DEPTH}}} (.+)$", text, flags=re.M)
+    return {default_slugify(re.sub(r"[*`]", "", head).strip()) for head in heads}
+
+
+def entries():
+    """The glossary's terms in their order, each with its explanation."""
+    text = (ROOT / "book/glossary.md").read_text(encoding="utf-8")
+    [block] = re.findall(r"^```\{glossary\}\n(.*?)^```", text, flags=re.M | re.S)
+    found = re.findall(r"^(\S.*)\n((?:  .+\n?)+)", block, flags=re.M)
+    return [(term, meaning.strip()) for term, meaning in found]
+
+
+ENTRIES = entries()
+
+
+def leads_somewhere(target):
+    """Whether a page of the book has this address."""
+    name, _, anchor = target.partition("#")
+    [page] = [path for path in pages() if path.name == name] or [None]
+    return page is not None and (not anchor or anchor in anchors(page))
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in chapters() if p.stem != "lab"], ids=lambda p: p.stem
+)
+def test_every_chapter_links_the_notation_where_it_says_what_it_needs(path):
+    first = source(read(path)["cells"][0])
+    assert "Symbols and shape letters: [notation](notation.md)." in first
+
+
+def test_the_glossary_has_every_term_once_and_in_order():
+    terms = [re.sub(r"[^a-z0-9 ]", "", term.lower()) for term, _ in ENTRIES]
+    assert len(terms) > 60
+    assert terms == sorted(set(terms))
+
+
+@pytest.mark.parametrize(("term", "meaning"), ENTRIES, ids=[e[0] for e in ENTRIES])
+def test_a_term_of_the_glossary_leads_to_where_it_is_taught(term, meaning):
+    targets = LINK.findall(meaning)
+    assert targets, f"{term}: no link"
+    for target in targets:
+        assert leads_somewhere(target), f"{term}: nothing is at {target}"
+
+
+def test_the_links_of_the_notation_lead_somewhere():
+    targets = LINK.findall(prose(ROOT / "book/notation.md"))
+    assert targets
+    wrong = [t for t in targets if t != "glossary.md" and not leads_somewhere(t)]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("path", chapters(), ids=lambda p: p.stem)
+def test_cross_references_between_chapters_lead_to_a_heading(path):
+    targets = set(LINK.findall(prose(path)))
+    own = {f"{path.name}{target}" for target in targets if target.startswith("#")}
+    others = {t for t in targets if re.match(r"[\w-]+\.ipynb(#|$)", t)}
+    assert [t for t in sorted(own | others) if not leads_somewhere(t)] == []
