@@ -11,6 +11,8 @@ and leave Plotly figures blank. This extension makes every page stand on its own
 - ``formulas``: typesets TeX, so that pages need no script for it;
 - ``lab``: the link to the live lab on every page;
 - ``images``: alternative texts for printed figures;
+- ``citations``: links to the bibliography, and back;
+- ``reference``: the API reference from docstrings;
 - ``icons``: cuts the icon fonts down to the icons in use;
 - ``policy``: the content-security policy of every page.
 """
@@ -19,7 +21,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import engine, formulas, icons, images, lab, pages, plotly, policy, widgets
+from . import (
+    citations,
+    engine,
+    formulas,
+    icons,
+    images,
+    lab,
+    pages,
+    plotly,
+    policy,
+    reference,
+    widgets,
+)
 
 
 def setup(app: Any) -> dict[str, Any]:
@@ -30,6 +44,8 @@ def setup(app: Any) -> dict[str, Any]:
     engine.setup(app)
     pages.setup(app)
     lab.setup(app)
+    citations.setup(app)
+    reference.setup(app)
     formulas.setup(app)
     icons.setup(app)
     policy.setup(app)

@@ -1,0 +1,95 @@
+"""The API reference: the package's docstrings, made fit for Sphinx.
+
+- ``Returns:`` becomes a field, with a list if several values have names;
+- what a package exports is documented there, and not again in the file it comes from;
+- names of other libraries (``Tensor``) are plain text: there is nothing to link to on a
+  site that asks no other host;
+- a search ranks pages before the names that they document (``scorer.js``).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+SECTION = re.compile(r"^( *)(Returns|Yields):$")
+NAMED = re.compile(r"^((?:\w+, )*\w+): (?=\S)")
+
+
+def blocks(lines: list[str]) -> list[list[str]]:
+    """Return lines in groups: one begins wherever a line is not indented further."""
+    found: list[list[str]] = []
+    for line in lines:
+        if found and line.startswith(" "):
+            found[-1].append(line.strip())
+        else:
+            found.append([line])
+    return found
+
+
+def as_field(name: str, text: list[str]) -> list[str]:
+    """Return the text of a section as a field of reStructuredText."""
+    groups = blocks(text)
+    named = [NAMED.match(group[0]) for group in groups]
+    if len(groups) == 1 or not all(named):
+        words = " ".join(line.strip() for line in text)
+        return [f":{name.lower()}: " + NAMED.sub(r"``\1``: ", words)]
+    items = [NAMED.sub(r"``\1``: ", " ".join(group)) for group in groups]
+    return [f":{name.lower()}:", *(f"    - {item}" for item in items)]
+
+
+def returns_as_fields(
+    app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
+    """Replace ``Returns:`` and ``Yields:`` before Napoleon reads a type into them."""
+    made: list[str] = []
+    rest = list(lines)
+    while rest:
+        line = rest.pop(0)
+        section = SECTION.match(line)
+        if not section:
+            made.append(line)
+            continue
+        margin, text = section[1] + "    ", []
+        while rest and rest[0].startswith(margin):
+            text.append(rest.pop(0).removeprefix(margin))
+        made += [section[1] + field for field in as_field(section[2], text)]
+    lines[:] = made
+
+
+def skip_exported(
+    app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any
+) -> bool | None:
+    """Leave out of a file's entry what its package exports."""
+    package = str(app.env.temp_data.get("autodoc:module", "")).rpartition(".")[0]
+    module = sys.modules.get(package)
+    if package in ("", "tformer") or name not in getattr(module, "__all__", ()):
+        return None
+    return True if getattr(module, name, None) is obj else None
+
+
+def plain_name(
+    app: Sphinx, env: Any, node: Any, contnode: nodes.Element
+) -> nodes.Element | None:
+    """Show a name that the reference does not have as text."""
+    return contnode if node.get("refdomain") == "py" else None
+
+
+def rank_pages_first(app: Sphinx, config: Any) -> None:
+    """Let chapters that explain a word come before names that contain it."""
+    config.html_search_scorer = str(Path(__file__).with_name("scorer.js"))
+
+
+def setup(app: Sphinx) -> None:
+    """Connect to autodoc, before Napoleon (at 500), and to what links names."""
+    for name in ("autodoc", "autosummary", "napoleon", "viewcode"):
+        app.setup_extension(f"sphinx.ext.{name}")
+    app.connect("config-inited", rank_pages_first)
+    app.connect("autodoc-process-docstring", returns_as_fields, priority=400)
+    app.connect("autodoc-skip-member", skip_exported)
+    app.connect("missing-reference", plain_name)
