@@ -1,0 +1,92 @@
+"""Reference pages of the built site: they lead to each other, and search finds them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from chapters import HTML
+
+BIBLIOGRAPHY = (HTML / "book/bibliography.html").read_text("utf-8")
+
+
+def test_a_citation_leads_to_its_entry_and_the_entry_back(visit):
+    with visit("book/05-attention.html", settle=False) as seen:
+        link = seen.page.locator("a#cite-vaswani2017")
+        assert link.get_attribute("href") == "bibliography.html#vaswani2017"
+        link.click()
+        entry = seen.page.locator("li#vaswani2017")
+        entry.wait_for()
+        assert "Attention Is All You Need" in entry.inner_text()
+        assert entry.locator("a[href$='arxiv.org/abs/1706.03762']").count() == 1
+        back = entry.locator(
+            ".tf-cited-in a[href$='05-attention.html#cite-vaswani2017']"
+        )
+        assert back.count() == 1
+        back.click()
+        seen.page.wait_for_url("**/05-attention.html#cite-vaswani2017")
+
+
+def test_every_entry_of_the_bibliography_says_who_cites_it():
+    entries = re.findall(r"<li id=\"\w+\">.*?</li>", BIBLIOGRAPHY, re.S)
+    assert len(entries) > 30
+    assert all("tf-cited-in" in entry for entry in entries)
+
+
+@pytest.mark.parametrize(
+    ("page", "name"),
+    [
+        ("components", "tformer.attention.attention"),
+        ("components", "tformer.attention.MultiHeadAttention.forward"),
+        ("model", "tformer.model.Transformer"),
+        ("model", "tformer.config.TransformerConfig"),
+        ("training", "tformer.pretrained.load_pretrained"),
+        ("training", "tformer.pretrained.Translator.translate"),
+        ("training", "tformer.train.fit"),
+        ("training", "tformer.evaluate.score"),
+        ("decoding", "tformer.decode.greedy"),
+        ("decoding", "tformer.decode.beam_search"),
+        ("data", "tformer.data.load"),
+        ("reading", "tformer.check.attention"),
+        ("reading", "tformer.widgets.OneQuery"),
+    ],
+)
+def test_a_public_name_is_documented_and_leads_to_its_source(page, name):
+    html = (HTML / f"book/api/{page}.html").read_text("utf-8")
+    assert html.count(f'id="{name}"') == 1
+    entry = html[html.index(f'id="{name}"') :]
+    entry = entry[: entry.index("</dt>")]
+    [(file, place)] = re.findall(r'href="../../(_modules/[^"#]*)#([^"]*)"', entry)
+    code = (HTML / file).read_text("utf-8")
+    assert f'id="{place}"' in code
+
+
+def test_shapes_of_several_results_stand_in_a_list(visit):
+    with visit("book/api/components.html", settle=False) as seen:
+        entry = seen.page.locator("dl.py:has(> dt[id='tformer.attention.attention'])")
+        items = entry.locator("dd li", has_text="rows sum to 1")
+        assert items.first.inner_text().startswith("weights: (…, Tq, Tk)")
+
+
+def test_a_page_of_source_is_as_quiet_as_the_others(visit):
+    with visit("_modules/tformer/attention.html") as seen:
+        assert seen.errors == []
+        assert seen.third_party == []
+        assert seen.axe() == []
+        assert "def attention(" in seen.page.locator("pre").first.inner_text()
+
+
+@pytest.mark.parametrize("word", ["MultiHeadAttention", "beam_search", "vaswani"])
+def test_search_finds_names_and_authors(visit, word):
+    with visit(f"search.html?q={word}", settle=False) as seen:
+        found = seen.page.locator("#search-results li a").first
+        found.wait_for(timeout=10_000)
+        text = seen.page.locator("#search-results").inner_text().lower()
+        assert word.lower() in text
+
+
+def test_search_ranks_a_chapter_before_the_names_that_contain_the_word(visit):
+    with visit("search.html?q=attention", settle=False) as seen:
+        found = seen.page.locator("#search-results li a").first
+        found.wait_for(timeout=10_000)
+        assert "/api/" not in found.get_attribute("href")
