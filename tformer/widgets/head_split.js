@@ -96,12 +96,12 @@ export function blocksOf(stage, side, made, { words, width, heads: n, wrongSplit
       cells: made.parts.map((part) => part[t]), rowAxis: "head" }));
   }
   if (stage <= 3) {
-    return made.parts.map((cells, i) => ({ kind: "numbers", caption: `head ${i}`, rows: rowsAre, columns: count(each), cells, rowAxis: "word" }));
+    return made.parts.map((cells, i) => ({ kind: "numbers", caption: `head ${i}`, rows: rowsAre, columns: count(each), cells, rowAxis: wrongSplit ? "row" : "word" }));
   }
   if (stage === 4) {
     return made.parts.flatMap((_, i) => [
-      { kind: "weights", caption: `head ${i}: weights`, rows: rowsAre, columns: rowsAre, cells: made.weights[i], rowAxis: "query" },
-      { kind: "numbers", caption: "output", rows: rowsAre, columns: count(each), cells: made.outputs[i], rowAxis: "word" },
+      { kind: "weights", caption: `head ${i}: weights`, rows: rowsAre, columns: wrongSplit ? count(words) : names, cells: made.weights[i], rowAxis: "query" },
+      { kind: "numbers", caption: "output", rows: rowsAre, columns: count(each), cells: made.outputs[i], rowAxis: wrongSplit ? "row" : "word" },
     ]);
   }
   return whole(stage === 5 ? made.merged : made.output);
@@ -192,7 +192,7 @@ function render({ model, el }) {
   const percent = (x) => `${Math.round(100 * x)} %`;
   function cellText(block, i, j) {
     const x = block.cells[i][j];
-    if (block.kind === "weights") return `${block.caption.replace(": weights", "")}: ${block.rows[i]} takes ${format(x)} from ${block.columns[j]}.`;
+    if (block.kind === "weights") return `${block.caption.replace(": weights", "")}: ${block.rows[i]} takes ${format(x)} from ${block.rows[j]}.`;
     const place = `${block.caption && block.caption !== "output" ? `${block.caption}, ` : ""}${block.rows[i]}, number ${block.columns[j]}`;
     if (x.at) return `${place}: it is ${format(x.value, 1)}, number ${x.at[1]} of “${WORDS[x.at[0]]}”, made for head ${x.heads.indexOf(1)}.`;
     const shares = x.heads.map((share, k) => (share > 0.0005 ? `${percent(share)} from numbers of head ${k}` : "")).filter(Boolean);
@@ -272,7 +272,7 @@ function render({ model, el }) {
     follow.pick(get("word") + 1);
     follow.inputs.forEach((input, i) => { input.parentElement.hidden = i > words; });
     root.style.setProperty("--rows", Math.max(words * (n + 2), n * (words + 2)));
-    root.style.setProperty("--most", words + 2);
+    two.classList.toggle("tfhs-tight", width > 8);
 
     refusal.hidden = fits;
     two.hidden = !fits;

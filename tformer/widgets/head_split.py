@@ -62,8 +62,8 @@ class HeadSplit(PageFigure):
     Source: section 3.2.2.
     """
 
-    page_height = traitlets.Int(900).tag(sync=True)
-    page_height_narrow = traitlets.Int(1400).tag(sync=True)
+    page_height = traitlets.Int(823).tag(sync=True)
+    page_height_narrow = traitlets.Int(1359).tag(sync=True)
 
     n_words = traitlets.Int().tag(sync=True)
     d_model = traitlets.Int().tag(sync=True)
