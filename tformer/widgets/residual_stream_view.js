@@ -73,7 +73,7 @@ export function residualStreamView({ initial = {}, onState = () => {} } = {}) {
   const heads = ["part", "stream", "adds", "cosine", ""].map((name) => h("th", { scope: "col" }, name));
   const body = h("tbody");
   const table = h("table", { class: "tfrs-rows" }, h("thead", {}, h("tr", {}, ...heads)), body);
-  const box = h("div", { class: "tfrs-box tfk-scroll", tabindex: 0, role: "region", "aria-label": "The stream, part by part" }, table);
+  const box = h("div", { class: "tfrs-box tfk-scroll" }, table);
 
   const title = h("p", { class: "tfrs-title" });
   const drawing = drawingOf();
@@ -136,7 +136,7 @@ export function residualStreamView({ initial = {}, onState = () => {} } = {}) {
     const piece = pieces()[place()];
     say(about, isEncoder()
       ? `What the encoder makes of ${quoted(piece)}. It never has to name a piece; the last column only says which row of the embedding table points most nearly the same way.`
-      : `The decoder has read ${quoted(piece)} and all before it. The last column says which piece would come next if the model ended there: last norm, table, softmax.`);
+      : `The decoder has read ${quoted(piece)} and all before it. The last column says which piece would come next if the model ended there: last norm, table, softmax. (${stream.norm}-norm model)`);
 
     const most = Math.max(...rows.map((row) => Math.max(row.length, row.added)));
     const now = at();
