@@ -134,6 +134,13 @@ def ids_of(translator, pieces):
     return [known[each] for each in pieces]
 
 
+def name_of(piece):
+    """A piece as the list of alternatives has it."""
+    if piece == "</s>":
+        return "the end"
+    return piece[1:] if piece.startswith("▁") else f"-{piece}"
+
+
 def next_pieces(translator, text, pieces):
     """PyTorch's probability of every piece after some pieces."""
     ids = ids_of(translator, pieces)
@@ -146,6 +153,7 @@ def next_pieces(translator, text, pieces):
 def test_a_recorded_example_shows_at_once_and_nothing_is_loaded(fresh, translator):
     with fresh() as lab:
         assert lab.german() == translator.translate(RUNNING)
+        assert len(lab.alternatives()) >= 8  # of one piece, before anything is chosen
         lab.control("piece-2").click()
         assert len(lab.alternatives()) == 8
         lab.control("tab-heads").click()
@@ -188,6 +196,22 @@ def test_the_german_appears_piece_by_piece(lab, translator):
         assert after.startswith(before)
 
 
+def test_the_piece_of_which_the_model_is_least_sure_is_asked_at_once(lab, translator):
+    for text in TYPED[:3]:
+        german = lab.ask(text)
+        scored = translator.score(text, german)
+        wanted = int(torch.tensor(scored.log_probabilities).argmin())
+        pressed = lab.root.locator(".tfl-piece[aria-pressed=true]")
+        assert pressed.get_attribute("data-control") == f"piece-{wanted}"
+        assert lab.alternatives()[name_of(lab.pieces()[wanted])] == pytest.approx(
+            2.718281828 ** scored.log_probabilities[wanted], abs=1e-4
+        )
+        assert "less sure" in lab.root.locator("[data-panel]").inner_text()
+    lab.control("piece-0").click()
+    assert pressed.get_attribute("data-control") == "piece-0"
+    assert "less sure" not in lab.root.locator("[data-panel]").inner_text()
+
+
 def test_a_piece_shows_what_pytorch_weighed_there(lab, translator):
     pieces = lab.pieces()
     for t in (0, 2, len(pieces) - 1):
@@ -224,6 +248,9 @@ def test_the_keyboard_does_all_of_it(lab, translator, forced):
     assert lab.settled() == translator.translate(TYPED[0])
     before = lab.pieces()
     lab.tab_to("piece-")
+    pressed = lab.root.locator(".tfl-piece[aria-pressed=true]")
+    assert lab.focused() == pressed.get_attribute("data-control")
+    lab.page.keyboard.press("Home")
     assert lab.focused() == "piece-0"
     lab.page.keyboard.press("ArrowRight")
     lab.page.keyboard.press("Enter")

@@ -144,3 +144,13 @@ def test_each_piece_of_a_translation_is_found_in_the_steps_of_its_search(
                     each["probability"], rel=1e-3
                 )
     assert product == pytest.approx(2.718281828 ** best["logProbability"], rel=1e-3)
+
+
+def test_the_lab_opens_with_the_piece_of_which_the_model_was_least_sure(node):
+    found = node(
+        "import { leastSure } from './translation_view.js';"
+        "console.log(JSON.stringify(given.map((all) => "
+        "leastSure(all.map((probability) => ({ probability }))))))",
+        [[0.9, 0.2, 0.7], [0.5], [0.4, 0.3, 0.3], []],
+    )
+    assert found == [1, 0, 1, -1]

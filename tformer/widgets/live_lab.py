@@ -61,8 +61,8 @@ class LiveLab(ModelFigure):
     prefix = traitlets.List(traitlets.Unicode()).tag(sync=True)
     view = traitlets.Unicode("alternatives").tag(sync=True)
     examples = traitlets.List().tag(sync=True)
-    page_height = traitlets.Int(813).tag(sync=True)
-    page_height_narrow = traitlets.Int(980).tag(sync=True)
+    page_height = traitlets.Int(814).tag(sync=True)
+    page_height_narrow = traitlets.Int(982).tag(sync=True)
 
     def __init__(
         self,

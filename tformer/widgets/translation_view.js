@@ -26,6 +26,11 @@ export function soFar({ hypotheses, candidates }) {
 // nothing shows before the whole text is known.
 export const spelled = (pieces) =>
   pieces.filter((piece) => piece !== END && !/^<0x..>$/.test(piece)).join("").replaceAll("▁", " ").trim();
+// Where the model gave the piece that it took the least: there is most to ask.
+export function leastSure(positions) {
+  const shares = positions.map(({ probability }) => probability);
+  return shares.indexOf(Math.min(...shares));
+}
 const named = (piece) => (piece === END ? "(end)" : piece.replaceAll("▁", "") || "␣");
 
 // onChoose(pieces): the beginning that the reader wants; null where no model can be asked.
@@ -42,6 +47,7 @@ export function translationView({ onChoose, onFree }) {
   const node = h("div", { class: "tfl-german" }, title, text, pieces, note, given);
   let positions = [];
   let at = -1; // the piece whose alternatives are shown
+  let isOurs = false; // nobody chose it: it is the one of which the model was least sure
   let chips = [];
 
   // Pieces that are still to be changed by the search cannot be asked.
@@ -74,7 +80,9 @@ export function translationView({ onChoose, onFree }) {
   });
   pieces.addEventListener("click", (event) => {
     const t = chips.indexOf(event.target.closest("button"));
-    if (t >= 0) open(t === at ? -1 : t);
+    if (t < 0) return;
+    isOurs = false;
+    open(t);
   });
   panel.addEventListener("keydown", (event) => {
     if (event.key === "Escape") go(at);
@@ -86,9 +94,7 @@ export function translationView({ onChoose, onFree }) {
       put(chip, { "aria-pressed": i === at ? "true" : "false" });
       chip.tabIndex = i === Math.max(0, at) ? 0 : -1;
     });
-    const hint = h("p", { class: "tfl-hint" }, positions.length
-      ? "Choose a German piece above to see what else the model weighed there, and to go on from another one."
-      : "The pieces of the translation will stand above.");
+    const hint = h("p", { class: "tfl-hint" }, "The pieces of the translation will stand above. Each can be asked what else the model weighed there.");
     put(panel, { "aria-label": at < 0 ? "Alternatives" : `Alternatives to piece ${at + 1}` });
     panel.replaceChildren(...(at < 0 ? [hint] : alternatives(at)));
   }
@@ -105,7 +111,10 @@ export function translationView({ onChoose, onFree }) {
     const rows = next.map((each, i) => {
       const isChosen = each.piece === piece;
       const name = each.piece === END ? "the end" : each.piece.replace("▁", "");
-      const choose = button(`alternative-${i}`, "", () => onChoose([...before, each.piece], t));
+      const choose = button(`alternative-${i}`, "", () => {
+        isOurs = false; // the reader goes on from here
+        onChoose([...before, each.piece], t);
+      });
       choose.append(
         h("span", { class: "tfl-name", lang: "de" }, each.piece.startsWith("▁") || each.piece === END ? name : `-${name}`),
         h("span", { class: "tfl-bar", "aria-hidden": "true" }, h("span")),
@@ -119,7 +128,7 @@ export function translationView({ onChoose, onFree }) {
     return [
       h("p", { class: "tfl-panel-title" }, before.length ? "After " : "At the beginning", ...(before.length ? [h("span", { lang: "de" }, `“${spelled(before)}”`)] : []), " the model weighed:"),
       h("ol", { class: "tfl-alternatives" }, ...rows),
-      h("p", { class: "tfl-hint" }, `All other pieces together: ${percent(Math.max(0, rest))}. ${redrawn ? "Behind each arrow: what the piece was drawn with. " : ""}${onChoose ? "Choose one, and the model goes on from there." : ""}`),
+      h("p", { class: "tfl-hint" }, `All other pieces together: ${percent(Math.max(0, rest))}. ${redrawn ? "Behind each arrow: what the piece was drawn with. " : ""}${onChoose ? "Choose one, and the model goes on from there. " : ""}${isOurs ? "Of no piece was it less sure; to ask another one, choose it in the German above." : ""}`),
     ];
   }
 
@@ -142,7 +151,8 @@ export function translationView({ onChoose, onFree }) {
       say(note, about);
       put(given, { hidden: !prefix.length });
       given.replaceChildren(prefix.length ? `You gave the first ${prefix.length === 1 ? "piece" : `${prefix.length} pieces`}. ` : "", ...(prefix.length ? [free] : []));
-      open(at);
+      isOurs ||= at < 0;
+      open(isOurs ? leastSure(found) : at);
       if (focused && at >= 0) go(at);
     },
     close: () => open(-1),
