@@ -8,7 +8,7 @@ import torch
 
 from tformer.config import TransformerConfig
 from tformer.model import Transformer
-from tformer.widgets import ModelMap
+from tformer.widgets import BatchPacker, ModelMap
 from tformer.widgets.model_map import PARTS
 
 CHAPTER = "book/10-transformer.html"
@@ -198,3 +198,14 @@ def test_the_small_map_is_a_picture_with_a_text(opened):
     assert small.get_attribute("role") == "img"
     assert "encoder on the left" in small.get_attribute("aria-label")
     assert opened.page.locator(".tfm-compact input").count() == 0
+
+
+@pytest.mark.parametrize("size", ["wide", "phone"])
+def test_the_small_map_stays_small_beside_a_figure_that_comes_later(
+    figure_page, playing, size
+):
+    small = ModelMap(highlight="masks", compact=True)
+    wanted = small.page_height if size == "wide" else small.page_height_narrow
+    with playing(figure_page(small, BatchPacker(), size=size), ".tfbp") as seen:
+        height = seen.page.locator(".tfm-compact").bounding_box()["height"]
+        assert height == pytest.approx(wanted, abs=15)

@@ -190,7 +190,7 @@ class ModelMap(PageFigure):
         sizes = presets[2]["sizes"] if config is None else _sizes(config)
         if compact:
             presets = []
-            lengths |= {"page_height": 440, "page_height_narrow": 430}
+            lengths |= {"page_height": 382, "page_height_narrow": 372}
         super().__init__(
             **sizes,
             **lengths,
