@@ -108,3 +108,14 @@ def test_what_a_package_exports_is_not_repeated_in_its_files(reference):
     assert skips("batches", object()) is None
     env.temp_data["autodoc:module"] = "tformer.data"
     assert skips("batches", batches) is None
+
+
+def test_a_long_signature_has_boxes_and_the_description_keeps_its_list(reference):
+    page = (
+        '<dl class="py"><dt class="sig sig-object py" id="f">f(<dl>\n<dd>x,</dd>\n'
+        "</dl>\n)</dt>\n<dd><p>It is f.</p></dd></dl>"
+    )
+    made = reference.with_boxes(page)
+    assert '(<div class="tf-parameters">\n<div>x,</div>\n</div>\n)</dt>' in made
+    assert made.endswith("</dt>\n<dd><p>It is f.</p></dd></dl>")
+    assert reference.with_boxes(made) == made

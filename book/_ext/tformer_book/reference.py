@@ -4,6 +4,7 @@
 - what a package exports is documented there, and not again in the file it comes from;
 - names of other libraries (``Tensor``) are plain text: there is nothing to link to on a
   site that asks no other host;
+- a long signature is made of boxes, not of a list whose items have no terms;
 - a search ranks pages before the names that they document (``scorer.js``).
 """
 
@@ -18,6 +19,14 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 SECTION = re.compile(r"^( *)(Returns|Yields):$")
+# A name with its signature, as Sphinx writes it: parameters are in a list of their own.
+SIGNATURE = re.compile(r'<dt class="sig sig-object py".*?</dt>', re.S)
+TAGS = {
+    "<dl>": '<div class="tf-parameters">',
+    "</dl>": "</div>",
+    "<dd>": "<div>",
+    "</dd>": "</div>",
+}
 NAMED = re.compile(r"^((?:\w+, )*\w+): (?=\S)")
 
 
@@ -85,6 +94,25 @@ def rank_pages_first(app: Sphinx, config: Any) -> None:
     config.html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 
 
+def with_boxes(page: str) -> str:
+    """Return a page whose signatures have boxes, one for each parameter."""
+
+    def boxed(found: re.Match[str]) -> str:
+        return re.sub("</?d[ld]>", lambda tag: TAGS[tag[0]], found[0])
+
+    return SIGNATURE.sub(boxed, page)
+
+
+def mend_signatures(app: Sphinx, problem: Exception | None) -> None:
+    """Mend the lists in signatures, on every page that was written."""
+    if problem or app.builder.format != "html":
+        return
+    for path in Path(app.outdir).rglob("*.html"):
+        page = path.read_text(encoding="utf-8")
+        if (mended := with_boxes(page)) != page:
+            path.write_text(mended, encoding="utf-8")
+
+
 def setup(app: Sphinx) -> None:
     """Connect to autodoc, before Napoleon (at 500), and to what links names."""
     for name in ("autodoc", "autosummary", "napoleon", "viewcode"):
@@ -93,3 +121,4 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-docstring", returns_as_fields, priority=400)
     app.connect("autodoc-skip-member", skip_exported)
     app.connect("missing-reference", plain_name)
+    app.connect("build-finished", mend_signatures)
