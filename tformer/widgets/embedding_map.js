@@ -176,7 +176,7 @@ function render({ model, el }) {
       const [px, py] = place(s, j);
       put(under, { cx: px.toFixed(1), cy: py.toFixed(1) });
     }
-    say(readout, j < 0 ? "Move over the map to read its dots; click to choose one." : `Here: ${s.names[j]} (id ${j}, ${KINDS[s.kinds[j]]})`);
+    say(readout, j < 0 ? "Point at a dot to read it, click to choose it." : `Here: ${s.names[j]} (id ${j}, ${KINDS[s.kinds[j]]})`);
   }
   svg.addEventListener("pointermove", (event) => point(dotAt(event)));
   svg.addEventListener("pointerleave", () => point(-1));

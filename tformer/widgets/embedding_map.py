@@ -113,8 +113,8 @@ class EmbeddingMap(PageFigure):
     axes = traitlets.Int(0, min=0, max=1).tag(sync=True)
     kind = traitlets.Enum(list(KINDS), KINDS[0]).tag(sync=True)
     zoom = traitlets.Float(1.0, min=1, max=6).tag(sync=True)
-    page_height = traitlets.Int(757).tag(sync=True)
-    page_height_narrow = traitlets.Int(1305).tag(sync=True)
+    page_height = traitlets.Int(741).tag(sync=True)
+    page_height_narrow = traitlets.Int(1385).tag(sync=True)
 
     def __init__(
         self,
