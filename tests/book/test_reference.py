@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from chapters import ROOT
+from sphinx.ext.napoleon import GoogleDocstring
 
 import tformer
 
@@ -92,6 +93,13 @@ def test_a_colon_in_a_returned_sentence_makes_no_type(reference):
         "Raises:",
         "    Error: x",
     ]
+
+
+def test_a_colon_in_a_propertys_first_line_makes_no_type(reference):
+    lines = ["Log p of the whole: the sum."]
+    reference.returns_as_fields(None, "property", "p", None, None, lines)
+    docstring = GoogleDocstring(lines, what="property")
+    assert docstring.lines() == ["", "Log p of the whole: the sum."]
 
 
 def test_what_a_package_exports_is_not_repeated_in_its_files(reference):

@@ -68,6 +68,16 @@ def test_shapes_of_several_results_stand_in_a_list(visit):
         assert items.first.inner_text().startswith("weights: (…, Tq, Tk)")
 
 
+def test_a_name_is_found_where_the_package_has_it_from(visit):
+    with visit("book/api/model.html", settle=False) as seen:
+        entry = seen.page.locator(
+            "dl.py:has(> dt[id='tformer.config.TransformerConfig'])"
+        )
+        link = entry.locator("dd a", has_text="tformer.Transformer").first
+        assert link.get_attribute("href") == "#tformer.model.Transformer"
+        assert "Variables" not in seen.page.locator("article").inner_text()
+
+
 def test_a_page_of_source_is_as_quiet_as_the_others(visit):
     with visit("_modules/tformer/attention.html") as seen:
         assert seen.errors == []

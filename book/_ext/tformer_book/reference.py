@@ -21,6 +21,7 @@ from sphinx.application import Sphinx
 SECTION = re.compile(r"^( *)(Returns|Yields):$")
 # A name with its signature, as Sphinx writes it: parameters are in a list of their own.
 SIGNATURE = re.compile(r'<dt class="sig sig-object py".*?</dt>', re.S)
+COLON = '<span class="colon">'
 TAGS = {
     "<dl>": '<div class="tf-parameters">',
     "</dl>": "</div>",
@@ -55,8 +56,12 @@ def as_field(name: str, text: list[str]) -> list[str]:
 def returns_as_fields(
     app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]
 ) -> None:
-    """Replace ``Returns:`` and ``Yields:`` before Napoleon reads a type into them."""
-    made: list[str] = []
+    """Replace ``Returns:`` and ``Yields:`` before Napoleon reads a type into them.
+
+    It would also read one into the first line of a property; an empty line before it
+    keeps it from that.
+    """
+    made: list[str] = [""] if what in ("property", "attribute") else []
     rest = list(lines)
     while rest:
         line = rest.pop(0)
@@ -82,11 +87,23 @@ def skip_exported(
     return True if getattr(module, name, None) is obj else None
 
 
-def plain_name(
+def other_name(
     app: Sphinx, env: Any, node: Any, contnode: nodes.Element
 ) -> nodes.Element | None:
-    """Show a name that the reference does not have as text."""
-    return contnode if node.get("refdomain") == "py" else None
+    """Find ``tformer.Transformer`` in its module; show what is not ours as text."""
+    if node.get("refdomain") != "py":
+        return None
+    domain, target = env.get_domain("py"), node["reftarget"]
+    if target.startswith("tformer."):
+        ending = "." + target.rpartition(".")[2]
+        if (
+            len(homes := [name for name in domain.objects if name.endswith(ending)])
+            == 1
+        ):
+            page = node.get("refdoc", env.docname)
+            there = (env, page, app.builder, "obj", homes[0], node, contnode)
+            return domain.resolve_xref(*there) or contnode
+    return contnode
 
 
 def rank_pages_first(app: Sphinx, config: Any) -> None:
@@ -95,7 +112,11 @@ def rank_pages_first(app: Sphinx, config: Any) -> None:
 
 
 def with_boxes(page: str) -> str:
-    """Return a page whose signatures have boxes, one for each parameter."""
+    """Return a page whose signatures have boxes, one for each parameter.
+
+    Sphinx also calls the attributes of a class its variables.
+    """
+    page = page.replace(f">Variables{COLON}", f">Attributes{COLON}")
 
     def boxed(found: re.Match[str]) -> str:
         return re.sub("</?d[ld]>", lambda tag: TAGS[tag[0]], found[0])
@@ -120,5 +141,5 @@ def setup(app: Sphinx) -> None:
     app.connect("config-inited", rank_pages_first)
     app.connect("autodoc-process-docstring", returns_as_fields, priority=400)
     app.connect("autodoc-skip-member", skip_exported)
-    app.connect("missing-reference", plain_name)
+    app.connect("missing-reference", other_name)
     app.connect("build-finished", mend_signatures)
