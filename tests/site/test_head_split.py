@@ -240,7 +240,8 @@ def test_every_control_has_a_name(cutting):
 
 
 @pytest.mark.parametrize(
-    ("size", "dark"), [("wide", True), ("phone", False), ("phone", True)]
+    ("size", "dark"),
+    [("wide", True), ("phone", False), ("phone", True), ("zoomed", False)],
 )
 def test_the_figure_keeps_its_place_and_is_accessible(figure_page, size, dark):
     with figure_page(HeadSplit(), size=size, dark=dark) as seen:

@@ -119,6 +119,14 @@ def test_after_w_o_every_number_has_something_of_every_head(in_node):
     assert_close(shares.sum(-1), torch.ones(3, 8, dtype=torch.float64))
 
 
+def test_stripes_are_as_wide_as_what_the_heads_add(in_node):
+    figure = HeadSplit(3, 8, 4)
+    parts = figure.right["merged"][:, :, None] * figure.output_matrix
+    sizes = parts.abs().view(3, 4, 2, 8).sum(2).transpose(1, 2)  # (T, D, H)
+    shares = tensor(in_node[3, 8, 4]["ways"][0]["mixed"])
+    assert_close(shares, sizes / sizes.sum(-1, keepdim=True))
+
+
 def test_one_head_hides_every_mistake(in_node):
     for size in SIZES:
         if size[2] == 1:
