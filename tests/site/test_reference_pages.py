@@ -65,7 +65,7 @@ def test_shapes_of_several_results_stand_in_a_list(visit):
     with visit("book/api/components.html", settle=False) as seen:
         entry = seen.page.locator("dl.py:has(> dt[id='tformer.attention.attention'])")
         items = entry.locator("dd li", has_text="rows sum to 1")
-        assert items.first.inner_text().startswith("weights: (…, Tq, Tk)")
+        assert items.first.inner_text().startswith("weights: (..., Tq, Tk)")
 
 
 def test_a_name_is_found_where_the_package_has_it_from(visit):
@@ -75,7 +75,11 @@ def test_a_name_is_found_where_the_package_has_it_from(visit):
         )
         link = entry.locator("dd a", has_text="tformer.Transformer").first
         assert link.get_attribute("href") == "#tformer.model.Transformer"
-        assert "Variables" not in seen.page.locator("article").inner_text()
+        text = seen.page.locator("article").inner_text()
+        assert "Variables" not in text
+        assert '"post" as in the paper, or "pre".' in text
+    with visit("book/errata.html", settle=False) as seen:
+        assert "project’s" in seen.page.locator("article").inner_text()
 
 
 def test_a_page_of_source_is_as_quiet_as_the_others(visit):

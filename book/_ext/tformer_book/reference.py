@@ -4,6 +4,7 @@
 - what a package exports is documented there, and not again in the file it comes from;
 - names of other libraries (``Tensor``) are plain text: there is nothing to link to on a
   site that asks no other host;
+- quotation marks and dots stay as they are typed, for they are code;
 - a long signature is made of boxes, not of a list whose items have no terms;
 - a search ranks pages before the names that they document (``scorer.js``).
 """
@@ -17,7 +18,9 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
 
+PAGES = "book/api"
 SECTION = re.compile(r"^( *)(Returns|Yields):$")
 # A name with its signature, as Sphinx writes it: parameters are in a list of their own.
 SIGNATURE = re.compile(r'<dt class="sig sig-object py".*?</dt>', re.S)
@@ -87,6 +90,17 @@ def skip_exported(
     return True if getattr(module, name, None) is obj else None
 
 
+class PlainQuotes(SphinxTransform):
+    """Keep Sphinx (at 750) from making ``"relu"`` typographic in the reference."""
+
+    default_priority = 740
+
+    def apply(self, **kwargs: Any) -> None:
+        """Decide for one page; the settings are shared by all."""
+        wanted = not self.env.docname.startswith(PAGES)
+        self.document.settings.smart_quotes = wanted
+
+
 def other_name(
     app: Sphinx, env: Any, node: Any, contnode: nodes.Element
 ) -> nodes.Element | None:
@@ -138,6 +152,7 @@ def setup(app: Sphinx) -> None:
     """Connect to autodoc, before Napoleon (at 500), and to what links names."""
     for name in ("autodoc", "autosummary", "napoleon", "viewcode"):
         app.setup_extension(f"sphinx.ext.{name}")
+    app.add_transform(PlainQuotes)
     app.connect("config-inited", rank_pages_first)
     app.connect("autodoc-process-docstring", returns_as_fields, priority=400)
     app.connect("autodoc-skip-member", skip_exported)
