@@ -28,7 +28,9 @@ def note_citations(app: Sphinx, doctree: nodes.document) -> None:
     seen: set[str] = set()
     for link in doctree.findall(addnodes.pending_xref):
         key = link.get("reftargetid")
-        if link.get("reftarget") != PAGE or key not in domain.bibdata.data.entries:
+        if link.get("reftarget") != PAGE or not key:  # a link to the whole page
+            continue
+        if key not in domain.bibdata.data.entries:
             continue
         link["cites"] = key
         if key not in seen:
