@@ -158,3 +158,9 @@ def test_a_second_build_forgets_who_no_longer_cites(build):
 def test_a_key_that_does_not_exist_is_a_warning(build):
     _, warnings = build(c01="# A\n\n[Nobody, 1999](bibliography.md#nobody1999)")
     assert "nobody1999" in warnings
+
+
+def test_a_link_to_the_page_itself_is_no_citation(build):
+    made, warnings = build(c01="# A\n\nSee [all works](bibliography.md).")
+    assert warnings == ""
+    assert 'href="bibliography.html"' in made["01"]

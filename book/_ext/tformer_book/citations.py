@@ -27,7 +27,7 @@ def note_citations(app: Sphinx, doctree: nodes.document) -> None:
     domain: Any = app.env.get_domain("cite")
     seen: set[str] = set()
     for link in doctree.findall(addnodes.pending_xref):
-        key = link.get("reftargetid")
+        key = link.get("reftargetid") or ""
         if link.get("reftarget") != PAGE or not key:  # a link to the whole page
             continue
         if key not in domain.bibdata.data.entries:
