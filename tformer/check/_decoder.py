@@ -561,6 +561,7 @@ class LayerPass:
             "cross": layer.cross_attention_residual,
             "ffn": layer.feed_forward_residual,
         }
+        sublayers: dict[str, Callable[[Tensor], Tensor]]
         sublayers = {"self": look_back, "cross": look_across, "ffn": layer.feed_forward}
         ways = dict(zip(("self", "cross", "ffn"), self.around, strict=True))
         for name in self.order:
@@ -698,20 +699,19 @@ LAYERS: dict[str, tuple[list[dict[str, object]], str]] = {
         "You use layer.self_attention twice. Cross-attention has matrices of its own: "
         "layer.cross_attention.",
     ),
-} | {
-    f"residual-of-{name}-forgotten": (
-        [{"around": _only(i, how)} for how in ("bare", "no-shortcut", "no-norm")],
-        f"Two sub-layers run beside the stream, {what} does not: around it, the "
-        f"addition or the norm is missing. Call layer.{part}(x, sublayer).",
-    )
-    for i, (name, what, part) in enumerate(
-        (
-            ("self-attention", "self-attention", "self_attention_residual"),
-            ("cross-attention", "cross-attention", "cross_attention_residual"),
-            ("feed-forward", "the feed-forward network", "feed_forward_residual"),
-        )
-    )
 }
+for _place, (_name, _part) in enumerate(
+    (
+        ("self-attention", "self_attention_residual"),
+        ("cross-attention", "cross_attention_residual"),
+        ("feed-forward", "feed_forward_residual"),
+    )
+):
+    LAYERS[f"residual-of-{_name}-forgotten"] = (
+        [{"around": _only(_place, how)} for how in ("bare", "no-shortcut", "no-norm")],
+        "Two sub-layers run beside the stream, and one does not: the addition or the "
+        f"norm around it is missing. Call it through layer.{_part}(x, sublayer).",
+    )
 
 
 @dataclass(frozen=True)
