@@ -220,6 +220,10 @@ def test_only_dots_of_the_chosen_kind_are_shown_and_walked_to(shown):
     shown.control("map").focus()
     shown.page.keyboard.press("ArrowRight")
     assert shown.chosen.startswith("▁")
+    shown.search("dog")
+    shown.control("kind-4").check(force=True)  # words lie there, but are not shown
+    shown.page.mouse.click(*shown.dot(shown.list()[3][0]))
+    assert shown.chosen == "▁dog"
 
 
 def test_the_table_behind_the_map_has_the_nearest_dots(shown):

@@ -133,7 +133,8 @@ def test_dots_are_ranked_by_their_distance_on_the_map(node):
 
 
 def test_an_arrow_key_goes_to_the_next_dot_in_its_direction(node):
-    x, y = [0, 1, 3, -1, 0.2, 0], [0, 0.1, 0, 0, 2, -1]
+    # The last dot is nearest of all, but more above than beside.
+    x, y = [0, 1, 3, -1, 0.2, 0, 0.2], [0, 0.1, 0, 0, 2, -1, 0.5]
     script = """
     import { onward } from "./embedding_map.js";
     const ways = [[1, 0], [-1, 0], [0, 1], [0, -1]];
@@ -141,7 +142,7 @@ def test_an_arrow_key_goes_to_the_next_dot_in_its_direction(node):
     const all = () => true;
     console.log(JSON.stringify([go(all), go((j) => j !== 1), go(all, 2)]));"""
     found = node(script, {"x": x, "y": y})
-    assert found[0] == [1, 3, 4, 5]
+    assert found[0] == [1, 3, 6, 5]
     assert found[1][0] == 2  # what is not shown is passed over
     assert found[2][0] == 2  # nothing further right: it stays
 
