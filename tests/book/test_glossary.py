@@ -24,7 +24,8 @@ def anchors(path):
     """The headings of a page, as links name them."""
     text = re.sub(r"```.*?```", "", prose(path), flags=re.S)
     heads = re.findall(rf"^#{{1,{DEPTH}}} (.+)$", text, flags=re.M)
-    return {default_slugify(re.sub(r"[*`]", "", head).strip()) for head in heads}
+    # Formulas are no part of an address.
+    return {default_slugify(re.sub(r"\$[^$]*\$|[*`]", "", head)) for head in heads}
 
 
 def entries():
