@@ -129,7 +129,9 @@ def build(tmp_path, monkeypatch):
         places = (str(tmp_path), None, str(out), str(tmp_path / "trees"), "html")
         Sphinx(*places, settings, status=None, warning=warnings).build()
         made = {p.stem: p.read_text("utf-8") for p in (out / "book").glob("*.html")}
-        return made, warnings.getvalue()
+        # A second Sphinx in one process also warns about itself.
+        said = warnings.getvalue().splitlines()
+        return made, [line for line in said if str(tmp_path) in line]
 
     return build
 
@@ -137,7 +139,7 @@ def build(tmp_path, monkeypatch):
 def test_a_link_becomes_a_citation_and_the_entry_leads_back(build):
     link = "[One, 2001](bibliography.md#one2001)"
     made, warnings = build(c01=f"# A\n\n{link}, again {link}.", c02=f"# B\n\n{link}")
-    assert warnings == ""
+    assert warnings == []
     assert made["01"].count('href="bibliography.html#one2001"') == 2
     assert made["01"].count('id="cite-one2001"') == 1
     entry = made["bibliography"].split('<li id="one2001">')[1].split("</li>")[0]
@@ -156,11 +158,11 @@ def test_a_second_build_forgets_who_no_longer_cites(build):
 
 
 def test_a_key_that_does_not_exist_is_a_warning(build):
-    _, warnings = build(c01="# A\n\n[Nobody, 1999](bibliography.md#nobody1999)")
-    assert "nobody1999" in warnings
+    _, [warning] = build(c01="# A\n\n[Nobody, 1999](bibliography.md#nobody1999)")
+    assert "nobody1999" in warning
 
 
 def test_a_link_to_the_page_itself_is_no_citation(build):
     made, warnings = build(c01="# A\n\nSee [all works](bibliography.md).")
-    assert warnings == ""
+    assert warnings == []
     assert 'href="bibliography.html"' in made["01"]
