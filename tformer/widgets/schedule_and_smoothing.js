@@ -326,7 +326,7 @@ function smoothingPart(get, commit, live) {
   const targets = Array.from({ length: 6 }, (_, i) => bar("target", i, i ? null : toEpsilon));
   const predictions = Array.from({ length: 6 }, (_, i) => bar("prediction", i, (p) => commit({ logits: withMass(get("logits"), get("vocab_size"), i, clamp(p, get("log_bars"))) })));
   const names = Array.from({ length: 6 }, (_, i) => h("text", { x: BARS.left + SLOT * (i + 0.5), y: BARS.height - BARS.bottom + 20, "text-anchor": "middle", class: "tfss-name" }));
-  const under = h("text", { x: BARS.left + SLOT * 5.5, y: BARS.height - BARS.bottom + 42, "text-anchor": "middle", class: "tfss-small" });
+  const under = h("text", { x: BARS.width, y: BARS.height - BARS.bottom + 42, "text-anchor": "end", class: "tfss-small" });
   const rightMark = h("text", { x: BARS.left + SLOT * 0.5, y: BARS.height - BARS.bottom + 42, "text-anchor": "middle", class: "tfss-small" }, "the right one");
   svg.append(...names, under, rightMark);
 
@@ -365,7 +365,7 @@ function smoothingPart(get, commit, live) {
     const labels = [...NAMED, rest > 0 ? `${whole(rest)} others` : "no others"];
     const masses = prediction.map(({ count }, i) => (i ? target.other : target.right) * count);
     labels.forEach((name, i) => {
-      say(names[i], name);
+      say(names[i], i < 5 ? name : rest > 0 ? whole(rest) : "–");
       const shown = i < 5 || rest > 0;
       for (const [one, mass, kind] of [[targets[i], masses[i], "target"], [predictions[i], prediction[i].mass, "prediction"]]) {
         const high = TALL * heightOf(mass, isLog);
@@ -375,7 +375,7 @@ function smoothingPart(get, commit, live) {
       const grip = svg.querySelector(`[data-handle="prediction-${i}"]`);
       put(grip, { visibility: shown ? null : "hidden", tabindex: shown ? 0 : -1 });
     });
-    say(under, rest > 0 ? "together" : "");
+    say(under, rest > 0 ? "others, together" : "no others");
     head.replaceChildren(...["", ...labels].map((name) => h("th", { scope: "col" }, name)));
     prediction.forEach(({ mass }, i) => {
       const off = i === 5 && rest <= 0;

@@ -116,6 +116,7 @@ function render({ model, el }) {
   const Y = (share) => BOX.height - BOX.bottom - INNER.y * share;
   const line = (points, name) => h("path", { class: `tfrp-line tfrp-${name}`, d: points.map(([x, y], i) => `${i ? "L" : "M"}${X(x).toFixed(1)},${Y(y).toFixed(1)}`).join("") });
   const rateLine = line(curve.map((each) => [each[0], each[2] / most]), "rate");
+  const rateScale = h("text", { class: "tfrp-small tfrp-scale", x: BOX.width - BOX.right, y: BOX.top + 16, "text-anchor": "end" }, `learning rate: up to ${rateText(most)}`);
   const now = h("line", { class: "tfrp-now", y1: BOX.top, y2: BOX.height - BOX.bottom });
   const dots = frames.map((each, i) => h("circle", { class: "tfrp-dot", r: 4.5, cx: X(each.step).toFixed(1), cy: Y(each.valid_loss / top).toFixed(1), "data-frame": i }));
   const ground = h("rect", { class: "tfrp-ground", x: BOX.left, y: BOX.top, width: INNER.x, height: INNER.y, "data-handle": "loss" });
@@ -123,7 +124,7 @@ function render({ model, el }) {
     ...marks.flatMap((x) => [h("line", { class: "tfrp-grid", x1: BOX.left, x2: BOX.width - BOX.right, y1: Y(x / top), y2: Y(x / top) }), h("text", { class: "tfrp-small", x: BOX.left - 6, y: Y(x / top) + 4, "text-anchor": "end" }, String(x))]),
     ...axisOf(end).filter((x) => x <= end).map((x) => h("text", { class: "tfrp-small", x: X(x), y: BOX.height - BOX.bottom + 20, "text-anchor": X(x) > BOX.width - 50 ? "end" : "middle" }, whole(x))),
     h("text", { class: "tfrp-small", x: BOX.width - BOX.right, y: BOX.height - 2, "text-anchor": "end" }, "step →"),
-    line(curve.map((each) => [each[0], each[1] / top]), "train"), line(valid.map(([x, y]) => [x, y / top]), "valid"), rateLine, now, ...dots, ground);
+    line(curve.map((each) => [each[0], each[1] / top]), "train"), line(valid.map(([x, y]) => [x, y / top]), "valid"), rateLine, rateScale, now, ...dots, ground);
   const toFrame = (x) => nearestFrame(steps, (x * BOX.width - BOX.left) / INNER.x * end);
   draggable(ground, (x) => go(toFrame(x)));
   ground.addEventListener("pointerdown", (event) => {
@@ -177,9 +178,8 @@ function render({ model, el }) {
     put(buttons.end, { disabled: i === last });
     put(now, { x1: X(shown.step), x2: X(shown.step) });
     dots.forEach((dot, k) => dot.classList.toggle("tfrp-here", k === i));
-    put(rateLine, { visibility: showRate ? null : "hidden" });
+    for (const node of [rateLine, rateScale]) put(node, { visibility: showRate ? null : "hidden" });
     rateBox.input.checked = showRate;
-    say(rateBox.text, showRate ? `learning rate, 0 to ${rateText(most)}` : "learning rate");
     put(svg, { "data-step": shown.step, "aria-label": `Loss against step. The training loss falls from ${format(curve[0][1], 1)} to ${format(curve.at(-1)[1], 2)}, the validation loss from ${format(valid[0][1], 2)} to ${format(valid.at(-1)[1], 2)}. Marked: step ${whole(shown.step)}, validation loss ${format(shown.valid_loss, 2)}.` });
 
     say(words.english, sentence.source);
