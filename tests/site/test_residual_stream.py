@@ -117,7 +117,7 @@ def test_rows_are_reached_by_arrow_keys_and_by_clicks(stream):
     assert stream.list("before") == []
     stream.root.locator('[data-step="4"]').click()
     assert stream.now() == 4
-    assert "Layer 1, feed-forward" in stream.title()
+    assert "Layer 0, feed-forward" in stream.title()
     assert len(stream.list("before")) == len(stream.list("after")) == 5
     assert stream.root.locator('[data-row][tabindex="0"]').count() == 1
 
@@ -146,7 +146,7 @@ def test_findings_are_announced(stream):
     stream.pick(1, 3)
     stream.root.locator('[data-step="2"]').click()
     live = stream.root.locator("[aria-live]")
-    live.filter(has_text="Layer 1, self-attention").wait_for(timeout=driver.PATIENCE)
+    live.filter(has_text="Layer 0, self-attention").wait_for(timeout=driver.PATIENCE)
 
 
 def test_a_sentence_that_is_typed_is_followed_in_the_page(stream, translator):

@@ -155,7 +155,7 @@ def test_parts_have_names_for_people(node):
         names,
     )
     assert titles == [
-        "the word", "its position", "1 self-attention", "12 feed-forward",
+        "the word", "its position", "0 self-attention", "11 feed-forward",
     ]  # fmt: skip
 
 

@@ -10,10 +10,10 @@ export const STATE = { side: "decoder", position: 1, step: -1 };
 export const SIDES = ["encoder", "decoder"];
 const NAMES = { word: "the word", position: "its position", self_attention: "self-attention", cross_attention: "cross-attention", feed_forward: "feed-forward" };
 
-// "layers.0.self_attention" -> "1 self-attention"; layers count from 1 for people.
+// "layers.0.self_attention" -> "0 self-attention": layers count from 0, as in the code.
 export function titleOf(name) {
   const [, layer, part] = name.match(/^layers\.(\d+)\.(\w+)$/) ?? [];
-  return part ? `${Number(layer) + 1} ${NAMES[part]}` : NAMES[name];
+  return part ? `${layer} ${NAMES[part]}` : NAMES[name];
 }
 
 // The rows of one side at one position; angle in degrees, null where there was nothing
