@@ -199,32 +199,3 @@ def test_lines_keep_their_own_positions():
     assert list(chart.data[1].y) == [8, None, 9]
     with pytest.raises(ValueError, match="'a' has x of shape"):
         figures.lines({"a": ([1], [1, 2])}, across="", up="", alt="no")
-
-
-def test_a_slider_holds_every_setting_so_that_no_kernel_is_needed():
-    chart = figures.lines_with_slider(
-        [1, 2],
-        {"low": {"a": [1, 2], "b": [3, 4]}, "high": {"a": [5, 6], "b": [7, 8]}},
-        slider="height",
-        start=1,
-        across="x",
-        up="y",
-        alt="two settings of two lines",
-    )
-    assert [list(trace.y) for trace in chart.data] == [[5, 6], [7, 8]]
-    low, high = chart.layout.sliders[0].steps
-    assert low.args[0]["y"] == [[1, 2], [3, 4]]
-    assert high.args[0]["y"] == [[5, 6], [7, 8]]
-    assert chart.layout.yaxis.range[1] >= 8  # the axis fits all settings, and stays
-
-
-def test_a_slider_refuses_settings_with_other_curves():
-    with pytest.raises(ValueError, match="setting 'high' has curves"):
-        figures.lines_with_slider(
-            [1],
-            {"low": {"a": [1]}, "high": {"b": [1]}},
-            slider="",
-            across="",
-            up="",
-            alt="no",
-        )
