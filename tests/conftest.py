@@ -30,6 +30,13 @@ hypothesis.settings.register_profile("explore", deadline=None, max_examples=300)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse names that differ from process to process: xdist compares them."""
+    for item in items:
+        if " at 0x" in item.nodeid:
+            raise pytest.UsageError(f"a test is named after an address: {item.nodeid}")
+
+
 @pytest.fixture(autouse=True)
 def seed() -> None:
     """Every test starts from the same random state."""

@@ -315,7 +315,9 @@ LAYERS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "mistake"), LAYERS, ids=lambda each: str(each)[:30])
+@pytest.mark.parametrize(
+    ("name", "mistake"), LAYERS, ids=lambda each: getattr(each, "__name__", each)
+)
 def test_a_wrong_encoder_layer_is_named(name, mistake):
     def mine(x, source_mask, self_attention, feed_forward, norm_1, norm_2):
         return mistake(x, source_mask, self_attention, feed_forward, norm_1, norm_2)

@@ -7,8 +7,6 @@ import re
 import pytest
 from chapters import HTML
 
-BIBLIOGRAPHY = (HTML / "book/bibliography.html").read_text("utf-8")
-
 
 def test_a_citation_leads_to_its_entry_and_the_entry_back(visit):
     with visit("book/05-attention.html", settle=False) as seen:
@@ -28,7 +26,8 @@ def test_a_citation_leads_to_its_entry_and_the_entry_back(visit):
 
 
 def test_every_entry_of_the_bibliography_says_who_cites_it():
-    entries = re.findall(r"<li id=\"\w+\">.*?</li>", BIBLIOGRAPHY, re.S)
+    html = (HTML / "book/bibliography.html").read_text("utf-8")
+    entries = re.findall(r"<li id=\"\w+\">.*?</li>", html, re.S)
     assert len(entries) > 30
     assert all("tf-cited-in" in entry for entry in entries)
 
