@@ -53,14 +53,11 @@ new PerformanceObserver(list => { for (const e of list.getEntries())
 
 SCROLL = """async () => {
   const frame = () => new Promise(done => requestAnimationFrame(done));
-  const pause = async (ms) => {  // and until observers have seen where the page is
-    await frame(); await frame();
-    await new Promise(done => setTimeout(done, ms));
-  };
-  for (let y = 0; y < document.body.scrollHeight; y += 500) {
-    scrollTo({top: y, behavior: 'instant'}); await pause(60);
+  const seen = async () => { await frame(); await frame(); };  // by observers, too
+  for (let y = 0; y < document.body.scrollHeight; y += innerHeight) {
+    scrollTo({top: y, behavior: 'instant'}); await seen();
   }
-  scrollTo({top: 0, behavior: 'instant'}); await pause(60);
+  scrollTo({top: 0, behavior: 'instant'}); await seen();
 }"""
 
 READY = """() => !document.querySelector(
@@ -202,14 +199,17 @@ class Visit:
         self.page.wait_for_function(READY, timeout=PATIENCE)
         self.page.wait_for_load_state("networkidle", timeout=PATIENCE)
 
-    def axe(self) -> list[str]:
-        """Return the serious and critical accessibility findings."""
+    def axe(self, **options: Any) -> list[str]:
+        """Return the serious and critical accessibility findings.
+
+        Options are those of ``axe.run``, such as ``runOnly=["color-contrast"]``.
+        """
         script = resources.files("axe_playwright_python") / "axe.min.js"
         self.page.evaluate(script.read_text(encoding="utf-8"))
         result: list[dict[str, Any]] = self.page.evaluate(
             # preload: it would ask for style sheets once more, some at wrong addresses
-            "async () => (await axe.run(document, "
-            "{resultTypes: ['violations'], preload: false})).violations"
+            "async (options) => (await axe.run(document, options)).violations",
+            {"resultTypes": ["violations"], "preload": False, **options},
         )
         return [
             f"{v['impact']}: {v['id']}: {node['target']} {node['html'][:160]}"
