@@ -21,6 +21,7 @@ from tformer.check._heads import merge_heads, multi_head_attention, split_heads
 from tformer.check._masks import causal_mask, padding_mask, target_mask
 from tformer.check._model import forward, n_parameters
 from tformer.check._positions import sinusoids
+from tformer.check._search import beam_step
 from tformer.check._steps import offset_between, step_by_rotation
 from tformer.check._streaming import one_at_a_time
 from tformer.check._tokens import best_cut, count_pairs, encode_word, join_pieces, merge
@@ -36,6 +37,7 @@ __all__ = [
     "additive_scores",
     "attention",
     "batches_by_tokens",
+    "beam_step",
     "best_cut",
     "causal_mask",
     "count_pairs",
