@@ -7,6 +7,7 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: xdist uses the cores
 
 import contextlib
+import functools
 import random
 from collections.abc import Callable
 from unittest import mock
@@ -17,6 +18,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from tformer import data
+from tformer.data import Corpus
 from tformer.decode import stepping
 
 torch.set_num_threads(1)
@@ -35,6 +38,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if " at 0x" in item.nodeid:
             raise pytest.UsageError(f"a test is named after an address: {item.nodeid}")
+
+
+@pytest.fixture
+def corpus_of() -> Callable[[str], Corpus]:
+    """``corpus_of("multi30k")``, or a skip that says what is missing."""
+
+    def corpus_of(name: str) -> Corpus:
+        folder = os.environ.get("TFORMER_DATA")
+        if not folder:
+            reason = f"{name} is needed: set TFORMER_DATA to the folder that holds it"
+            if os.environ.get("TFORMER_REQUIRE_DATA", "") not in ("", "0"):
+                pytest.fail(f"{reason} (TFORMER_REQUIRE_DATA=1 allows no skipping)")
+            pytest.skip(reason)
+        return _loaded(name)
+
+    return corpus_of
+
+
+@functools.cache
+def _loaded(name: str) -> Corpus:
+    return data.load(name)
 
 
 @pytest.fixture(autouse=True)

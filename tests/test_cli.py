@@ -633,11 +633,8 @@ def test_generated_sentences_get_exact_match_by_phenomenon(run, capsys):
         assert f"\n      0.0% of    {n} with {name}\n" in shown
 
 
-def test_multi30k_gets_the_score_of_published_tables_too(run, capsys):
-    if not (Path(os.environ.get("TFORMER_DATA", "/nowhere")) / "multi30k").is_dir():
-        if os.environ.get("TFORMER_REQUIRE_DATA") == "1":
-            pytest.fail("TFORMER_REQUIRE_DATA=1, but TFORMER_DATA has no multi30k")
-        pytest.skip("Multi30k is not under TFORMER_DATA")
+def test_multi30k_gets_the_score_of_published_tables_too(run, capsys, corpus_of):
+    corpus_of("multi30k")
     arguments = ["evaluate", "--model", str(run), "--limit", "2", "--beam-size", "1"]
     assert cli.main([*arguments, "--test", "test_2016_flickr"]) == 0
     shown = capsys.readouterr().out

@@ -2,10 +2,8 @@
 
 import ast
 
-import pytest
 from chapters import ROOT, read, source
 
-from tformer import data
 from tformer.data.corpus import keys, sentence_key
 from tformer.pretrained import load_pretrained
 
@@ -23,12 +21,8 @@ def sentences():
     return found
 
 
-def test_none_of_the_sentences_was_learned_from():
-    try:
-        corpus = data.load(load_pretrained().card["corpus"])
-    except data.DataUnavailable as problem:
-        pytest.skip(f"needs what the model learned from: {problem}")
-    trained_on = keys(corpus.train)
+def test_none_of_the_sentences_was_learned_from(corpus_of):
+    trained_on = keys(corpus_of(load_pretrained().card["corpus"]).train)
     assert len(trained_on) > 100_000
     assert len(sentences()) == 14
     assert [s for s in sentences() if sentence_key(s) in trained_on] == []

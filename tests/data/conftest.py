@@ -3,39 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-import os
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
-from tformer import data
-from tformer.data import Corpus, files
-
-
-@pytest.fixture
-def corpus_of() -> Callable[[str], Corpus]:
-    """``corpus_of("multi30k")``, or a skip that says what is missing."""
-
-    def corpus_of(name: str) -> Corpus:
-        folder = os.environ.get("TFORMER_DATA")
-        if not folder:
-            reason = f"{name} is needed: set TFORMER_DATA to the folder that holds it"
-            if os.environ.get("TFORMER_REQUIRE_DATA", "") not in ("", "0"):
-                pytest.fail(f"{reason} (TFORMER_REQUIRE_DATA=1 allows no skipping)")
-            pytest.skip(reason)
-        return _loaded(name)
-
-    return corpus_of
-
-
-@functools.cache
-def _loaded(name: str) -> Corpus:
-    return data.load(name)
+from tformer.data import files
 
 
 @pytest.fixture
