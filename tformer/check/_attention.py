@@ -19,6 +19,7 @@ from tformer.check._grade import (
     call,
     grade,
     matches,
+    recognise,
 )
 
 Pair = tuple[Tensor, Tensor]
@@ -312,9 +313,7 @@ def compare(case: Case, found: Pair, mistakes: Iterator[tuple[str, str, Pair]]) 
     """Raise the known mistake that gives these numbers, else the symptom they show."""
     if agree(found, case.right()):
         return
-    for name, message, wrong in mistakes:
-        if agree(found, wrong):
-            raise Mistake(name, message)
+    recognise(found, mistakes, agree)
     name_symptom(case, found)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -11,6 +11,7 @@ from torch.overrides import TorchFunctionMode
 
 from tformer.check._grade import (
     Function,
+    Known,
     Mistake,
     Result,
     Stopped,
@@ -18,8 +19,6 @@ from tformer.check._grade import (
     grade,
     matches,
 )
-
-Known = Iterator[tuple[str, str, Tensor]]
 
 
 class _Watch(TorchFunctionMode):

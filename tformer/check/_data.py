@@ -12,7 +12,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tformer.check._grade import Function, Mistake, Result, Stopped, call, grade
+from tformer.check._grade import (
+    Function,
+    Mistake,
+    Result,
+    Stopped,
+    call,
+    grade,
+    recognise,
+)
 from tformer.data import cut
 from tformer.data.corpus import sentence_key
 
@@ -136,9 +144,7 @@ def _probe_shift(mine: Function) -> None:
             (inputs, labels), (tidy, wanted[1])
         ):
             continue
-        for name, message, wrong in _wrong_shifts(rows):
-            if _same((inputs, labels), wrong):
-                raise Mistake(name, message)
+        recognise((inputs, labels), _wrong_shifts(rows), _same)
         if inputs.shape != labels.shape:
             raise Mistake(
                 "widths-differ",

@@ -16,16 +16,17 @@ from tformer.check._grade import (
     Mistake,
     Result,
     Stopped,
+    as_tensor,
     call,
     grade,
     matches,
+    recognise,
 )
 from tformer.decoder import DecoderLayer
 from tformer.residual import Residual
 
 Row = list[int]
 Pair = tuple[Tensor, Tensor]
-Wrong = Iterator[tuple[str, str, Tensor]]
 
 # --- inputs and labels --------------------------------------------------------------
 
@@ -178,9 +179,7 @@ def _judge_lists(case: Lists, found: Pair) -> None:
     tolerated = case.whole([case.eos])[:, :-1], labels  # eos stays in short inputs
     if _same(found, (inputs, labels)) or _same(found, tolerated):
         return
-    for name, message, wrong in _wrong_lists(case):
-        if _same(found, wrong):
-            raise Mistake(name, message)
+    recognise(found, _wrong_lists(case), _same)
     if found[0].shape != found[1].shape:
         raise Mistake(
             "widths-differ",
@@ -333,13 +332,7 @@ class Across:
                 "You return two things. attention() gives output and weights; return "
                 "the output alone.",
             )
-        if not isinstance(found, Tensor):
-            raise Mistake(
-                "not-a-tensor",
-                f"Your function returns a {type(found).__name__}; I need one tensor, "
-                "the output, with a row for each target position.",
-            )
-        return found
+        return as_tensor(found, "the output, with a row for each target position")
 
 
 CROSSINGS: dict[str, tuple[list[dict[str, object]], str]] = {
@@ -784,12 +777,7 @@ class LayerCase:
             raise
         finally:
             del self.layer.forward
-        if not isinstance(found, Tensor):
-            raise Mistake(
-                "not-a-tensor",
-                f"Your function returns a {type(found).__name__}; I need one tensor, "
-                "the stream.",
-            )
+        found = as_tensor(found, "one tensor, the stream")
         if found.shape != self.x.shape:
             raise Mistake(
                 "shape",

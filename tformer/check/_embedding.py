@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,16 +12,21 @@ from torch import Tensor
 
 from tformer.check._grade import (
     Function,
+    Known,
     Mistake,
     Result,
     Stopped,
+    as_tensor,
     call,
     grade,
     matches,
+    recognise,
 )
 
-Wrong = Iterator[tuple[str, str, Tensor]]
-
+TENSOR = (
+    "a torch tensor: torch.tensor(…) makes one of a list of lists, torch.stack one of "
+    "a list of tensors"
+)
 CUT = (
     "The numbers are right, but no gradient gets back to the table, so its rows would "
     "never be learned. Look for detach, .data, .item(), torch.tensor(…), a new "
@@ -40,17 +46,6 @@ def _draw(*shape: int, seed: int) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-def _tensor(returned: Any, what: str) -> Tensor:
-    if not isinstance(returned, Tensor):
-        raise Mistake(
-            "not-a-tensor",
-            f"Your function returns a {type(returned).__name__}; I need {what} as a "
-            "torch tensor. torch.tensor(…) makes one of a list of lists, torch.stack "
-            "one of a list of tensors.",
-        )
-    return returned
-
-
 def _stopped(stopped: Stopped) -> Mistake:
     """What is behind the error messages that people meet with tables and ids."""
     problem, text = stopped.problem, str(stopped.problem)
@@ -64,13 +59,11 @@ def _stopped(stopped: Stopped) -> Mistake:
     return stopped
 
 
-def _compare(found: Tensor, wanted: Tensor, mistakes: Wrong, said: str) -> None:
+def _compare(found: Tensor, wanted: Tensor, mistakes: Known, said: str) -> None:
     """Raise the known mistake that gives these numbers, else the first wrong one."""
-    if found.shape == wanted.shape and matches(found.detach(), wanted, 1e-5):
+    if matches(found.detach(), wanted, 1e-5):
         return
-    for name, message, wrong in mistakes:
-        if found.shape == wrong.shape and matches(found.detach(), wrong, 1e-5):
-            raise Mistake(name, message)
+    recognise(found.detach(), mistakes, partial(matches, tolerance=1e-5))
     if found.shape != wanted.shape:
         raise Mistake(
             "shape",
@@ -94,7 +87,7 @@ def _compare(found: Tensor, wanted: Tensor, mistakes: Wrong, said: str) -> None:
 # --- one-hot ----------------------------------------------------------------------
 
 
-def _wrong_one_hot(ids: Tensor, size: int) -> Wrong:
+def _wrong_one_hot(ids: Tensor, size: int) -> Known:
     right = torch.eye(size)[ids]
     yield (
         "ids-counted-from-one",
@@ -152,7 +145,7 @@ def _probe_one_hot(mine: Function) -> None:
     ):
         said = f"For ids {ids.tolist()} and vocab_size {size}"
         try:
-            found = _tensor(call(mine, {"ids": ids, "vocab_size": size}, {}), "them")
+            found = as_tensor(call(mine, {"ids": ids, "vocab_size": size}, {}), TENSOR)
         except Stopped as stopped:
             if ids.dim() == 2:
                 raise Mistake(
@@ -216,7 +209,7 @@ def _case(batch: int, length: int, size: int, width: int) -> dict[str, Tensor]:
     }
 
 
-def _wrong_embedding(ids: Tensor, table: Tensor, positions: Tensor) -> Wrong:
+def _wrong_embedding(ids: Tensor, table: Tensor, positions: Tensor) -> Known:
     batch, length = ids.shape
     size, width = table.shape
     rows, root = table[ids], math.sqrt(width)
@@ -358,7 +351,7 @@ def _probe_embedding(mine: Function) -> None:
                     "unscaled, are wrong. Look for *= or mul_, and make new tensors.",
                 ) from None
             raise
-        found = _tensor(returned, "the vectors")
+        found = as_tensor(returned, TENSOR)
         if found.shape == (width, batch, length):
             raise Mistake(
                 "table-transposed",
@@ -432,7 +425,7 @@ def embedding(mine: Function) -> Result:
 # --- the way out ------------------------------------------------------------------
 
 
-def _wrong_logits(hidden: Tensor, table: Tensor) -> Wrong:
+def _wrong_logits(hidden: Tensor, table: Tensor) -> Known:
     right, width = hidden @ table.T, table.size(1)
     if table.size(0) == width:
         yield (
@@ -527,7 +520,7 @@ def _probe_logits(mine: Function) -> None:
                     "use F.linear(hidden, table), which does.",
                 ) from None
             raise _stopped(stopped) from None
-        found = _tensor(returned, "the logits")
+        found = as_tensor(returned, TENSOR)
         if found.dtype == torch.int64:
             found = found.float()
         wanted = hidden @ table.T

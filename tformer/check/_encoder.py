@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -12,37 +13,28 @@ from torch import Tensor, nn
 from tformer.attention import MultiHeadAttention
 from tformer.check._grade import (
     Function,
+    Known,
     Mistake,
     Result,
     Stopped,
+    as_tensor,
     call,
     grade,
     matches,
+    recognise,
 )
 from tformer.feedforward import FeedForward
 from tformer.norm import LayerNorm
 from tformer.norm import layer_norm as right_norm
 
-Wrong = Iterator[tuple[str, str, Tensor]]
 CLOSE = 1e-5
 
 
-def _tensor(returned: Any) -> Tensor:
-    if not isinstance(returned, Tensor):
-        raise Mistake(
-            "not-a-tensor",
-            f"Your function returns a {type(returned).__name__}; I need one tensor.",
-        )
-    return returned
-
-
-def _compare(found: Tensor, wanted: Tensor, mistakes: Wrong) -> None:
+def _compare(found: Tensor, wanted: Tensor, mistakes: Known) -> None:
     """Raise the known mistake that gives these numbers, else say where they differ."""
     if matches(found, wanted, CLOSE):
         return
-    for name, message, wrong in mistakes:
-        if found.shape == wrong.shape and matches(found, wrong, CLOSE):
-            raise Mistake(name, message)
+    recognise(found, mistakes, partial(matches, tolerance=CLOSE))
     if found.shape != wanted.shape:
         raise Mistake(
             "shape",
@@ -133,7 +125,7 @@ OUTSIDE = (
 )
 
 
-def _wrong_norms(x: Tensor, gain: Tensor, bias: Tensor, epsilon: float) -> Wrong:
+def _wrong_norms(x: Tensor, gain: Tensor, bias: Tensor, epsilon: float) -> Known:
     mean = x.mean(-1, keepdim=True)
     from_mean = x - mean
     variance = from_mean.square().mean(-1, keepdim=True)
@@ -225,7 +217,7 @@ def _run_norm(
 ) -> Tensor:
     names = ("x", "gain", "bias")
     inputs = dict(zip(names, given, strict=True))
-    return _tensor(call(mine, inputs, {"epsilon": epsilon}))
+    return as_tensor(call(mine, inputs, {"epsilon": epsilon}))
 
 
 def _probe_norm(mine: Function) -> None:
@@ -286,7 +278,7 @@ def _probe_norm_gradient(mine: Function) -> None:
     x, gain, bias = _norm_inputs(2, 3, 4, seed=2)
     x[0, 1] = 3.0  # all equal: variance 0
     leaf = x.clone().requires_grad_()
-    output = _tensor(mine(leaf, gain, bias, epsilon=1e-5))
+    output = as_tensor(mine(leaf, gain, bias, epsilon=1e-5))
     if output.requires_grad:
         output.square().sum().backward()
         if leaf.grad is not None and leaf.grad.isnan().any():
@@ -338,7 +330,7 @@ class _Weights:
         return (self.x @ self.w_1 + self.b_1).relu() @ self.w_2 + self.b_2
 
 
-def _wrong_feed_forward(w: _Weights) -> Wrong:
+def _wrong_feed_forward(w: _Weights) -> Known:
     hidden = w.x @ w.w_1
     wide = hidden + w.b_1
     right = w.right()
@@ -405,7 +397,7 @@ def _wrong_feed_forward(w: _Weights) -> Wrong:
 
 
 def _run_feed_forward(mine: Function, w: _Weights) -> Tensor:
-    return _tensor(call(mine, w.inputs, {}))
+    return as_tensor(call(mine, w.inputs, {}))
 
 
 def _mixing(mine: Function, w: _Weights, found: Tensor) -> None:
@@ -559,7 +551,7 @@ class _Layer:
         return output
 
 
-def _wrong_layers(layer: _Layer) -> Wrong:
+def _wrong_layers(layer: _Layer) -> Known:
     x, attend, think = layer.x, layer.attend, layer.think
     one, two = layer.norm_1, layer.norm_2
     first = one(x + attend(x))  # right so far
@@ -669,7 +661,7 @@ def _wrong_layers(layer: _Layer) -> Wrong:
 def _probe_layer(mine: Function) -> None:
     layer = _Layer()
     try:
-        found = _tensor(call(mine, layer.inputs, {}))
+        found = as_tensor(call(mine, layer.inputs, {}))
     except Stopped as stopped:
         if isinstance(stopped.problem, Mistake):
             raise stopped.problem from None
@@ -685,7 +677,7 @@ def _probe_layer_again(mine: Function) -> None:
     layer.mask = layer.mask[:1, ..., :3]
     with torch.no_grad():
         _compare(
-            _tensor(call(mine, layer.inputs, {})), layer.right(), _wrong_layers(layer)
+            as_tensor(call(mine, layer.inputs, {})), layer.right(), _wrong_layers(layer)
         )
     x, *rest = layer.inputs.values()
     _gradient_flows(lambda x: mine(x, *rest), [x], {})

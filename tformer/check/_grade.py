@@ -17,7 +17,7 @@ import inspect
 import linecache
 import textwrap
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,8 @@ import torch
 from torch import Tensor
 
 Function = Callable[..., Any]
+# Mistakes that people make: a name, what a teacher would say, and what comes of it.
+Known = Iterable[tuple[str, str, Any]]
 
 
 class Mistake(Exception):
@@ -177,8 +179,35 @@ def _copy(value: Any) -> Any:
     return value.clone() if isinstance(value, Tensor) else value
 
 
+def as_tensor(returned: object, wanted: str = "one tensor") -> Tensor:
+    """Return what the reader's function returned, if it is a tensor.
+
+    Args:
+        returned: anything.
+        wanted: what it should be, for the message.
+
+    Raises:
+        Mistake: it is something else.
+    """
+    if not isinstance(returned, Tensor):
+        raise Mistake(
+            "not-a-tensor",
+            f"Your function returns a {type(returned).__name__}; I need {wanted}.",
+        )
+    return returned
+
+
 def matches(found: Tensor, wanted: Tensor, tolerance: float = 1e-6) -> bool:
     """Whether two tensors agree in shape and in every number; nan equals nan."""
     return found.shape == wanted.shape and torch.allclose(
         found.to(wanted.dtype), wanted, rtol=tolerance, atol=tolerance, equal_nan=True
     )
+
+
+def recognise(
+    found: Any, known: Known, same: Callable[[Any, Any], bool] = matches
+) -> None:
+    """Raise the known mistake of which just this comes, if there is one."""
+    for name, message, wrong in known:
+        if same(found, wrong):
+            raise Mistake(name, message)

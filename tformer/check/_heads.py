@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -14,15 +14,16 @@ from torch import Tensor, nn
 from tformer.attention import MultiHeadAttention
 from tformer.check._grade import (
     Function,
+    Known,
     Mistake,
     Result,
     Stopped,
+    as_tensor,
     call,
     grade,
     matches,
+    recognise,
 )
-
-Known = Iterator[tuple[str, str, Tensor]]
 
 TRANSPOSE = "x.unflatten(-1, (n_heads, -1)).transpose(-3, -2)"
 BACK = "x.transpose(-3, -2).flatten(-2)"
@@ -48,7 +49,7 @@ def _numbered(*shape: int) -> Tensor:
     return torch.arange(math.prod(shape), dtype=torch.float64).view(shape) + 1
 
 
-def _as_tensor(returned: object) -> Tensor:
+def _one_tensor(returned: object) -> Tensor:
     if isinstance(returned, (tuple, list)) and all(
         isinstance(part, Tensor) for part in returned
     ):
@@ -58,22 +59,14 @@ def _as_tensor(returned: object) -> Tensor:
             "heads along an axis of their own: then one matrix product serves them "
             "all.",
         )
-    if not isinstance(returned, Tensor):
-        raise Mistake(
-            "not-a-tensor",
-            f"Your function returns a {type(returned).__name__}; it must be a torch "
-            "tensor.",
-        )
-    return returned
+    return as_tensor(returned)
 
 
 def _name(found: Tensor, wanted: Tensor, known: Known) -> None:
     """Raise the known mistake that gives these numbers, if one does."""
     if matches(found, wanted):
         return
-    for name, message, wrong in known:
-        if matches(found, wrong):
-            raise Mistake(name, message)
+    recognise(found, known)
 
 
 def _keeps_gradients(mine: Function, x: Tensor, *others: Any) -> None:
@@ -175,7 +168,7 @@ def wrong_splits(x: Tensor, n_heads: int) -> Known:
 
 def _probe_one_head(mine: Function) -> None:
     x = _numbered(2, 3, 4)
-    found = _as_tensor(call(mine, {"x": x, "n_heads": 1}, {}))
+    found = _one_tensor(call(mine, {"x": x, "n_heads": 1}, {}))
     right = right_split(x, 1)
     _name(found, right, wrong_splits(x, 1))
     if not matches(found, right):
@@ -197,7 +190,7 @@ def _probe_split(mine: Function) -> None:
         x = _numbered(*shape)
         right = right_split(x, n_heads)
         try:
-            found = _as_tensor(call(mine, {"x": x, "n_heads": n_heads}, {}))
+            found = _one_tensor(call(mine, {"x": x, "n_heads": n_heads}, {}))
         except Stopped as stopped:
             if shape == (2, 3, 8):
                 raise
@@ -345,7 +338,7 @@ def _probe_merge(mine: Function) -> None:
         right = right_merge(plain)
         for x in (plain, strided):
             try:
-                found = _as_tensor(call(mine, {"x": x}, {}))
+                found = _one_tensor(call(mine, {"x": x}, {}))
             except Stopped as stopped:
                 if "view" in str(stopped.problem):
                     raise Mistake(
@@ -458,7 +451,7 @@ class Case:
                 f"Your function returns {len(returned)} things; I need the output "
                 "alone, (B, Tq, D).",
             )
-        return _as_tensor(returned)
+        return _one_tensor(returned)
 
     def right(self) -> Tensor:
         """What should come out."""

@@ -9,12 +9,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tformer.check._grade import Function, Mistake, Result, call, grade
+from tformer.check._grade import (
+    Function,
+    Known,
+    Mistake,
+    Result,
+    as_tensor,
+    call,
+    grade,
+)
 from tformer.masks import causal_mask as right_causal
 from tformer.masks import padding_mask as right_padding
 from tformer.masks import target_mask as right_target
-
-Wrong = Iterator[tuple[str, str, Tensor]]
 
 FLIPPED = (
     "The mask is the wrong way round. Here True means MAY attend; yours is True where "
@@ -38,12 +44,7 @@ PAD_IGNORED = (
 
 def _as_mask(returned: Any) -> Tensor:
     """The returned mask as a bool tensor, or what is wrong with its kind."""
-    if not isinstance(returned, Tensor):
-        raise Mistake(
-            "not-a-tensor",
-            f"Your function returns a {type(returned).__name__}; I need a torch "
-            "tensor of dtype bool.",
-        )
+    returned = as_tensor(returned, "a torch tensor of dtype bool")
     if returned.dtype == torch.bool:
         return returned
     if returned.is_floating_point() and (returned <= -1e3).any():
@@ -61,7 +62,7 @@ def _as_mask(returned: Any) -> Tensor:
     )
 
 
-def _compare(found: Tensor, wanted: Tensor, mistakes: Wrong) -> None:
+def _compare(found: Tensor, wanted: Tensor, mistakes: Known) -> None:
     """Raise the known mistake that gives this mask, else say which cell is wrong.
 
     Both are (..., Tq, Tk) and of the same shape.
@@ -92,7 +93,7 @@ def _compare(found: Tensor, wanted: Tensor, mistakes: Wrong) -> None:
 # --- causal -----------------------------------------------------------------------
 
 
-def _wrong_causal(length: int) -> Wrong:
+def _wrong_causal(length: int) -> Known:
     full = torch.ones(length, length, dtype=torch.bool)
     yield (
         "sees-the-future",
@@ -182,7 +183,7 @@ def _ids(pad_id: int) -> Tensor:
     return ids
 
 
-def _wrong_padding(ids: Tensor, pad_id: int) -> Wrong:
+def _wrong_padding(ids: Tensor, pad_id: int) -> Known:
     real = ids != pad_id
     yield "flipped", FLIPPED, ~real[:, None, None, :]
     yield (
@@ -279,7 +280,7 @@ def padding_mask(mine: Function) -> Result:
 # --- target -----------------------------------------------------------------------
 
 
-def _wrong_target(source: Tensor, target: Tensor, pad_id: int) -> Wrong:
+def _wrong_target(source: Tensor, target: Tensor, pad_id: int) -> Known:
     length = target.size(1)
     full = torch.ones(length, length, dtype=torch.bool)
     causal = full.tril()

@@ -17,9 +17,11 @@ from tformer.check._grade import (
     Mistake,
     Result,
     Stopped,
+    as_tensor,
     call,
     grade,
     matches,
+    recognise,
 )
 from tformer.config import TransformerConfig
 from tformer.decoder import Decoder
@@ -644,12 +646,7 @@ class Case:
         return self._checked(found)
 
     def _checked(self, found: object) -> Tensor:
-        if not isinstance(found, Tensor):
-            raise Mistake(
-                "not-a-tensor",
-                f"Your function returns a {type(found).__name__}; I need one tensor, "
-                "the logits.",
-            )
+        found = as_tensor(found, "one tensor, the logits")
         (b, t), s = self.target_ids.shape, self.source_ids.size(1)
         v, d = self.model.config.vocab_size, self.model.config.d_model
         shape = tuple(found.shape)
@@ -731,9 +728,7 @@ def _compare(cases: list[Case], found: list[Tensor]) -> None:
     right = [case.right() for case in cases]
     if _agree(found, right):
         return
-    for name, message, wrong in _wrong(cases):
-        if _agree(found, wrong):
-            raise Mistake(name, message)
+    recognise(found, _wrong(cases), _agree)
     if any(bool(each.isnan().any()) for each in found):
         raise Mistake(
             "nan",
@@ -776,9 +771,7 @@ def _explain_stop(mine: Function, stopped: Stopped) -> None:
         found = case.run(mine)
     except Mistake:
         return
-    for name, message, wrong in _wrong([case]):
-        if _agree([found], wrong):
-            raise Mistake(name, message)
+    recognise([found], _wrong([case]), _agree)
     raise Mistake(
         "only-equal-lengths",
         "It runs where source and target are equally long and stops elsewhere: "

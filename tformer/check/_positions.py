@@ -10,7 +10,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tformer.check._grade import Function, Mistake, Result, call, grade, matches
+from tformer.check._grade import (
+    Function,
+    Mistake,
+    Result,
+    as_tensor,
+    call,
+    grade,
+    matches,
+)
 from tformer.positions import sinusoids as reference
 
 BASE = 10_000.0
@@ -205,12 +213,8 @@ def _wrong_tables(
 
 def _as_table(returned: Any, length: int, d: int) -> Tensor:
     """The returned table, or what is wrong with its kind or shape."""
-    if not isinstance(returned, Tensor):
-        raise Mistake(
-            "not-a-tensor",
-            f"Your function returns a {type(returned).__name__}; I need a torch "
-            "tensor. torch.tensor(…) makes one of a list of lists.",
-        )
+    wanted_kind = "a torch tensor; torch.tensor(…) makes one of a list of lists"
+    returned = as_tensor(returned, wanted_kind)
     shape, wanted = tuple(returned.shape), (length, d)
     if shape != wanted:
         _refuse_shape(shape, length, d)

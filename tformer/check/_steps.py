@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from tformer.check._grade import Function, Mistake, Result, call, grade, matches
+from tformer.check._grade import (
+    Function,
+    Mistake,
+    Result,
+    as_tensor,
+    call,
+    grade,
+    matches,
+    recognise,
+)
 from tformer.positions import sinusoids
 
 BASE = 10_000.0
@@ -110,9 +121,7 @@ def _probe_offsets(mine: Function) -> None:
         wanted = [q - p for p, q in PLACES]
         if found == wanted:
             continue
-        for name, message, wrong in _wrong_offsets(width):
-            if found == wrong:
-                raise Mistake(name, message)
+        recognise(found, _wrong_offsets(width), operator.eq)
         # The first hand moves by 1 radian: it fits where the error is whole turns.
         errors = [k - right for k, right in zip(found, wanted, strict=True)]
         if all(math.cos(error) > 0.99 for error in errors):
@@ -230,13 +239,7 @@ def _probe_walks(mine: Function) -> None:
     for first, length, width, k in WALKS:
         table = sinusoids(first + length + 10, width)
         rows, wanted = table[first : first + length], table[first + k :][:length]
-        found = call(mine, {"x": rows, "k": k}, {})
-        if not isinstance(found, Tensor):
-            raise Mistake(
-                "not-a-tensor",
-                f"Your function returns a {type(found).__name__}; I need the moved "
-                "rows, a tensor.",
-            )
+        found = as_tensor(call(mine, {"x": rows, "k": k}, {}), "the moved rows")
         if found.shape != wanted.shape:
             raise Mistake(
                 "shape",
@@ -245,9 +248,8 @@ def _probe_walks(mine: Function) -> None:
             )
         if matches(found, wanted, 1e-4):
             continue
-        for name, message, wrong in _wrong_walks(rows, k):
-            if matches(found.double(), wrong, 1e-4):
-                raise Mistake(name, message)
+        close = partial(matches, tolerance=1e-4)
+        recognise(found.double(), _wrong_walks(rows, k), close)
         i, c = (found - wanted).abs().gt(1e-4).nonzero()[0].tolist()
         raise Mistake(
             "wrong-numbers",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -15,9 +16,11 @@ from tformer.check._grade import (
     Mistake,
     Result,
     Stopped,
+    as_tensor,
     call,
     grade,
     matches,
+    recognise,
 )
 
 TOLERANCE = 1e-5
@@ -48,13 +51,8 @@ class Case:
     def run(self, mine: Function) -> Tensor:
         """The reader's output, a tensor of the right shape."""
         inputs = {"query": self.query, "keys": self.keys, "values": self.values}
-        found = call(mine, inputs, {})
-        if not isinstance(found, Tensor):
-            raise Mistake(
-                "not-a-tensor",
-                f"Your function returns a {type(found).__name__}; I need the output, "
-                "one vector as wide as a value.",
-            )
+        wanted = "the output, one vector as wide as a value"
+        found = as_tensor(call(mine, inputs, {}), wanted)
         if found.shape != self.values[0].shape:
             raise Mistake(
                 "shape",
@@ -155,9 +153,7 @@ def _small(mine: Function) -> None:
         found = case.run(mine)
         if matches(found, case.right(), TOLERANCE):
             continue
-        for name, message, wrong in _wrong(case):
-            if matches(found, wrong, TOLERANCE):
-                raise Mistake(name, message)
+        recognise(found, _wrong(case), partial(matches, tolerance=TOLERANCE))
         if not found.isfinite().all():
             raise Mistake(
                 "nan",

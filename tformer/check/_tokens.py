@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import operator
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, pairwise
@@ -12,7 +13,7 @@ from typing import Any
 from tformer.byte_pairs import END_OF_WORD, BytePairEncoding
 from tformer.byte_pairs import count_pairs as right_counts
 from tformer.byte_pairs import merge as right_merge
-from tformer.check._grade import Function, Mistake, Result, call, grade
+from tformer.check._grade import Function, Mistake, Result, call, grade, recognise
 
 Pair = tuple[str, str]
 Words = dict[tuple[str, ...], int]
@@ -500,9 +501,7 @@ def _probe_join(mine: Function) -> None:
         wanted = "".join(pieces).replace(END_OF_WORD, " ").rstrip(" ")
         if found == wanted:
             continue
-        for name, message, wrong in _wrong_texts(pieces):
-            if found == wrong:
-                raise Mistake(name, message)
+        recognise(found, _wrong_texts(pieces), operator.eq)
         raise Mistake(
             "wrong-text", f"From {pieces} you make {found!r}; it must be {wanted!r}."
         )
@@ -638,9 +637,7 @@ def _probe_cut(mine: Function) -> None:
             )
         if list(found) == wanted:
             continue
-        for name, message, wrong in wrong_ways:
-            if list(found) == wrong:
-                raise Mistake(name, message)
+        recognise(list(found), wrong_ways, operator.eq)
         raise Mistake(
             "wrong-cut",
             f"With {p} the best cut of “{word}” is {' '.join(wanted)}; yours is "

@@ -9,7 +9,15 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from tformer.check._grade import Function, Mistake, Result, call, grade, matches
+from tformer.check._grade import (
+    Function,
+    Mistake,
+    Result,
+    as_tensor,
+    call,
+    grade,
+    matches,
+)
 from tformer.loss import cross_entropy as right_loss
 from tformer.schedule import inverse_square_root as right_rate
 
@@ -86,11 +94,8 @@ def _wrong_targets(
 
 
 def _run_target(mine: Function, labels: Tensor, size: int, epsilon: float) -> Tensor:
-    target = call(mine, {"labels": labels}, {"vocab_size": size, "smoothing": epsilon})
-    if not isinstance(target, Tensor):
-        raise Mistake(
-            "not-a-tensor", f"Return a torch tensor; yours is {type(target).__name__}."
-        )
+    keywords = {"vocab_size": size, "smoothing": epsilon}
+    target = as_tensor(call(mine, {"labels": labels}, keywords))
     wanted = (*labels.shape, size)
     if tuple(target.shape) == (size, *labels.shape) and tuple(target.shape) != wanted:
         raise Mistake(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -13,15 +13,16 @@ from tformer import paths
 from tformer.additive import AdditiveAttention
 from tformer.check._grade import (
     Function,
+    Known,
     Mistake,
     Result,
     Stopped,
+    as_tensor,
     call,
     grade,
     matches,
+    recognise,
 )
-
-Wrong = Iterator[tuple[str, str, Tensor]]
 
 
 def _random(*sizes: tuple[int, ...], seed: int) -> list[Tensor]:
@@ -29,22 +30,11 @@ def _random(*sizes: tuple[int, ...], seed: int) -> list[Tensor]:
     return [torch.randn(size, generator=generator) for size in sizes]
 
 
-def _as_numbers(returned: Any) -> Tensor:
-    if not isinstance(returned, Tensor):
-        raise Mistake(
-            "not-a-tensor",
-            f"Your function returns a {type(returned).__name__}; I need one tensor.",
-        )
-    return returned
-
-
-def _compare(found: Tensor, wanted: Tensor, mistakes: Wrong, what: str) -> None:
+def _compare(found: Tensor, wanted: Tensor, mistakes: Known, what: str) -> None:
     """Raise the known mistake that gives these numbers, else say where they differ."""
     if matches(found, wanted, 1e-5):
         return
-    for name, message, wrong in mistakes:
-        if found.shape == wrong.shape and matches(found, wrong, 1e-5):
-            raise Mistake(name, message)
+    recognise(found, mistakes, partial(matches, tolerance=1e-5))
     if found.shape != wanted.shape:
         raise Mistake(
             "shape",
@@ -65,7 +55,7 @@ def _compare(found: Tensor, wanted: Tensor, mistakes: Wrong, what: str) -> None:
 
 def _wrong_steps(
     x: Tensor, state: Tensor, w_x: Tensor, w_s: Tensor, b: Tensor
-) -> Wrong:
+) -> Known:
     from_input, from_state = x @ w_x.T, state @ w_s.T
     total = from_input + from_state + b
     yield (
@@ -128,7 +118,7 @@ def _probe_step(mine: Function) -> None:
         )
         names = ("x", "state", "input_weights", "state_weights", "bias")
         given = (x, state, w_x, w_s, b)
-        found = _as_numbers(call(mine, dict(zip(names, given, strict=True)), {}))
+        found = as_tensor(call(mine, dict(zip(names, given, strict=True)), {}))
         cell = torch.nn.RNNCell(d_in, d_state)
         with torch.no_grad():
             for own, value in (
@@ -160,7 +150,7 @@ def recurrent_step(mine: Function) -> Result:
 # --- additive scores --------------------------------------------------------------
 
 
-def _wrong_scores(q: Tensor, k: Tensor, w_q: Tensor, w_k: Tensor, v: Tensor) -> Wrong:
+def _wrong_scores(q: Tensor, k: Tensor, w_q: Tensor, w_k: Tensor, v: Tensor) -> Known:
     asks, answers = (q @ w_q.T).unsqueeze(-2), (k @ w_k.T).unsqueeze(-3)
     right = (asks + answers).tanh() @ v
     yield (
@@ -235,7 +225,7 @@ def _probe_scores(mine: Function) -> None:
                     "With 2 queries and 5 keys your function stops."
                 ) from stopped
             raise
-        found = _as_numbers(returned)
+        found = as_tensor(returned)
         if tq == tk and found.shape == (2, tq):
             raise _pairs_missing(f"For {tq} queries and {tk} keys I get {tq} scores.")
         right = AdditiveAttention(3, 4, 6)
