@@ -1,27 +1,22 @@
-"""Run the browser engine: in Node where there is one, else in headless Chromium."""
+"""Run the browser engine in Node."""
 
 from __future__ import annotations
 
 import base64
-import functools
-import http.server
 import json
-import mimetypes
-import os
 import shutil
 import subprocess
-import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from javascript import NODE
 
 from tformer import widgets
 from tformer.files import save_tensors
 
 ENGINE = Path(widgets.__file__).parent / "engine"
-mimetypes.add_type("text/javascript", ".js")  # what a browser demands of a module
 CHECKS = Path(__file__).with_name("checks.js")
 
 RUN_IN_NODE = """
@@ -32,19 +27,6 @@ const read = (file) => new Uint8Array(readFileSync(file)).buffer;
 process.stdout.write(JSON.stringify(await checks[name](given, read)));
 """
 
-RUN_IN_PAGE = """async ([name, given]) => {
-  const checks = await import("./checks.js");
-  const read = async (file) => (await fetch(file)).arrayBuffer();
-  return JSON.stringify(await checks[name](given, read));
-}"""
-
-
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Serves a folder and does not talk about it."""
-
-    def log_message(self, *arguments):
-        pass
-
 
 @pytest.fixture(scope="session")
 def engine_folder(tmp_path_factory):
@@ -54,44 +36,25 @@ def engine_folder(tmp_path_factory):
     shutil.copy(CHECKS, folder)
     (folder / "package.json").write_text('{"type": "module"}')
     (folder / "run.js").write_text(RUN_IN_NODE)
-    (folder / "index.html").write_text("<!doctype html><title>Engine</title>")
     return folder
 
 
 @pytest.fixture(scope="session")
-def run(request, engine_folder):
-    """``run("forward", given)``: what that function of `checks.js` returns.
+def run(engine_folder):
+    """``run("forward", given)``: what that function of `checks.js` returns."""
 
-    TFORMER_ENGINE_IN=chromium takes the browser though there is a Node.
-    """
-    node = shutil.which("node")
-    if node and os.environ.get("TFORMER_ENGINE_IN") != "chromium":
-        yield functools.partial(_run_in_node, node, engine_folder)
-        return
-    chromium = request.getfixturevalue("chromium")  # fails in CI where there is none
-    handler = functools.partial(Quiet, directory=engine_folder)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        page = chromium.new_page()
-        page.set_default_timeout(300_000)
-        page.goto(f"http://localhost:{server.server_port}/index.html")
-        yield lambda name, given=None: json.loads(
-            page.evaluate(RUN_IN_PAGE, [name, given])
+    def run(name, given=None):
+        done = subprocess.run(
+            [NODE, "run.js"],
+            cwd=engine_folder,
+            input=json.dumps({"name": name, "given": given}),
+            capture_output=True,
+            text=True,
         )
-        page.close()
-        server.shutdown()
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
 
-
-def _run_in_node(node, folder, name, given=None):
-    done = subprocess.run(
-        [node, "run.js"],
-        cwd=folder,
-        input=json.dumps({"name": name, "given": given}),
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return run
 
 
 @pytest.fixture(scope="session")

