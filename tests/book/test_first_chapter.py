@@ -24,5 +24,19 @@ def sentences():
 def test_none_of_the_sentences_was_learned_from(corpus_of):
     trained_on = keys(corpus_of(load_pretrained().card["corpus"]).train)
     assert len(trained_on) > 100_000
-    assert len(sentences()) == 14
+    assert len(sentences()) == 15
     assert [s for s in sentences() if sentence_key(s) in trained_on] == []
+
+
+def test_the_model_gets_one_sentence_with_it_right_and_loses_the_not_of_the_others():
+    """What the chapter says of them; other chapters repeat the first."""
+    translator = load_pretrained()
+    right = "The dog did not drink the water because it was cold."
+    wanted = "Der Hund hat das Wasser nicht getrunken, weil es kalt war."
+    assert translator.translate(right) == wanted
+    assert translator.translate(right, beam_size=1) == wanted
+    for last in ("tired", "wide"):
+        english = f"The dog did not cross the street because it was {last}."
+        words = translator.translate(english).replace(",", "").split()
+        assert "nicht" not in words
+        assert "es" in words
