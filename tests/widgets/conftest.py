@@ -14,7 +14,7 @@ FOLDER = Path(widgets.__file__).parent
 
 @pytest.fixture(scope="session")
 def node(tmp_path_factory):
-    """``node("import { h } from './kit.js'; …", given)``: what the script prints.
+    """``node("import { h } from './kit/kit.js'; …", given)``: what the script prints.
 
     It prints JSON, runs beside the widgets' modules, and finds `given` in a variable.
     """
@@ -22,7 +22,7 @@ def node(tmp_path_factory):
     (folder / "package.json").write_text('{"type": "module"}')
     for module in FOLDER.rglob("*.js"):
         copy = folder / module.relative_to(FOLDER)
-        copy.parent.mkdir(exist_ok=True)
+        copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes(module.read_bytes())
 
     def run(script, given=None):

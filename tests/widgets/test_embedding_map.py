@@ -37,7 +37,7 @@ def rows():
 @pytest.fixture(scope="module")
 def decoded(node, figure):
     script = """
-    import { decode, KINDS, LEVELS } from "./embedding_map.js";
+    import { decode, KINDS, LEVELS } from "./embedding_map/embedding_map.js";
     console.log(JSON.stringify({ ...decode(given), KINDS, LEVELS }));"""
     return node(script, {name: getattr(figure, name) for name in STATE})
 
@@ -67,7 +67,7 @@ def test_axes_are_principal_ones_and_do_not_depend_on_chance():
 def test_numbers_come_back_from_text(node):
     values = torch.tensor([[0, 1, len(DIGITS)], [len(DIGITS) ** 2 - 1, 87, 2000]])
     script = """
-    import { unpack } from "./embedding_map.js";
+    import { unpack } from "./embedding_map/embedding_map.js";
     console.log(JSON.stringify(unpack(given)));"""
     assert node(script, pack(values)) == values.flatten().tolist()
     for bad in (-1, len(DIGITS) ** 2):
@@ -98,7 +98,7 @@ def test_the_state_is_small_enough_for_a_page(figure):
 def test_kinds_are_seen_from_the_spelling(node, decoded):
     pieces = ["▁dog", "s", "▁", ".", "▁2", "<0x41>", "<pad>", "▁Hund", "ß", "<"]
     script = """
-    import { kindOf } from "./embedding_map.js";
+    import { kindOf } from "./embedding_map/embedding_map.js";
     console.log(JSON.stringify(given.map(kindOf)));"""
     assert node(script, pieces) == [1, 2, 3, 3, 3, 4, 4, 1, 2, 3]
     assert set(decoded["kinds"]) == {1, 2, 3, 4}
@@ -107,7 +107,7 @@ def test_kinds_are_seen_from_the_spelling(node, decoded):
 def test_a_reader_finds_the_word_itself_before_what_begins_like_it(node):
     names = ["▁do", "dog", "▁dogs", "▁Dog", "▁dog", "do", "▁cat", "▁doggedly"]
     script = """
-    import { matches } from "./embedding_map.js";
+    import { matches } from "./embedding_map/embedding_map.js";
     console.log(JSON.stringify(given.typed.map((t) => matches(given.names, t, 3))));"""
     typed = ["dog", " ▁dog ", "DOG", "do", "x", "", "  "]
     found = node(script, {"names": names, "typed": typed})
@@ -122,7 +122,7 @@ def test_dots_are_ranked_by_their_distance_on_the_map(node):
     torch.manual_seed(1)
     x, y = torch.randn(2, 60, dtype=torch.float64)
     script = """
-    import { onMap } from "./embedding_map.js";
+    import { onMap } from "./embedding_map/embedding_map.js";
     const found = onMap(given.x, given.y, 7, [3, 4, 50], 5);
     console.log(JSON.stringify([found.nearest, found.ranks]));"""
     near, ranks = node(script, {"x": x.tolist(), "y": y.tolist()})
@@ -136,7 +136,7 @@ def test_an_arrow_key_goes_to_the_next_dot_in_its_direction(node):
     # The last dot is nearest of all, but more above than beside.
     x, y = [0, 1, 3, -1, 0.2, 0, 0.2], [0, 0.1, 0, 0, 2, -1, 0.5]
     script = """
-    import { onward } from "./embedding_map.js";
+    import { onward } from "./embedding_map/embedding_map.js";
     const ways = [[1, 0], [-1, 0], [0, 1], [0, -1]];
     const go = (may, i = 0) => ways.map((way) => onward(given.x, given.y, i, way, may));
     const all = () => true;
@@ -150,7 +150,7 @@ def test_an_arrow_key_goes_to_the_next_dot_in_its_direction(node):
 def test_the_window_holds_all_dots_or_stays_inside_them(node):
     x, y = [-2, 0, 4], [0, 1, 2]
     script = """
-    import { windowOf } from "./embedding_map.js";
+    import { windowOf } from "./embedding_map/embedding_map.js";
     console.log(JSON.stringify([[1, 1], [2, 1], [2, 4], [0, 4]].map(([i, zoom]) =>
       windowOf(given.x, given.y, i, zoom))));"""
     whole, at_the_end, zoomed, other = node(script, {"x": x, "y": y})

@@ -17,7 +17,7 @@ FIGURES = [
 
 def test_numbers_on_the_page_have_a_real_minus_and_no_minus_zero(node):
     shown = node(
-        "import { format } from './kit.js';"
+        "import { format } from './kit/kit.js';"
         "console.log(JSON.stringify([-Infinity, Infinity, NaN, -0.001, -1.5, 2]"
         ".map((x) => format(x))))"
     )
@@ -42,7 +42,7 @@ def test_no_two_figures_share_a_class_name_since_their_styles_would_meet():
     folder = Path(widgets.__file__).parent
     found = [
         name
-        for path in sorted(folder.glob("*.js"))
+        for path in sorted(folder.rglob("*.js"))
         for name in set(re.findall(r'\bfigure\(el, [^,]*?"(\w+)"', path.read_text()))
     ]
     assert len(found) > 10

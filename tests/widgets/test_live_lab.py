@@ -67,11 +67,11 @@ def test_a_recorded_example_is_pytorchs_translation(lab):
 
 
 def test_python_and_the_page_agree_on_the_usual_settings(node, lab):
-    script = "import * as lab from './lab_address.js'; console.log(JSON.stringify("
+    script = "import * as lab from './live_lab/address.js'; console.log(JSON.stringify("
     usual = node(script + "[lab.usual(), lab.SEARCHES, lab.VIEWS]))")
     assert usual[0] == {name: getattr(lab, name) for name in usual[0]}
     tabs = node(
-        "import { INSIDE } from './lab_views.js';"
+        "import { INSIDE } from './live_lab/views.js';"
         "console.log(JSON.stringify(INSIDE.map((each) => each.key)))"
     )
     assert usual[2] == ["alternatives", *tabs]
@@ -79,7 +79,7 @@ def test_python_and_the_page_agree_on_the_usual_settings(node, lab):
 
 def test_an_address_keeps_the_whole_state(node):
     read = node(
-        "import { ofHash, toHash, usual } from './lab_address.js';"
+        "import { ofHash, toHash, usual } from './live_lab/address.js';"
         "const states = given.map((each) => ({ ...usual(), ...each }));"
         "console.log(JSON.stringify(states.map((each) => "
         "[each, toHash(each), ofHash(toHash(each))])))",
@@ -107,7 +107,7 @@ def test_an_address_keeps_the_whole_state(node):
 )
 def test_an_address_that_makes_no_sense_gives_what_is_usual(node, hash, found):
     read, usual = node(
-        "import { ofHash, usual } from './lab_address.js';"
+        "import { ofHash, usual } from './live_lab/address.js';"
         "console.log(JSON.stringify([ofHash(given), usual()]))",
         hash,
     )
@@ -130,7 +130,7 @@ def test_each_piece_of_a_translation_is_found_in_the_steps_of_its_search(
     steps = search_steps(translator, RUNNING, settings)
     best = steps[-1]["finished"][0]
     positions = node(
-        "import { positionsOf } from './translation_view.js';"
+        "import { positionsOf } from './live_lab/translation.js';"
         "console.log(JSON.stringify(positionsOf(given.steps, given.best)))",
         {"steps": steps, "best": best},
     )
@@ -148,7 +148,7 @@ def test_each_piece_of_a_translation_is_found_in_the_steps_of_its_search(
 
 def test_the_lab_opens_with_the_piece_of_which_the_model_was_least_sure(node):
     found = node(
-        "import { leastSure } from './translation_view.js';"
+        "import { leastSure } from './live_lab/translation.js';"
         "console.log(JSON.stringify(given.map((all) => "
         "leastSure(all.map((probability) => ({ probability }))))))",
         [[0.9, 0.2, 0.7], [0.5], [0.4, 0.3, 0.3], []],

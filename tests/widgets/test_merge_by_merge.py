@@ -8,7 +8,11 @@ from tformer.byte_pairs import BytePairEncoding, count_pairs, merge
 from tformer.widgets import MergeByMerge
 from tformer.widgets.merge_by_merge import ENGLISH, GERMAN, PAPER
 
-RUN = "import { learn, replay, countPairs, mergePair } from './merge_by_merge.js';"
+RUN = """
+import {
+  countPairs, learn, mergePair, replay,
+} from "./merge_by_merge/merge_by_merge.js";
+"""
 
 
 def texts():

@@ -175,7 +175,7 @@ def test_recorded_attention_is_off_by_half_a_step_of_255_at_most(released):
 
 def test_what_was_recorded_is_read_back_on_the_page(node, released):
     script = (
-        "import { unpack } from './model_kit.js'; const x = unpack(given);"
+        "import { unpack } from './kit/model.js'; const x = unpack(given);"
         "console.log(JSON.stringify({ text: x.translation,"
         " shape: x.cross.shape, data: [...x.cross.data] }))"
     )

@@ -60,7 +60,7 @@ def given(config, *, batch=2, source_length=5, target_length=7):
 def test_the_map_counts_what_the_models_count(node):
     every = list(configs())
     counted = node(
-        "import { total, shares } from './model_map.js';"
+        "import { total, shares } from './model_map/model_map.js';"
         "console.log(JSON.stringify(given.map((c) => [total(c), shares(c)])))",
         [given(config) for config in every],
     )
@@ -111,7 +111,7 @@ def test_each_part_has_the_shape_and_count_of_its_module(node, norm, tied):
     )
     model = Transformer(config).eval()
     parts = node(
-        "import { parts, sizesOf } from './model_map.js';"
+        "import { parts, sizesOf } from './model_map/model_map.js';"
         "const size = sizesOf(given);"
         "const number = (letters) => letters?.map((l) => size[l]);"
         "console.log(JSON.stringify(parts(given).map((p) => ({ ...p, "
@@ -149,7 +149,7 @@ def test_each_part_has_the_shape_and_count_of_its_module(node, norm, tied):
 
 def test_the_boxes_lie_in_the_drawing_and_do_not_overlap(node):
     placed = node(
-        "import { parts, layout } from './model_map.js';"
+        "import { parts, layout } from './model_map/model_map.js';"
         "console.log(JSON.stringify(given.flatMap((c) => [true, false].map((compact) =>"
         " layout(parts(c), compact)))))",
         [given(TransformerConfig(norm=norm)) for norm in ("post", "pre")],
@@ -171,7 +171,7 @@ def test_the_boxes_lie_in_the_drawing_and_do_not_overlap(node):
 
 def test_heads_that_no_longer_divide_the_width_move_to_the_nearest_that_do(node):
     found = node(
-        "import { nearestDivisor } from './model_map.js';"
+        "import { nearestDivisor } from './model_map/model_map.js';"
         "console.log(JSON.stringify(given.map(([d, n]) => nearestDivisor(d, n))))",
         [[512, 8], [192, 16], [4, 8], [96, 7]],
     )
@@ -181,7 +181,7 @@ def test_heads_that_no_longer_divide_the_width_move_to_the_nearest_that_do(node)
 def test_a_slider_steps_through_valid_values_the_set_one_among_them(node):
     every = list(configs())
     found = node(
-        "import { steps, FIELDS } from './model_map.js';"
+        "import { steps, FIELDS } from './model_map/model_map.js';"
         "console.log(JSON.stringify(given.map((c) => Object.fromEntries(FIELDS.slice("
         "0, 9).map((name) => [name, steps(name, c)])))))",
         [given(config) for config in every],

@@ -5,12 +5,12 @@ import json
 import pytest
 import torch
 
-from tformer import widgets
 from tformer.attention import attention
 from tformer.widgets import OneQuery
+from tformer.widgets.one_query import EXAMPLES
 
 RUN = """
-import { attend, hull } from "./one_query.js";
+import { attend, hull } from "./one_query/one_query.js";
 const { cases, points } = given;
 console.log(JSON.stringify({ attended: cases.map(attend), hull: hull(points) }));
 """
@@ -84,7 +84,7 @@ def test_a_later_cell_reads_what_is_on_the_screen():
 
 
 def test_the_twin_sentences_differ_only_in_what_it_asks_and_the_last_word():
-    tired, wide = widgets.one_query.EXAMPLES
+    tired, wide = EXAMPLES
     differing = [
         i for i in range(5) if any(tired[k][i] != wide[k][i] for k in ("key", "value"))
     ]

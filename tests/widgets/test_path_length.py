@@ -19,7 +19,7 @@ CASES = [
 @pytest.fixture(scope="module")
 def in_node(node):
     script = """
-    import * as m from "./path_length.js";
+    import * as m from "./path_length/path_length.js";
     console.log(JSON.stringify(given.map(([kind, start, end, n, k]) => {
       const distance = Math.abs(end - start);
       return { steps: m.pathLength(kind, distance, k),
@@ -75,7 +75,7 @@ def test_the_sentence_below_says_what_is_counted(node):
     given = PathLength(kind="convolution").get_state(
         ["kind", "start", "end", "length", "kernel", "words"]
     )
-    script = 'import { explain } from "./path_length.js";'
+    script = 'import { explain } from "./path_length/path_length.js";'
     script += "console.log(JSON.stringify([explain(given),"
     script += "explain({ ...given, kind: 'self-attention', length: 99 })]))"
     near, far = node(script, given)
@@ -84,7 +84,7 @@ def test_the_sentence_below_says_what_is_counted(node):
 
 
 def test_large_numbers_are_grouped(node):
-    script = 'import { commas } from "./path_length.js";'
+    script = 'import { commas } from "./path_length/path_length.js";'
     shown = node(
         script + "console.log(JSON.stringify([1, 999, 1000, 1e9].map(commas)))"
     )

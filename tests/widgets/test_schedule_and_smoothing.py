@@ -13,7 +13,7 @@ from tformer.schedule import inverse_square_root
 from tformer.widgets import ScheduleAndSmoothing
 from tformer.widgets.schedule_and_smoothing import BY_HAND, SPREADS
 
-MODULE = "./schedule_and_smoothing.js"
+MODULE = "./schedule_and_smoothing/schedule_and_smoothing.js"
 SCHEDULES = [
     {"width": 512, "warmup": 4000, "factor": 1},
     {"width": 128, "warmup": 600, "factor": 1},

@@ -10,7 +10,7 @@ import torch
 from tformer.pretrained import load_history, load_pretrained
 from tformer.widgets import TrainingReplay
 
-MODULE = "./training_replay.js"
+MODULE = "./training_replay/training_replay.js"
 
 
 @pytest.fixture(scope="module")

@@ -1,54 +1,35 @@
 """Figures to play with, and the training dashboard.
 
-Each figure is one anywidget class over one plain ES module.
+A figure is a folder: ``heads/`` holds the class `Heads`, the ES modules that draw it
+and its style sheet. What figures share lies in ``kit/``, the model that runs in the
+page in ``engine/``. A new folder is a new figure; nothing else names it.
 
 A module does all of its maths itself, so that the figure works on a page without a
 kernel; in Colab and JupyterLab the same figure keeps its state in step with Python.
 The dashboard is made of plain ipywidgets and needs a kernel.
 
-Importing this package imports ipywidgets, so ``import tformer`` does not import it.
+A figure is imported when it is asked for. Its base class imports ipywidgets, so
+``import tformer`` imports none.
 """
 
-from tformer.widgets.batch_packer import BatchPacker
-from tformer.widgets.dashboard import TrainingDashboard
-from tformer.widgets.decoding import Decoding
-from tformer.widgets.embedding_map import EmbeddingMap
-from tformer.widgets.head_split import HeadSplit
-from tformer.widgets.heads import Heads
-from tformer.widgets.label_shift import LabelShift
-from tformer.widgets.live_lab import LiveLab
-from tformer.widgets.mask_laboratory import MaskLaboratory
-from tformer.widgets.matrix_product import MatrixProduct
-from tformer.widgets.merge_by_merge import MergeByMerge
-from tformer.widgets.model_map import ModelMap
-from tformer.widgets.one_query import OneQuery
-from tformer.widgets.path_length import PathLength
-from tformer.widgets.position_waves import PositionWaves
-from tformer.widgets.residual_stream import ResidualStream
-from tformer.widgets.schedule_and_smoothing import ScheduleAndSmoothing
-from tformer.widgets.softmax_bars import SoftmaxBars
-from tformer.widgets.teacher_forcing import TeacherForcing
-from tformer.widgets.training_replay import TrainingReplay
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
 
-__all__ = [
-    "BatchPacker",
-    "Decoding",
-    "EmbeddingMap",
-    "HeadSplit",
-    "Heads",
-    "LabelShift",
-    "LiveLab",
-    "MaskLaboratory",
-    "MatrixProduct",
-    "MergeByMerge",
-    "ModelMap",
-    "OneQuery",
-    "PathLength",
-    "PositionWaves",
-    "ResidualStream",
-    "ScheduleAndSmoothing",
-    "SoftmaxBars",
-    "TeacherForcing",
-    "TrainingDashboard",
-    "TrainingReplay",
-]
+# `some_figure`, a folder or a file, holds the class SomeFigure.
+_HOMES = {
+    "".join(part.capitalize() for part in each.name.split("_")): each.name
+    for each in iter_modules(__path__)
+    if not each.name.startswith("_")
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

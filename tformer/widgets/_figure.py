@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import anywidget
 import traitlets
 
-_KIT = Path(__file__).with_name("kit.css")
+_KIT = Path(__file__).parent / "kit" / "kit.css"
 _IMPORT = re.compile(
     r"""^import\s+(\{[^}]*\}|\*\s+as\s+\w+)\s+from\s+["'](\.[^"']+)["'];?[ \t]*$""",
     re.M,
@@ -30,8 +30,9 @@ _LEFT_OVER = re.compile(r"^(?:import\b.*|export\b(?!\s+default\b).*)$", re.M)
 class PageFigure(anywidget.AnyWidget):
     """A figure that does its own maths in the page: a kernel helps, but is not needed.
 
-    A subclass in ``some_figure.py`` gets ``some_figure.js`` and ``some_figure.css``
-    from beside it, with what they import and the shared ``kit.css`` joined in.
+    A subclass in the folder ``some_figure`` gets ``some_figure.js`` and
+    ``some_figure.css`` from there, with what they import and the shared ``kit.css``
+    joined in.
 
     Attributes:
         page_height: CSS pixels that the book's pages keep free, so nothing moves.
@@ -44,11 +45,12 @@ class PageFigure(anywidget.AnyWidget):
     _css: ClassVar[str]
 
     def __init_subclass__(cls, **options: Any) -> None:
-        file = Path(sys.modules[cls.__module__].__file__ or "")
+        folder = Path(sys.modules[cls.__module__].__file__ or "").parent
+        module = folder / f"{folder.name}.js"
         # (anywidget makes a class of its own for each figure, with _esm as a trait.)
-        if "_esm" not in cls.__dict__ and file.with_suffix(".js").exists():
-            cls._esm = joined_module(file.with_suffix(".js"))
-            cls._css = joined_style(file.with_suffix(".css"))
+        if "_esm" not in cls.__dict__ and module.exists():
+            cls._esm = joined_module(module)
+            cls._css = joined_style(module.with_suffix(".css"))
         super().__init_subclass__(**options)
 
 

@@ -1,0 +1,173 @@
+"""Every attention head of the trained model on a reader's sentence.
+
+Chapters 06, 09 and 14 and the live lab show it. ``view.js`` draws; the browser
+engine computes, and what it shows is what `Translator.attention` gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import traitlets
+from torch import Tensor
+
+from tformer import trace
+from tformer.pretrained import AttentionMaps, Translator
+from tformer.widgets._model import RUNNING, ModelFigure, recorded_attention
+
+Head = tuple[str, int, int]
+
+
+class Heads(ModelFigure):
+    """All heads in small, one or two in large, and the translation without some.
+
+    Everything counts from 0, as in ``maps.cross[layer, head]``.
+
+    Args:
+        text: the English sentence that it shows first.
+        site: "encoder" or "decoder" (self-attention), or "cross".
+        layer: of the head in large; the last one if left out.
+        head: its number; None for the mean of the layer's heads.
+        compare: "alone", "beside" (a second head beside it), or "difference".
+        other: layer and head of the second head.
+        form: "matrix" or "lines".
+        locked: the query whose row stays marked; -1 for none.
+        knocked_out: heads as (site, layer, head) whose output is 0. What the model then
+            says is recorded, so that a page shows it at once.
+        translator: whose model; the released one if left out.
+
+    Raises:
+        traitlets.TraitError: no such site, layer or head.
+        TypeError, ValueError: as `ModelFigure` and `Translator.attention`.
+    """
+
+    page_height = traitlets.Int(1378).tag(sync=True)
+    page_height_narrow = traitlets.Int(1562).tag(sync=True)
+
+    site = traitlets.Enum(tuple(trace.SITES), "cross").tag(sync=True)
+    layer = traitlets.Int(0).tag(sync=True)
+    head = traitlets.Int(0, allow_none=True).tag(sync=True)
+    compare = traitlets.Enum(("alone", "beside", "difference"), "alone").tag(sync=True)
+    other = traitlets.List([0, 0]).tag(sync=True)
+    form = traitlets.Enum(("matrix", "lines"), "matrix").tag(sync=True)
+    locked = traitlets.Int(-1).tag(sync=True)
+    knocked_out = traitlets.List().tag(sync=True)
+
+    def __init__(
+        self,
+        text: str = RUNNING,
+        *,
+        site: str = "cross",
+        layer: int | None = None,
+        head: int | None = 0,
+        other: Sequence[int | None] = (0, 0),
+        knocked_out: Sequence[Head] = (),
+        translator: Translator | None = None,
+        **state: Any,
+    ) -> None:
+        super().__init__(
+            text,
+            translator=translator,
+            site=site,
+            head=head,
+            other=list(other),
+            **state,
+        )
+        self.layer = self._n_layers(site) - 1 if layer is None else layer
+        self.knocked_out = [list(each) for each in knocked_out]
+        if self.knocked_out:
+            self.example = {**self.example, "knocked": self._without()}
+
+    def record(self, text: str) -> dict[str, Any]:
+        """The attention of the sentence, as the page shows it before it asks."""
+        return recorded_attention(self._maps(text))
+
+    @property
+    def attention(self) -> AttentionMaps:
+        """All weights of the sentence on the screen, by PyTorch, with all heads."""
+        return self._maps(self.text)
+
+    @property
+    def weights(self) -> Tensor:
+        """The map in large, (query, key): the head's or the mean of its layer's heads.
+
+        With ``compare="difference"``, what is left after taking the other one off.
+        """
+        first = self._map(self.layer, self.head)
+        if self.compare == "difference":
+            return first - self._map(*self.other)
+        return first
+
+    @property
+    def translation(self) -> str:
+        """What the model says without the heads that are knocked out, by PyTorch."""
+        with trace.head_gains(self.translator.model, self._gains()):
+            return self.translator.translate(self.text)
+
+    def _map(self, layer: int, head: int | None) -> Tensor:
+        heads: Tensor = getattr(self.attention, self.site)[layer]
+        return heads.mean(0) if head is None else heads[head]
+
+    def _maps(self, text: str) -> AttentionMaps:
+        kept: tuple[str, AttentionMaps] | None = getattr(self, "_kept", None)
+        if kept is None or kept[0] != text:
+            kept = self._kept = text, self.translator.attention(text)
+        return kept[1]
+
+    def _gains(self) -> dict[Head, float]:
+        return {(site, layer, head): 0.0 for site, layer, head in self.knocked_out}
+
+    def _without(self) -> dict[str, Any]:
+        """What becomes of the sentence without the knocked-out heads."""
+        pair = self.text, self.attention.translation
+        whole = self.translator.score(*pair)
+        with trace.head_gains(self.translator.model, self._gains()):
+            without = self.translator.score(*pair)
+        return {
+            "heads": self.knocked_out,
+            "translation": self.translation,
+            "before": whole.log_probability,
+            "after": without.log_probability,
+        }
+
+    def _n_layers(self, site: str) -> int:
+        config = self.translator.model.config
+        return config.n_encoder_layers if site == "encoder" else config.n_decoder_layers
+
+    def _check(self, site: str, layer: Any, head: Any) -> None:
+        config = self.translator.model.config
+        if site not in trace.SITES:
+            raise traitlets.TraitError(
+                f"{site!r} is no place of attention: take {', '.join(trace.SITES)}"
+            )
+        for value, count, what in (
+            (layer, self._n_layers(site), "layer"),
+            (head, config.n_heads, "head"),
+        ):
+            if not (isinstance(value, int) and 0 <= value < count):
+                raise traitlets.TraitError(
+                    f"{what} {value!r} of {site!r} is not there: the model has "
+                    f"{count}, counted from 0"
+                )
+
+    @traitlets.validate("layer", "head", "other", "knocked_out")
+    def _validate(self, proposal: Any) -> Any:
+        name, value = proposal["trait"].name, proposal["value"]
+        if name == "layer":
+            self._check(self.site, value, 0)
+        elif name == "head" and value is not None:
+            self._check(self.site, 0, value)
+        elif name == "other":
+            if len(value) != 2:
+                raise traitlets.TraitError(f"other={value!r}: give [layer, head]")
+            self._check(self.site, value[0], 0 if value[1] is None else value[1])
+        elif name == "knocked_out":
+            for each in value:
+                if len(each) != 3:
+                    raise traitlets.TraitError(
+                        f"knocked_out has {each!r}: give (site, layer, head)"
+                    )
+                self._check(*each)
+            value = [list(each) for each in value]
+        return value

@@ -1,0 +1,238 @@
+// What our figures share: building elements, controls, announcements, tables, numbers.
+// No imports, and no access to the page before a function is called: runs in Node, too.
+// A figure writes `import { h, slider } from "../kit/kit.js"`.
+
+// Build an element: attribute true is set without value, false and null are left out.
+const SVG = new Set(["svg", "g", "line", "path", "circle", "rect", "text", "tspan", "polygon", "polyline", "title", "defs", "marker"]);
+export function h(tag, attributes = {}, ...children) {
+  const node = SVG.has(tag)
+    ? document.createElementNS("http://www.w3.org/2000/svg", tag)
+    : document.createElement(tag);
+  put(node, attributes);
+  node.append(...children);
+  return node;
+}
+export function put(node, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === true) node.setAttribute(name, "");
+    else if (value === false || value == null) node.removeAttribute(name);
+    else node.setAttribute(name, value);
+  }
+}
+// Write text only where it differs: screen readers stay quiet about the rest.
+export function say(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+// A number for the page: a true minus sign, no minus before zero, −∞, and NaN by name.
+export function format(x, digits = 2) {
+  if (Number.isNaN(x)) return "NaN";
+  if (Math.abs(x) === Infinity) return x < 0 ? "−∞" : "∞";
+  const text = Math.abs(x).toFixed(digits);
+  return (x < 0 && Number(text) !== 0 ? "−" : "") + text;
+}
+
+let count = 0;
+export const uid = () => `tf-${++count}-${Math.random().toString(36).slice(2, 7)}`;
+
+// The box of a figure. JupyterLab leaves the arrow keys to what has the focus in it: it
+// asks the element itself, and only if no shortcut is meant for that one its box.
+export function figure(el, name, label) {
+  const root = h("div", {
+    class: `tfk ${name}`, role: "group", "aria-label": label, "data-lm-suppress-shortcuts": "true",
+  });
+  root.addEventListener("focusin", ({ target }) => put(target, { "data-lm-suppress-shortcuts": "true" }));
+  el.append(root);
+  return root;
+}
+
+// State of the model. `commit` sets several values and redraws once; `stop` ends it.
+export function bind(model, names, update) {
+  let writing = false;
+  const heard = () => writing || update();
+  for (const name of names) model.on(`change:${name}`, heard);
+  return {
+    commit(changes) {
+      writing = true;
+      for (const [name, value] of Object.entries(changes)) model.set(name, value);
+      writing = false;
+      model.save_changes();
+      update();
+    },
+    stop() {
+      for (const name of names) model.off(`change:${name}`, heard);
+    },
+  };
+}
+
+// One of several, as chips. `pick(i)` shows a choice without calling onPick.
+// Every control carries data-control, by which the tests find it.
+export function radios(name, legend, items, current, onPick) {
+  const group = uid();
+  const set = h("fieldset", { class: "tfk-choice" }, h("legend", {}, legend));
+  const inputs = items.map((text, i) => {
+    const input = h("input", { type: "radio", name: group, value: i, "data-control": `${name}-${i}` });
+    input.checked = i === current;
+    input.addEventListener("change", () => input.checked && onPick(i));
+    set.append(h("label", { class: "tfk-chip" }, input, h("span", {}, text)));
+    return input;
+  });
+  const pick = (i) => inputs.forEach((input, j) => { input.checked = j === i; });
+  return { set, inputs, pick };
+}
+
+// On or off, as a chip; several of them in `choice(legend, ...)`.
+export function toggle(name, text, on, onChange) {
+  const input = h("input", { type: "checkbox", "data-control": name });
+  input.checked = on;
+  input.addEventListener("change", () => onChange(input.checked));
+  const span = h("span", {}, text);
+  return { box: h("label", { class: "tfk-chip" }, input, span), input, text: span };
+}
+export const choice = (legend, ...boxes) =>
+  h("fieldset", { class: "tfk-choice" }, h("legend", {}, legend), ...boxes);
+
+// On or off, as a box to tick with its text beside it.
+export function check(name, text, on, onChange) {
+  const input = h("input", { type: "checkbox", "data-control": name });
+  input.checked = on;
+  input.addEventListener("change", () => onChange(input.checked));
+  const span = h("span", {}, text);
+  return { box: h("label", { class: "tfk-check" }, input, span), input, text: span };
+}
+
+// A slider with its name before and its value behind. `show(x)` sets both.
+export function slider(name, label, { min, max, step, digits = 2, kind = "", text = (x) => format(x, digits) }, onInput) {
+  const id = uid();
+  const input = h("input", { type: "range", min, max, step, id, class: kind, "data-control": name });
+  const output = h("output", { for: id });
+  const caption = h("span", { class: "tfk-slider-name" }, label);
+  input.addEventListener("input", () => onInput(Number(input.value)));
+  const show = (x) => {
+    if (Number(input.value) !== x) input.value = x;
+    say(output, text(x));
+    input.setAttribute("aria-valuetext", text(x));
+  };
+  return { box: h("label", { for: id, class: "tfk-slider" }, caption, input, output), input, output, text: caption, show };
+}
+
+export function select(name, items, onPick) {
+  const node = h("select", { id: uid(), "data-control": name });
+  items.forEach((text, i) => node.append(h("option", { value: i }, text)));
+  node.addEventListener("change", () => onPick(Number(node.value)));
+  return node;
+}
+
+export function button(name, text, onClick) {
+  const node = h("button", { type: "button", "data-control": name }, text);
+  node.addEventListener("click", onClick);
+  return node;
+}
+
+// What a screen reader hears, and everyone may read: the last text after a pause.
+export function liveRegion(pause = 700) {
+  let timer = 0;
+  const node = h("p", { class: "tfk-live", "aria-live": "polite" });
+  return {
+    node,
+    announce(text, now = false) {
+      clearTimeout(timer);
+      timer = setTimeout(() => say(node, text), now ? 0 : pause);
+    },
+    stop: () => clearTimeout(timer),
+  };
+}
+
+// The text table behind a picture, folded: `show(rows)` takes a name and texts per row.
+export function textTable(summary, corner = "") {
+  const head = h("tr");
+  const body = h("tbody");
+  const node = h("details", { class: "tfk-table" }, h("summary", {}, summary),
+    h("div", { class: "tfk-scroll", tabindex: 0, role: "region", "aria-label": summary }, h("table", {}, h("thead", {}, head), body)));
+  const show = (columns, rows) => {
+    head.replaceChildren(...[corner, ...columns].map((name) => h("th", { scope: "col" }, name)));
+    body.replaceChildren(...rows.map(([name, ...cells]) =>
+      h("tr", {}, h("th", { scope: "row" }, name), ...cells.map((cell) => h("td", {}, cell)))));
+  };
+  return { node, show };
+}
+
+// Let the pointer drag an SVG node: onMove gets the place in the drawing, 0 to 1 each way.
+export function draggable(node, onMove) {
+  const svg = node.ownerSVGElement;
+  node.addEventListener("pointerdown", (event) => {
+    event.preventDefault();
+    node.setPointerCapture(event.pointerId);
+    const move = (e) => {
+      const box = svg.getBoundingClientRect();
+      onMove((e.clientX - box.left) / box.width, (e.clientY - box.top) / box.height);
+    };
+    const stop = () => {
+      node.removeEventListener("pointermove", move);
+      node.removeEventListener("pointerup", stop);
+      node.removeEventListener("pointercancel", stop);
+    };
+    node.addEventListener("pointermove", move);
+    node.addEventListener("pointerup", stop);
+    node.addEventListener("pointercancel", stop);
+  });
+}
+
+// Whether the reader wants things to stay still.
+export const wantsStillness = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+// A heat map whose cells the keyboard reaches: Tab enters it, arrows, Home and End move,
+// Space and Enter pick. `show` takes row and column names and, for each cell, its text,
+// what a screen reader says, its share of the colour scale (0 to 1) and whether it is off.
+export function grid(label, { rowAxis, columnAxis, onPick = () => {}, onMove = () => {} }) {
+  const table = h("table", { class: "tfk-grid", role: "grid", "aria-label": label });
+  const node = h("div", { class: "tfk-scroll" }, table);
+  let cells = [];
+  let at = [0, 0];
+  const go = (i, j) => {
+    cells[at[0]]?.[at[1]]?.setAttribute("tabindex", -1);
+    at = [Math.max(0, Math.min(cells.length - 1, i)), Math.max(0, Math.min(cells[0].length - 1, j))];
+    cells[at[0]][at[1]].setAttribute("tabindex", 0);
+    return cells[at[0]][at[1]];
+  };
+  const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -Infinity], End: [0, Infinity] };
+  table.addEventListener("keydown", (event) => {
+    const move = MOVES[event.key];
+    if (move && !event.ctrlKey && !event.metaKey && !event.altKey) go(at[0] + move[0], at[1] + move[1]).focus();
+    else if (event.key === " " || event.key === "Enter") onPick(...at);
+    else return;
+    event.preventDefault();
+  });
+  const build = (rows, columns, extra) => {
+    const corner = h("td", { class: "tfk-axes" }, h("span", { class: "tfk-query" }, rowAxis), " \\ ", h("span", { class: "tfk-key" }, columnAxis));
+    const head = h("tr", { role: "row" }, corner, ...columns.map((name) => h("th", { scope: "col", role: "columnheader" }, h("span", {}, name))),
+      ...extra.map((name) => h("th", { scope: "col", role: "columnheader", class: "tfk-extra" }, h("span", {}, name))));
+    cells = rows.map((_, i) => columns.map((__, j) => {
+      const cell = h("td", { role: "gridcell", tabindex: -1, "data-cell": `${i}-${j}` });
+      cell.addEventListener("click", () => { go(i, j).focus(); onPick(i, j); });
+      cell.addEventListener("focus", () => { go(i, j); onMove(i, j); });
+      return cell;
+    }));
+    table.replaceChildren(h("thead", { role: "rowgroup" }, head), h("tbody", { role: "rowgroup" }, ...rows.map((name, i) =>
+      h("tr", { role: "row" }, h("th", { scope: "row", role: "rowheader" }, name), ...cells[i],
+        ...extra.map(() => h("td", { role: "gridcell", class: "tfk-extra" }))))));
+    go(Math.min(at[0], rows.length - 1), Math.min(at[1], columns.length - 1));
+    table.dataset.names = JSON.stringify([rows, columns, extra]);
+  };
+  const show = ({ rows, columns, cell, extra = [], beside = () => [] }) => {
+    if (table.dataset.names !== JSON.stringify([rows, columns, extra])) build(rows, columns, extra);
+    cells.forEach((row, i) => {
+      row.forEach((td, j) => {
+        const { text, label: spoken, share = 0, off = false, mark = "", exact } = cell(i, j);
+        say(td, text);
+        put(td, { "aria-label": spoken, "data-exact": exact });
+        td.className = `tfk-cell${off ? " tfk-off" : ""}${share > 0.5 ? " tfk-strong" : ""}${mark ? ` ${mark}` : ""}`;
+        // No colour in the middle of the scale, where neither ink would be read well.
+        td.style.setProperty("--share", `${(share > 0.5 ? 75 + 50 * (share - 0.5) : 80 * share).toFixed(1)}%`);
+      });
+      const more = [...row[0].parentElement.querySelectorAll(".tfk-extra")];
+      beside(i).forEach((text, k) => say(more[k], text));
+    });
+  };
+  return { node, table, show, at: () => at };
+}

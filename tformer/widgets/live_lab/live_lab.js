@@ -1,0 +1,285 @@
+// The live lab: a sentence of the reader's own, translated in the page piece by piece;
+// other ways at every piece; and, behind tabs, what happens inside. Chapter: the lab.
+import { bind, button, figure, format, h, liveRegion, put, radios, say, slider, uid } from "../kit/kit.js";
+import { NUMBERS, SEARCHES, USED, VIEWS, ofHash, searchOptions, toHash, usual } from "./address.js";
+import { INSIDE } from "./views.js";
+import { askBar, engineOf, megabytes, requests, unpack } from "../kit/model.js";
+import { positionsOf, soFar, translationView } from "./translation.js";
+
+const PAGE = Symbol.for("tformer.page"); // set on a page of the book, see model_kit.js
+const ALL = 51; // where the slider of top k stands for all pieces: 0 in the state
+const PAUSE = 400; // ms after a setting's last change, before it is tried
+const STATE = ["text", ...Object.keys(usual())];
+const NAMES = { beam: "Beam", greedy: "Greedy", sample: "Sampling" };
+const LABELS = {
+  beam_size: ["Beam size", (x) => format(x, 0)],
+  length_penalty: ["Length α", (x) => format(x, 1)],
+  temperature: ["Temperature", (x) => format(x, 1)],
+  top_k: ["Top k", (x) => (x < ALL ? format(x, 0) : "all")],
+  top_p: ["Top p", (x) => (x < 1 ? format(x, 2) : "all")],
+  seed: ["Seed", (x) => format(x, 0)],
+};
+
+// One line on how a translation was searched for.
+export function described(state) {
+  const { search, beam_size, length_penalty, temperature, top_k, top_p, seed } = state;
+  if (search === "greedy") return "greedy search";
+  if (search === "beam") return `beam search, ${beam_size} wide, α ${format(length_penalty, 1)}`;
+  const parts = [`temperature ${format(temperature, 1)}`];
+  if (top_k) parts.push(`top ${top_k}`);
+  if (top_p < 1) parts.push(`top p ${format(top_p, 2)}`);
+  return `sampling, ${parts.join(", ")}, seed ${seed}`;
+}
+
+function settings(state, onChange) {
+  const search = radios("search", "Search", SEARCHES.map((each) => NAMES[each]), 0, (i) => onChange("search", SEARCHES[i]));
+  const sliders = Object.entries(LABELS).map(([key, [label, text]]) => {
+    const { min, max, step } = NUMBERS[key];
+    const range = key === "top_k" ? { min: 1, max: ALL, step } : { min, max, step };
+    return [key, slider(key, label, { ...range, text }, (x) => onChange(key, key === "top_k" && x === ALL ? 0 : x))];
+  });
+  const numbers = h("div", { class: "tfl-numbers" }, ...sliders.map(([, each]) => each.box));
+  const node = h("div", { class: "tfl-settings" }, search.set, numbers);
+  const show = () => {
+    search.pick(SEARCHES.indexOf(state.search));
+    for (const [key, each] of sliders) {
+      each.show(key === "top_k" ? state[key] || ALL : state[key]);
+      put(each.box, { hidden: !USED[state.search].includes(key) });
+    }
+  };
+  return { node, show };
+}
+
+// Sentences to try: [{ title, items: [{ text, remark }] }]
+function examples(groups, onPick) {
+  const columns = groups.map(({ title, items }, g) => {
+    const id = uid();
+    const list = items.map(({ text, remark }, i) => {
+      const pick = button(`example-${g}-${i}`, text, () => onPick(text));
+      put(pick, { lang: "en" });
+      return h("li", {}, pick, ...(remark ? [h("span", { class: "tfl-remark" }, remark)] : []));
+    });
+    return h("div", { class: "tfl-group" }, h("p", { class: "tfl-title", id }, `They ${title.replace("that ", "")}`), h("ul", { "aria-labelledby": id }, ...list));
+  });
+  return h("details", { class: "tfl-examples", "data-examples": true }, h("summary", {}, `Sentences to try: ${groups.map(({ title, items }) => `${items.length} ${title}`).join(", ")}`), h("div", { class: "tfl-groups" }, ...columns));
+}
+
+// Tabs: arrows, Home and End walk along them; Enter, Space or a click opens one.
+function tabs(label, items, onPick) {
+  const list = h("div", { class: "tfl-tabs", role: "tablist", "aria-label": label });
+  const parts = items.map(({ key, title, panel }) => {
+    const tab = h("button", { type: "button", role: "tab", id: uid(), "data-control": `tab-${key}` }, title);
+    const box = h("div", { role: "tabpanel", id: uid(), "aria-labelledby": tab.id, class: "tfl-tabpanel", "data-view": key }, panel);
+    put(tab, { "aria-controls": box.id });
+    tab.addEventListener("click", () => onPick(key));
+    list.append(tab);
+    return { key, tab, box };
+  });
+  list.addEventListener("keydown", (event) => {
+    const i = parts.findIndex(({ tab }) => tab === event.target);
+    const to = { ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: parts.length - 1 }[event.key];
+    if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    parts[(to + parts.length) % parts.length].tab.focus();
+  });
+  const show = (key) => {
+    for (const part of parts) {
+      const on = part.key === key;
+      put(part.tab, { "aria-selected": on ? "true" : "false", tabindex: on ? 0 : -1 });
+      put(part.box, { hidden: !on });
+    }
+  };
+  return { node: h("div", {}, list, ...parts.map(({ box }) => box)), show };
+}
+
+export default {
+  render({ model, el }) {
+    const root = figure(el, "tfl", "Live lab: translate a sentence of your own");
+    const engine = engineOf(model);
+    const onPage = Boolean(globalThis[PAGE]);
+    const state = Object.fromEntries(STATE.map((key) => [key, model.get(key)]));
+    const example = model.get("example");
+    const recordedOf = { ...usual(), text: example.text };
+    const live = liveRegion();
+    const spoken = liveRegion(); // the German, for those who do not see it
+    spoken.node.classList.add("tfl-unseen");
+    let begin = []; // the pieces that the next translation has to begin with
+    let isAgain = false; // the same sentence: the piece that is open stays so
+    let shown = null; // what the translation view shows
+    let asked = 0; // how often: only the newest answer counts
+    let busy = false;
+    let loaded = false;
+    let timer = 0;
+
+    const view = translationView({
+      onChoose: engine && ((pieces) => again(pieces)),
+      onFree: () => again([]),
+    });
+    const bar = askBar(engine, model, { label: "An English sentence", onAsk: translate });
+    const form = settings(state, (key, value) => {
+      set({ [key]: value });
+      clearTimeout(timer);
+      const isUnasked = bar.input.value !== state.text; // a sentence is being typed
+      if (shown?.live && !isUnasked) timer = setTimeout(() => again(state.prefix), PAUSE);
+    });
+    const copy = button("copy", "Copy link", copyLink);
+    const link = h("input", { type: "text", readonly: true, hidden: true, class: "tfl-link", "aria-label": "The link to this sentence with its settings", "data-control": "link" });
+    const tried = examples(model.get("examples"), (text) => {
+      bar.show(text);
+      begin = [];
+      if (shown?.live) bar.ask();
+      else wait();
+      tried.open = false;
+      bar.input.focus();
+    });
+    const inside = new Map(INSIDE.map((each) => [each.key, { ...each, panel: h("div"), asked: requests(""), view: null, shows: null }]));
+    const views = tabs("Look closer", [{ key: "alternatives", title: "Alternatives", panel: view.panel }, ...inside.values()], (key) => set({ view: key }));
+
+    root.append(
+      bar.node,
+      tried,
+      form.node,
+      view.node,
+      h("div", { class: "tfl-share", hidden: !onPage }, copy, link, live.node),
+      spoken.node,
+      views.node,
+    );
+    bar.input.addEventListener("input", () => { begin = []; });
+
+    // Change the state, here, in Python and in the address.
+    const { commit, stop } = bind(model, STATE, () => {
+      for (const key of STATE) state[key] = model.get(key);
+      draw();
+    });
+    function set(changes) {
+      commit(changes);
+      if (onPage) history.replaceState(history.state, "", link.value = address());
+    }
+    const address = () => {
+      const text = bar.input.value;
+      const prefix = text === state.text ? state.prefix : [];
+      return new URL(toHash({ ...state, text, prefix }), location.href.split("#")[0]).href;
+    };
+
+    function draw() {
+      form.show();
+      views.show(VIEWS.includes(state.view) ? state.view : VIEWS[0]);
+      lookInside();
+    }
+
+    // Let the view of the open tab show what the lab shows.
+    function lookInside() {
+      const each = inside.get(state.view);
+      if (!each || busy) return;
+      if (!shown) return each.panel.replaceChildren(h("p", { class: "tfl-hint" }, "Translate a sentence first: this shows what happened inside."));
+      each.view ??= each.make(engine, each.asked.run);
+      if (!each.panel.contains(each.view.node)) each.panel.replaceChildren(each.asked.node, each.view.node);
+      each.view.set?.(searchOptions(state));
+      if (each.shows === shown) return;
+      each.shows = shown;
+      const show = (tools) => each.view.show(shown, tools);
+      if (shown.live && each.asks) each.asked.run(show);
+      else show();
+    }
+
+    // A sentence that waits to be asked for: nothing is loaded before.
+    function wait() {
+      shown = null;
+      view.clear();
+      if (engine) bar.tell(loaded ? "Ready." : `Press Translate: it loads the model once (${megabytes(model.get("model_bytes"))}), which then runs on your machine.`);
+    }
+
+    const again = (pieces) => {
+      isAgain = true;
+      begin = pieces;
+      bar.show(state.text);
+      bar.ask();
+    };
+
+    async function translate(text, tools) {
+      const number = ++asked;
+      busy = true;
+      const prefix = begin;
+      begin = [];
+      if (!isAgain) view.close();
+      isAgain = false;
+      clearTimeout(timer);
+      const steps = [];
+      try {
+        await engine.load(tools);
+        loaded = true;
+        const started = performance.now();
+        const onStep = (step) => {
+          if (number !== asked) return;
+          steps.push(step);
+          view.grow(soFar(step));
+        };
+        const { hypotheses } = await engine.translate(text, { ...searchOptions(state), prefix, ...tools, onStep });
+        const seconds = (performance.now() - started) / 1000;
+        if (number !== asked) return;
+        const best = hypotheses[0];
+        const positions = positionsOf(steps, best);
+        const n = positions.length;
+        const note = `${best.text ? "" : "The model ends at once: no German. "}${n} pieces in ${format(seconds, 2)} s, ${format(n / seconds, 0)} a second; log p = ${format(best.logProbability, 2)}; ${described(state)}.`;
+        shown = { live: true, text, german: best.text, pieces: best.pieces, steps, positions, prefix, note };
+        busy = false;
+        view.show(shown);
+        set({ text, prefix });
+        spoken.announce(best.text ? `German: ${best.text}` : "The model ends at once: no German.", true);
+      } catch (error) {
+        if (number === asked) {
+          busy = false;
+          if (shown) view.show(shown);
+          else wait();
+        }
+        throw error;
+      }
+    }
+
+    async function copyLink() {
+      set({});
+      try {
+        await navigator.clipboard.writeText(link.value);
+        live.announce("The link is copied: it shows this sentence with these settings.", true);
+      } catch {
+        put(link, { hidden: false }); // no leave to copy: the reader does it
+        link.select();
+        live.announce("Copy the link from the field.", true);
+      }
+    }
+
+    // Show what the address says. Later on it may name a place of the page instead.
+    function open(first) {
+      const found = onPage && ofHash(location.hash);
+      if (!found && !first) return;
+      if (found) {
+        begin = found.prefix;
+        bar.show(found.text);
+        commit(found);
+      }
+      const isRecorded = STATE.every((key) => key === "view" || String(state[key]) === String(recordedOf[key]));
+      if (isRecorded) {
+        const { steps, text, attention, ...rest } = example;
+        const [best] = steps.at(-1).finished;
+        shown = { live: false, text, german: best.text, steps, pieces: best.pieces, recorded: { attention: unpack(attention), ...rest }, positions: positionsOf(steps, best), note: `Recorded when this page was made: ${described(recordedOf)}.` };
+        view.show(shown);
+      } else {
+        wait();
+      }
+      draw();
+    }
+    const followed = () => open(false);
+    open(true);
+    if (onPage) addEventListener("hashchange", followed);
+
+    return () => {
+      stop();
+      bar.stop();
+      for (const each of inside.values()) (each.asked.stop(), each.view?.stop());
+      live.stop();
+      spoken.stop();
+      clearTimeout(timer);
+      removeEventListener("hashchange", followed);
+    };
+  },
+};
