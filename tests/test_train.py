@@ -483,25 +483,6 @@ def test_settings_that_make_no_sense_are_refused(options, message, tokenizer, tm
         quick_fit(tokenizer, tmp_path, **options)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"max_tokens": 0}, "max_tokens=0 must be at least 1"),
-        ({"warmup_steps": 0}, "warmup_steps=0"),
-        ({"eval_every": 0}, "eval_every=0"),
-        ({"average_last": 0}, "average_last=0"),
-        ({"patience": 0}, "patience=0 must be None or at least 1"),
-        ({"lr_scale": 0.0}, "lr_scale=0.0 must be positive"),
-        ({"clip_norm": math.nan}, "clip_norm=nan must be positive"),
-        ({"label_smoothing": 1.0}, r"label_smoothing=1.0 must be in \[0, 1\)"),
-        ({"precision": "fp8"}, "precision='fp8' is none of"),
-    ],
-)
-def test_a_recipe_is_checked_when_it_is_made(change, message):
-    with pytest.raises(ValueError, match=message):
-        train.Recipe(**change)
-
-
 def test_a_folder_that_cannot_be_written_is_an_os_error_that_names_it(
     tokenizer, tmp_path
 ):

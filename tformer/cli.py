@@ -65,7 +65,7 @@ RECIPE_OPTIONS: list[tuple[str, str, Any, Any, str]] = [
         "stop after so many checkpoints without gain",
     ),
     (
-        *("--tokenizer", "tokenizer", ["unigram", "bpe"], "unigram"),
+        *("--tokenizer", "tokenizer", ["bpe", "unigram"], "bpe"),
         "how pieces are learned",
     ),
     (

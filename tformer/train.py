@@ -28,6 +28,7 @@ from tformer.files import load_tensors, save_tensors, write_json
 from tformer.loss import cross_entropy
 from tformer.pretrained import Translator, build, load_parameters
 from tformer.progress import display
+from tformer.recipe import Recipe
 from tformer.recurrent import RecurrentConfig
 from tformer.schedule import inverse_square_root
 from tformer.tokenization import Tokenizer
@@ -35,66 +36,6 @@ from tformer.tokenization import Tokenizer
 LOG_EVERY = 10  # steps between looks at the loss: a look makes a GPU wait
 AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
 Listener = Callable[[dict[str, Any]], bool | None]
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How to train; what to train is the configuration.
-
-    Args:
-        max_tokens: padded source and target tokens of one step, together.
-        warmup_steps: steps until the learning rate peaks (paper: 4,000).
-        lr_scale: a factor on the paper's learning-rate curve.
-        adam_betas: decay of Adam's two averages (paper: 0.9, 0.98).
-        adam_epsilon: (paper: 1e-9).
-        label_smoothing: mass spread over the vocabulary (paper: 0.1).
-        clip_norm: longest gradient that is taken as it is.
-        eval_every: steps between evaluations; each also writes a checkpoint and a
-            snapshot of the weights.
-        average_last: snapshots averaged into the final model (paper: 5).
-        patience: evaluations without a new best validation loss before training stops;
-            None to go on to the end.
-        tokenizer: "unigram" or "bpe".
-        precision: "fp32", "bf16", "fp16" (with loss scaling), or "auto": bf16 where
-            the GPU has it, else fp16 on a GPU, else fp32.
-        seed: of weights, dropout and the order of the data.
-
-    Raises:
-        ValueError: a value that breaks a rule; the message names both.
-    """
-
-    max_tokens: int = 4096
-    warmup_steps: int = 1000
-    lr_scale: float = 1.0
-    adam_betas: tuple[float, float] = (0.9, 0.98)
-    adam_epsilon: float = 1e-9
-    label_smoothing: float = 0.1
-    clip_norm: float = 1.0
-    eval_every: int = 250
-    average_last: int = 5
-    patience: int | None = None
-    tokenizer: str = "unigram"
-    precision: str = "auto"
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        at_least_one = ("max_tokens", "warmup_steps", "eval_every", "average_last")
-        for name in at_least_one:
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)} must be at least 1")
-        for name in ("lr_scale", "clip_norm"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name}={getattr(self, name)} must be positive")
-        if not 0 <= self.label_smoothing < 1:
-            raise ValueError(
-                f"label_smoothing={self.label_smoothing} must be in [0, 1)"
-            )
-        if self.patience is not None and self.patience < 1:
-            raise ValueError(f"patience={self.patience} must be None or at least 1")
-        if self.precision not in ("auto", "fp32", *AUTOCAST):
-            raise ValueError(
-                f"precision={self.precision!r} is none of: auto, fp32, bf16, fp16"
-            )
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,9 @@ RUNS: dict[str, dict[str, Any]] = {
         "corpus": "multi30k*2+tatoeba",
         "steps": 14000,
         "config": TransformerConfig(dropout=0.1, norm="pre"),
-        "recipe": train.Recipe(max_tokens=4096, eval_every=500, precision="bf16"),
+        "recipe": train.Recipe(
+            max_tokens=4096, eval_every=500, tokenizer="unigram", precision="bf16"
+        ),
         "watched": WATCHED,
     },
     "grammar": {
@@ -69,7 +71,6 @@ RUNS: dict[str, dict[str, Any]] = {
             label_smoothing=0.0,
             eval_every=100,
             average_last=8,
-            tokenizer="bpe",
         ),
         "watched": WATCHED[:2],
     },

@@ -1,0 +1,84 @@
+"""The recipe: every value that means nothing is refused when the recipe is made."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import math
+import subprocess
+import sys
+
+import pytest
+
+from tformer.recipe import Recipe
+from tformer.tokenization import Tokenizer
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"max_tokens": 0}, "max_tokens=0 must be at least 1"),
+        ({"max_tokens": 2**63}, "must be less than 2"),
+        ({"warmup_steps": 0}, "warmup_steps=0"),
+        ({"warmup_steps": 10**400}, "must be less than 2"),
+        ({"eval_every": 0}, "eval_every=0"),
+        ({"average_last": 0}, "average_last=0"),
+        ({"patience": 0}, "patience=0 must be None or at least 1"),
+        ({"seed": -1}, "seed=-1 must be at least 0"),
+        ({"seed": 2**64}, "must be less than 2"),
+        ({"lr_scale": 0.0}, "lr_scale=0.0 must be positive"),
+        ({"lr_scale": math.inf}, "lr_scale=inf must be positive and finite"),
+        ({"clip_norm": math.nan}, "clip_norm=nan must be positive"),
+        ({"clip_norm": math.inf}, "clip_norm=inf must be positive and finite"),
+        ({"adam_epsilon": 0.0}, "adam_epsilon=0.0 must be positive"),
+        ({"adam_epsilon": math.nan}, "adam_epsilon=nan must be positive"),
+        ({"adam_betas": (0.9, 1.0)}, r"adam_betas=\(0.9, 1.0\) must be in \[0, 1\)"),
+        ({"adam_betas": (-0.1, 0.9)}, r"adam_betas=\(-0.1, 0.9\) must be in"),
+        ({"adam_betas": (math.nan, 0.9)}, r"adam_betas=\(nan, 0.9\) must be in"),
+        ({"label_smoothing": 1.0}, r"label_smoothing=1.0 must be in \[0, 1\)"),
+        ({"label_smoothing": math.nan}, r"label_smoothing=nan must be in \[0, 1\)"),
+        ({"precision": "fp8"}, "precision='fp8' is none of: auto, fp32, bf16, fp16"),
+        ({"tokenizer": "word"}, "tokenizer='word' is none of: bpe, unigram"),
+    ],
+)
+def test_a_value_that_breaks_a_rule_is_refused_with_the_rule(change, message):
+    with pytest.raises(ValueError, match=message):
+        Recipe(**change)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"warmup_steps": math.inf}, "warmup_steps=inf must be an int"),
+        ({"eval_every": 2.5}, "eval_every=2.5 must be an int"),
+        ({"max_tokens": "many"}, "max_tokens='many' must be an int"),
+        ({"average_last": True}, "average_last=True must be an int"),
+        ({"patience": 1.5}, "patience=1.5 must be None or an int"),
+        ({"seed": None}, "seed=None must be an int"),
+        ({"lr_scale": "1"}, "lr_scale='1' must be a number"),
+        ({"clip_norm": None}, "clip_norm=None must be a number"),
+        ({"label_smoothing": False}, "label_smoothing=False must be a number"),
+        ({"adam_betas": 0.9}, "adam_betas=0.9 must be two numbers"),
+        ({"adam_betas": (0.9, 0.98, 0.99)}, "must be two numbers"),
+        ({"adam_betas": (0.9, "0.98")}, "adam_betas='0.98' must be a number"),
+    ],
+)
+def test_a_value_of_another_type_is_refused_with_its_name(change, message):
+    with pytest.raises(TypeError, match=message):
+        Recipe(**change)
+
+
+def test_a_recipe_comes_back_from_json_as_it_was():
+    recipe = Recipe(adam_betas=(0.8, 0.95), patience=3)
+    assert Recipe(**json.loads(json.dumps(dataclasses.asdict(recipe)))) == recipe
+
+
+def test_the_recipe_and_the_tokenizer_learn_pieces_in_the_same_way_unless_told():
+    default = inspect.signature(Tokenizer.train).parameters["algorithm"].default
+    assert Recipe().tokenizer == default
+
+
+def test_the_recipe_can_be_had_without_waiting_for_torch():
+    code = "import sys, tformer.recipe; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

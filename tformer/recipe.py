@@ -1,0 +1,93 @@
+"""The recipe of a training run: how to train, in numbers; validated once.
+
+What to train is the configuration. Chapter 12.
+"""
+
+import math
+from dataclasses import dataclass
+
+PRECISIONS = ("auto", "fp32", "bf16", "fp16")
+TOKENIZERS = ("bpe", "unigram")
+LARGEST = 2**63 - 1  # the largest whole number that PyTorch can count with
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to train; what to train is the configuration.
+
+    Args:
+        max_tokens: padded source and target tokens of one step, together.
+        warmup_steps: steps until the learning rate peaks (paper: 4,000).
+        lr_scale: a factor on the paper's learning-rate curve.
+        adam_betas: decay of Adam's two averages (paper: 0.9, 0.98).
+        adam_epsilon: keeps Adam from dividing by zero (paper: 1e-9).
+        label_smoothing: mass spread over the vocabulary (paper: 0.1).
+        clip_norm: longest gradient that is taken as it is.
+        eval_every: steps between evaluations; each also writes a checkpoint and a
+            snapshot of the weights.
+        average_last: snapshots averaged into the final model (paper: 5).
+        patience: evaluations without a new best validation loss before training stops;
+            None to go on to the end.
+        tokenizer: "bpe" as in the paper, or "unigram".
+        precision: "fp32", "bf16", "fp16" (with loss scaling), or "auto": bf16 where
+            the GPU has it, else fp16 on a GPU, else fp32.
+        seed: of weights, dropout and the order of the data.
+
+    Raises:
+        TypeError: a value of the wrong type.
+        ValueError: a value that breaks a rule; the message names both.
+    """
+
+    max_tokens: int = 4096
+    warmup_steps: int = 1000
+    lr_scale: float = 1.0
+    adam_betas: tuple[float, float] = (0.9, 0.98)
+    adam_epsilon: float = 1e-9
+    label_smoothing: float = 0.1
+    clip_norm: float = 1.0
+    eval_every: int = 250
+    average_last: int = 5
+    patience: int | None = None
+    tokenizer: str = "bpe"
+    precision: str = "auto"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("max_tokens", "warmup_steps", "eval_every", "average_last"):
+            _check_whole(name, getattr(self, name), least=1)
+        if self.patience is not None:
+            _check_whole("patience", self.patience, least=1, otherwise="None or ")
+        _check_whole("seed", self.seed, least=0)
+        for name in ("lr_scale", "adam_epsilon", "clip_norm"):
+            value = _check_number(name, getattr(self, name))
+            if not 0 < value < math.inf:
+                raise ValueError(f"{name}={value} must be positive and finite")
+        if not 0 <= _check_number("label_smoothing", self.label_smoothing) < 1:
+            raise ValueError(
+                f"label_smoothing={self.label_smoothing} must be in [0, 1)"
+            )
+        if not isinstance(self.adam_betas, tuple | list) or len(self.adam_betas) != 2:
+            raise TypeError(f"adam_betas={self.adam_betas!r} must be two numbers")
+        for beta in self.adam_betas:
+            if not 0 <= _check_number("adam_betas", beta) < 1:
+                raise ValueError(f"adam_betas={self.adam_betas} must be in [0, 1)")
+        object.__setattr__(self, "adam_betas", tuple(self.adam_betas))  # JSON has lists
+        for name, known in (("tokenizer", TOKENIZERS), ("precision", PRECISIONS)):
+            if getattr(self, name) not in known:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} is none of: {', '.join(known)}"
+                )
+
+
+def _check_whole(name: str, value: object, *, least: int, otherwise: str = "") -> None:
+    if type(value) is not int:
+        raise TypeError(f"{name}={value!r} must be {otherwise}an int")
+    if not least <= value <= LARGEST:
+        rule = f"at least {least}" if value < least else "less than 2**63"
+        raise ValueError(f"{name}={value} must be {otherwise}{rule}")
+
+
+def _check_number(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{name}={value!r} must be a number")
+    return value
