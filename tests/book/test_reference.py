@@ -22,7 +22,8 @@ MODULES = [
     name
     for _, name, _ in pkgutil.walk_packages(tformer.__path__, "tformer.")
     if not any(part.startswith("_") for part in name.split("."))
-    and not name.startswith("tformer.widgets.")  # a figure's file is its own affair
+    # A figure's file is its own affair, and so is a command's.
+    and not name.startswith(("tformer.widgets.", "tformer.cli."))
 ]
 
 

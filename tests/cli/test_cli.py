@@ -16,6 +16,9 @@ from pathlib import Path
 import pytest
 
 from tformer import TransformerConfig, cli, evaluate, load_pretrained
+from tformer.cli import options as cli_options
+from tformer.cli import translate
+from tformer.cli.program import build_parser
 from tformer.tokenization import Tokenizer
 from tformer.train import Recipe
 
@@ -62,7 +65,7 @@ def error_of(capsys, *arguments: str) -> str:
 
 def start(*arguments: str, **options) -> subprocess.Popen:
     environment = os.environ | {
-        "PYTHONPATH": str(Path(cli.__file__).parents[1]),
+        "PYTHONPATH": str(Path(cli.__file__).parents[2]),
         "OMP_NUM_THREADS": "1",
     }
     return subprocess.Popen(
@@ -93,7 +96,7 @@ def test_help_describes_every_option_and_its_examples_work(command, capsys):
     assert len(examples) >= 3
     for example in examples:
         arguments = re.findall(r'"[^"]*"|[^" ]+', example.split(" <")[0])
-        parsed = cli._parser().parse_args([a.strip('"') for a in arguments])
+        parsed = build_parser().parse_args([a.strip('"') for a in arguments])
         assert callable(parsed.run)
 
 
@@ -106,7 +109,10 @@ def test_the_first_help_names_every_command(capsys):
 
 def test_the_defaults_that_help_shows_are_the_packages():
     config, recipe = TransformerConfig(), Recipe()
-    for table, owner in ((cli.CONFIG_OPTIONS, config), (cli.RECIPE_OPTIONS, recipe)):
+    for table, owner in (
+        (cli_options.CONFIG_OPTIONS, config),
+        (cli_options.RECIPE_OPTIONS, recipe),
+    ):
         for option, field, _, default, _ in table:
             assert getattr(owner, field) == default, option
 
@@ -147,7 +153,7 @@ def test_every_option_of_the_model_and_the_recipe_reaches_them(monkeypatch, tmp_
         "seed": 9,
     }
     arguments = []
-    for option, field, *_ in cli.CONFIG_OPTIONS + cli.RECIPE_OPTIONS:
+    for option, field, *_ in cli_options.CONFIG_OPTIONS + cli_options.RECIPE_OPTIONS:
         arguments += [option, str(given[field])]
     out = str(tmp_path / "run")
     assert (
@@ -346,7 +352,7 @@ def test_each_way_to_translate_gets_its_options_and_no_others(way, run, monkeypa
 
 
 def test_the_best_are_listed_each_after_its_score(run, capsys, monkeypatch):
-    monkeypatch.setattr(cli, "CHUNK", 2)
+    monkeypatch.setattr(translate, "CHUNK", 2)
     monkeypatch.setattr(sys, "stdin", io.StringIO("one two\n\nthree\nfour"))
     assert cli.main(["translate", "--model", str(run), "--n-best", "5"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -366,7 +372,7 @@ def test_samples_repeat_and_each_line_has_its_own(run, capsys, monkeypatch):
     lines = draw("--temperature", "1.2")
     assert len(lines) == 7
     assert len(set(lines[2:])) >= 3  # one sentence, five lines
-    monkeypatch.setattr(cli, "CHUNK", 2)  # chunks change nothing
+    monkeypatch.setattr(translate, "CHUNK", 2)  # chunks change nothing
     assert draw("--temperature", "1.2", "--seed", "0") == lines
     assert draw("--temperature", "1.2", "--seed", "1") != lines
     for seed in ("-3", str(10**30)):
@@ -411,7 +417,7 @@ def test_given_translations_are_scored(run, tmp_path, capsys):
 def test_lines_of_standard_input_keep_their_places_and_blank_ones_stay(
     run, capsys, monkeypatch
 ):
-    monkeypatch.setattr(cli, "CHUNK", 2)
+    monkeypatch.setattr(translate, "CHUNK", 2)
     monkeypatch.setattr(sys, "stdin", io.StringIO("one two\n\n   \r\nthree\n\nfour"))
     assert cli.main(["translate", "--model", str(run)]) == 0
     one, three, four = load_pretrained(run).translate(["one two", "three", "four"])
@@ -692,6 +698,6 @@ def test_an_unexpected_kind_of_error_is_not_hidden(monkeypatch):
     def broken(options):
         raise KeyError("a mistake of ours")
 
-    monkeypatch.setattr(cli, "_translate", broken)
+    monkeypatch.setattr(translate, "_run", broken)
     with pytest.raises(KeyError):
         cli.main(["translate", "one"])
