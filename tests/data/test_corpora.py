@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tformer import data
 from tformer.data import DataError, DataUnavailable, multi30k, tatoeba
-from tformer.data.corpus import Corpus, keys, sentence_key, split_position
+from tformer.data.corpus import Corpus, keys, sentence_key, shared, split_position
 
 SETS = ("train", "val", *multi30k.TEST_SETS)
 
@@ -211,8 +211,9 @@ def test_only_the_first_two_columns_are_read_and_repeats_kept_once(own) -> None:
 
 def test_spelling_variants_of_one_english_go_to_one_split(own) -> None:
     variants = [f"It's number {i}" for i in range(300)]
-    lines = [f"{v}{mark}\tNr. {mark}" for v in variants for mark in (".", "!", "?!")]
-    lines += [f"{v.upper()}\tNr." for v in variants]
+    marks = {".": "eins", "!": "zwei", "?!": "drei"}
+    lines = [f"{v}{mark}\tNr. {v} {g}" for v in variants for mark, g in marks.items()]
+    lines += [f"{v.upper()}\tNr. {v}" for v in variants]
     write_tatoeba(own, "\n".join(lines))
     corpus = data.load("tatoeba")
     sets = [keys(corpus.train), keys(corpus.valid), keys(corpus.test["tatoeba"])]
@@ -278,13 +279,14 @@ def test_what_an_epoch_shows_depends_on_epoch_and_seed_alone(own) -> None:
 def test_no_training_sentence_of_one_part_is_held_out_by_another(own) -> None:
     secrets = ["The dog runs!", "A man; walking.", "Val sentence"]
     write_lines(own, "test_2016_flickr", "en", [*secrets[:2], *"abcdefghij"])
-    write_lines(own, "val", "en", [secrets[2], *"abcdefghijk"])
+    write_lines(own, "val", "en", [secrets[2], *"mnopqrstuvw"])
     trained = [f"Sentence {i} here." for i in range(600)]
     told = ["the dog runs", "A MAN, walking", "Val sentence.", "The dog ran."]
-    write_tatoeba(own, "".join(f"{e}\tx\n" for e in trained + told))
+    write_tatoeba(own, "".join(f"{e}\tx {e}\n" for e in trained + told))
     alone = data.load("tatoeba")
     held_out = alone.valid[0][0]
-    write_lines(own, "train", "en", [held_out.upper(), *"ABCDEFGHIJK"])
+    others = [f"train {i}" for i in range(11)]
+    write_lines(own, "train", "en", [held_out.upper(), *others])
     mixed = data.load("multi30k+tatoeba")
     trained_keys = keys(mixed.train)
     assert not trained_keys & set(map(sentence_key, [*secrets, held_out]))
@@ -292,19 +294,64 @@ def test_no_training_sentence_of_one_part_is_held_out_by_another(own) -> None:
     assert sentence_key(held_out) in keys(mixed.valid)  # kept where it is held out
     assert not keys(mixed.epoch_pairs(0, 0)) - trained_keys
     assert len(mixed.notes) == 2
-    assert any(note.startswith("1 training pairs of multi30k") for note in mixed.notes)
+    assert any(n.startswith("1 of 12 training pairs of multi30k") for n in mixed.notes)
 
 
-def test_the_real_mixture_leaks_nothing(corpus_of) -> None:
-    mixed = corpus_of("multi30k+tatoeba")
-    held_out = keys(mixed.valid).union(*map(keys, mixed.test.values()))
-    (multi30k_part, _), (tatoeba_part, _) = mixed.parts
-    assert not keys(tatoeba_part.train) & held_out
-    assert not keys(multi30k_part.train) & (keys(tatoeba_part.valid))
+def test_no_training_german_of_one_part_is_an_answer_of_another(own) -> None:
+    write_lines(own, "test_2017_flickr", "de", ["Der Hund rennt.", *"abcdefghijk"])
+    write_lines(own, "val", "de", ["Ein Mann.", *"mnopqrstuvw"])
+    told = "Run, dog!\tDER HUND RENNT\nSome man\tein mann!\nIt runs.\tEs rennt.\n"
+    with zipfile.ZipFile(own / "tatoeba" / "deu-eng.zip") as archive:
+        write_tatoeba(own, told + archive.read("deu.txt").decode())
+    mixed = data.load("multi30k+tatoeba")
+    germans = keys(mixed.train, side=1)
+    assert "es rennt" in germans
+    assert not germans & {"der hund rennt", "ein mann"}
+
+
+def test_a_validation_sentence_in_another_part_s_test_is_left_out(own) -> None:
+    alone = data.load("tatoeba")
+    known, other = alone.test["tatoeba"][0][0], alone.valid[0][1]
+    write_lines(own, "val", "en", [known, *"abcdefghijk"])
+    write_lines(own, "test_2016_flickr", "de", [other, *"mnopqrstuvw"])
+    mixed = data.load("multi30k+tatoeba")
+    tests = [pair for pairs in mixed.test.values() for pair in pairs]
+    assert shared(mixed.valid, tests) == []
+    assert len(mixed.valid_sets["multi30k"]) == 11
+    assert mixed.test["tatoeba"] == alone.test["tatoeba"]
+    assert len(mixed.notes) == 2
+
+
+def test_two_parts_of_one_name_are_refused(tmp_path) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        path = tmp_path / folder / "pairs.tsv"
+        path.write_text("".join(f"{folder} {i}\tx {i}\n" for i in range(12)), "utf-8")
+    mixture = f"{tmp_path}/one/pairs.tsv+{tmp_path}/two/pairs.tsv"
+    with pytest.raises(DataError, match="two parts of .* are called 'pairs'; rename"):
+        data.load(mixture)
+
+
+@pytest.mark.parametrize("weight", ["101", "99999999999", "9" * 5000])
+def test_a_weight_that_no_memory_holds_is_refused(weight) -> None:
+    with pytest.raises(
+        DataError, match=r"weight 1?[091]+ .*is too large; give 1 to 100"
+    ):
+        data.load(f"grammar*{weight}")
+    assert data.load("grammar*0100").parts[0][1] == 100
 
 
 @pytest.mark.parametrize(
-    "name", ["multi30k*0", "multi30k*-1", "multi30k*1.5", "multi30k+", "+", "grammar*x"]
+    "name",
+    [
+        "multi30k*0",
+        "multi30k*-1",
+        "multi30k*1.5",
+        "multi30k+",
+        "+",
+        "grammar*x",
+        "grammar*00",
+    ],
 )
 def test_a_mixture_that_cannot_be_read_is_quoted(own, name) -> None:
     with pytest.raises(DataError, match=r"cannot read .* in the mixture"):
@@ -456,7 +503,7 @@ def test_a_tsv_that_is_not_utf_8_names_the_line(tsv) -> None:
 @pytest.mark.parametrize("n", [0, 1, 9])
 def test_too_few_pairs_to_split_are_counted(tsv, n) -> None:
     tsv.write_text("".join(f"word {i}\tWort {i}\n" for i in range(n)), encoding="utf-8")
-    with pytest.raises(DataError, match=rf"has {n} distinct English .* at least 10"):
+    with pytest.raises(DataError, match=rf"falls into {n} groups .* at least 10"):
         data.load(tsv)
 
 

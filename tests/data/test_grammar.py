@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import doctest
 import hashlib
+import itertools
 import os
 import random
 import subprocess
@@ -16,7 +17,9 @@ from dataclasses import replace
 import pytest
 
 from tformer import data
+from tformer.data import grammar
 from tformer.data.alignment import AlignedPair, piece_links, words_of_pieces
+from tformer.data.corpus import keys, shared
 from tformer.data.grammar import (
     LONGEST,
     extend,
@@ -1085,6 +1088,22 @@ def test_splits_share_no_sentence_and_hold_none_twice(corpus) -> None:
     assert len(every) == len(set(every)) == 8000
 
 
+def test_no_german_of_training_is_an_answer_of_another_split(monkeypatch) -> None:
+    realize = grammar.realize
+
+    def terse(sentence):  # "The boy loves her." and "… them." are one German
+        (english, german), aligned = realize(sentence)
+        return (english, " ".join(german.split()[:2])), aligned
+
+    monkeypatch.setattr(grammar, "realize", terse)
+    corpus = generate(60, 10, 10, seed=1)
+    more = extend(corpus, 200)
+    assert len(keys(more.train, side=1)) < len(more.train)  # it could have happened
+    parts = [more.train, corpus.valid, *corpus.test.values()]
+    for one, other in itertools.combinations(parts, 2):
+        assert shared(one, other) == []
+
+
 def test_alignments_are_parallel_to_the_pairs(corpus) -> None:
     for name, pairs in splits(corpus).items():
         for (english, german), aligned in zip(
@@ -1164,8 +1183,6 @@ def test_more_training_pairs_leave_the_other_splits_alone() -> None:
 
 
 def test_new_training_pairs_follow_the_rule_of_unseen_combinations(monkeypatch) -> None:
-    from tformer.data import grammar
-
     corpus = generate(20, 5, 5, seed=1)
     held_out = {english for english, _ in extend(corpus, 60).train[20:40]}
     text = {}
@@ -1189,8 +1206,16 @@ def test_a_corpus_that_cannot_grow_is_refused(corpus) -> None:
 
 
 def test_a_split_without_pairs_is_refused() -> None:
-    with pytest.raises(ValueError, match="'valid' needs at least 1 pair, got 0"):
+    with pytest.raises(ValueError, match=r"'valid' needs a whole .* least 1 .* got 0"):
         generate(20, 0, 5)
+
+
+@pytest.mark.parametrize("n", [-5, 2.5, float("inf"), 10**12, True, "many"])
+def test_a_size_that_is_never_reached_is_refused(corpus, n) -> None:
+    with pytest.raises(ValueError, match="'train' needs a whole number of pairs"):
+        generate(n, 5, 5)
+    with pytest.raises(ValueError, match="'train' needs a whole number of pairs"):
+        extend(corpus, n)
 
 
 def test_changing_a_loaded_corpus_does_not_change_the_next() -> None:

@@ -9,10 +9,19 @@ import hashlib
 import random
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Corpus", "DataError", "DataUnavailable", "Pair", "sentence_key"]
+__all__ = [
+    "Corpus",
+    "DataError",
+    "DataUnavailable",
+    "Pair",
+    "components",
+    "sentence_key",
+    "shared",
+    "split_position",
+]
 
 Pair = tuple[str, str]  # (English, German)
 
@@ -125,6 +134,52 @@ def split_position(sentence: str) -> float:
     return int.from_bytes(digest[:6], "big") / 2**48
 
 
-def keys(pairs: Iterable[Pair]) -> set[str]:
-    """The keys of the English sides."""
-    return {sentence_key(english) for english, _ in pairs}
+def components(pairs: Sequence[Pair]) -> list[str]:
+    """For each pair, the name of the group that must stay in one split.
+
+    Two pairs belong together if their English is equal or their German is (by
+    ``sentence_key``), and so does whatever is linked to them in the same way: "Go!" and
+    "Walk!" are both "Geh!", so a model that trained on one has seen the answer to the
+    other. The groups are the connected components of a graph in which each pair links
+    its two sentences. A group is named after the first of its English keys in
+    alphabetical order; ``split_position`` of that name is where the group goes.
+
+    Args:
+        pairs: (English, German).
+
+    Returns:
+        A name for each pair, in order; the same whatever the order of the pairs.
+    """
+    parent: dict[str, str] = {}  # English key → a smaller one of its group, or itself
+    english_of: dict[str, str] = {}  # German key → the English key first seen with it
+
+    def name(key: str) -> str:
+        while parent[key] != key:
+            parent[key] = key = parent[parent[key]]  # halves the way for the next one
+        return key
+
+    english_keys = [sentence_key(english) for english, _ in pairs]
+    for key, (_, german) in zip(english_keys, pairs, strict=True):
+        parent.setdefault(key, key)
+        one = name(key)
+        other = name(english_of.setdefault(sentence_key(german), key))
+        parent[max(one, other)] = min(one, other)
+    return [name(key) for key in english_keys]
+
+
+def shared(pairs: Iterable[Pair], others: Iterable[Pair]) -> list[Pair]:
+    """The pairs whose English, or whose German, is among those of the others."""
+    english, german = set(), set()
+    for one, other in others:
+        english.add(sentence_key(one))
+        german.add(sentence_key(other))
+    return [
+        pair
+        for pair in pairs
+        if sentence_key(pair[0]) in english or sentence_key(pair[1]) in german
+    ]
+
+
+def keys(pairs: Iterable[Pair], side: int = 0) -> set[str]:
+    """The keys of the English sides, or (``side`` 1) of the German ones."""
+    return {sentence_key(pair[side]) for pair in pairs}

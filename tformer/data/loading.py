@@ -13,10 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from tformer.data import grammar, multi30k, tatoeba, tsv
-from tformer.data.corpus import Corpus, DataError, DataUnavailable, keys, sentence_key
+from tformer.data.corpus import Corpus, DataError, DataUnavailable, Pair, shared
 
 __all__ = ["load"]
 
+LARGEST_WEIGHT = 100  # an epoch is a list in memory
 CORPORA: dict[str, Callable[[], Corpus]] = {
     "multi30k": multi30k.load,
     "tatoeba": tatoeba.load,
@@ -60,10 +61,12 @@ def _load(name: str | os.PathLike[str]) -> Corpus:
     if isinstance(name, str) and name in CORPORA:
         return CORPORA[name]()
     text = os.fspath(name)
-    if Path(text).is_file() or Path(text).suffix.lower() in (".tsv", ".txt"):
+    if os.path.isfile(text):
         return tsv.load(text)
     if isinstance(name, str) and re.search(r"[+*]", name):
         return _mixture(name)
+    if Path(text).suffix.lower() in (".tsv", ".txt"):
+        return tsv.load(text)  # which says that it is not there
     raise DataError(
         f"unknown corpus {text!r}; give one of {', '.join(CORPORA)}, a mixture such as "
         "multi30k*3+tatoeba, or the path of a .tsv file."
@@ -71,34 +74,36 @@ def _load(name: str | os.PathLike[str]) -> Corpus:
 
 
 def _mixture(name: str) -> Corpus:
-    """Join corpora; no training sentence of one is in another's valid or test."""
-    weights: dict[str, int] = {}
-    for term in name.split("+"):
-        found = re.fullmatch(r"\s*([^*\s]+)\s*(?:\*\s*(\d+)\s*)?", term)
-        if not found or (found[2] is not None and int(found[2]) < 1):
-            raise DataError(
-                f"cannot read {term!r} in the mixture {name!r}; write names joined by "
-                "+, each with a weight of 1 or more if wanted: multi30k*3+tatoeba."
-            )
-        if found[1] in weights:
-            raise DataError(f"{found[1]!r} occurs twice in {name!r}; give it a weight.")
-        weights[found[1]] = int(found[2] or 1)
+    """Join corpora; no sentence of a held-out set of any is trained on in another."""
+    weights = _weights(name)
     corpora = [_load(part) for part in weights]
-    held_out = [
-        keys(corpus.valid).union(*(keys(pairs) for pairs in corpus.test.values()))
-        for corpus in corpora
-    ]
-    parts: list[tuple[Corpus, int]] = []
-    notes: list[str] = []
-    for i, (corpus, weight) in enumerate(zip(corpora, weights.values(), strict=True)):
-        others = set().union(*(held_out[:i] + held_out[i + 1 :]))
-        kept = [pair for pair in corpus.train if sentence_key(pair[0]) not in others]
-        if n_dropped := len(corpus.train) - len(kept):
-            notes.append(
-                f"{n_dropped} training pairs of {corpus.name} were left out: their "
-                "English is in a validation or test set of the mixture."
+    names = [corpus.name for corpus in corpora]
+    for each in names:
+        if names.count(each) > 1:
+            raise DataError(
+                f"two parts of {name!r} are called {each!r}; rename a file."
             )
-        parts.append((replace(corpus, train=kept), weight))
+    tests = [
+        pair for corpus in corpora for pairs in corpus.test.values() for pair in pairs
+    ]
+    notes: list[str] = []
+    for i, corpus in enumerate(corpora):
+        valid, n = _without(corpus.valid, tests)
+        if n:
+            notes.append(
+                f"{n} of {len(corpus.valid):,} validation pairs of {corpus.name} were "
+                "left out: they share a sentence with a test set of the mixture."
+            )
+        corpora[i] = replace(corpus, valid=valid, valid_sets={})
+    held_out = tests + [pair for corpus in corpora for pair in corpus.valid]
+    for i, corpus in enumerate(corpora):
+        train, n = _without(corpus.train, held_out)
+        if n:
+            notes.append(
+                f"{n} of {len(corpus.train):,} training pairs of {corpus.name} were "
+                "left out: they share a sentence with a held-out set of the mixture."
+            )
+        corpora[i] = replace(corpus, train=train)
     test: dict[str, list[tuple[str, str]]] = {}
     for corpus in corpora:
         for key, pairs in corpus.test.items():
@@ -109,7 +114,7 @@ def _mixture(name: str) -> Corpus:
 
     return Corpus(
         name=name,
-        train=[pair for part, _ in parts for pair in part.train],
+        train=[pair for corpus in corpora for pair in corpus.train],
         valid=[pair for corpus in corpora for pair in corpus.valid],
         test=test,
         licence="\n".join(dict.fromkeys(corpus.licence for corpus in corpora)),
@@ -118,6 +123,35 @@ def _mixture(name: str) -> Corpus:
         tokenised_references=joined("tokenised_references"),
         is_synthetic=any(corpus.is_synthetic for corpus in corpora),
         valid_sets=joined("valid_sets"),
-        parts=tuple(parts),
+        parts=tuple(zip(corpora, weights.values(), strict=True)),
         notes=tuple(notes),
     )
+
+
+def _weights(name: str) -> dict[str, int]:
+    """The parts of a mixture and how often an epoch repeats each."""
+    weights: dict[str, int] = {}
+    for term in name.split("+"):
+        found = re.fullmatch(r"\s*([^*\s]+)\s*(?:\*\s*([0-9]+)\s*)?", term)
+        weight = found and (found[2] or "1").lstrip("0")
+        if not found or not weight:
+            raise DataError(
+                f"cannot read {term!r} in the mixture {name!r}; write names joined by "
+                "+, each with a weight of 1 or more if wanted: multi30k*3+tatoeba."
+            )
+        if len(weight) > len(str(LARGEST_WEIGHT)) or int(weight) > LARGEST_WEIGHT:
+            raise DataError(
+                f"the weight {weight} of {found[1]!r} is too large; give 1 to "
+                f"{LARGEST_WEIGHT}."
+            )
+        if found[1] in weights:
+            raise DataError(f"{found[1]!r} occurs twice in {name!r}; give it a weight.")
+        weights[found[1]] = int(weight)
+    return weights
+
+
+def _without(pairs: list[Pair], held_out: list[Pair]) -> tuple[list[Pair], int]:
+    """The pairs that share no sentence with those held out, and how many do."""
+    dropped = set(shared(pairs, held_out))
+    kept = [pair for pair in pairs if pair not in dropped]
+    return kept, len(pairs) - len(kept)

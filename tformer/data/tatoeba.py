@@ -2,8 +2,9 @@
 
 The pairs that manythings.org selects from tatoeba.org, in the edition of 2018-05-13
 as a public repository keeps it (the original address is replaced in place). Splits are
-made by English sentence, never by pair: otherwise the model would have seen the test
-sentence with another translation. Chapter: 11, Data.
+made by groups of pairs that share a sentence, never by pair: otherwise the model would
+have seen a test sentence with another translation, or its answer to another question.
+Chapter: 11, Data.
 """
 
 from __future__ import annotations
@@ -12,7 +13,13 @@ import io
 import zipfile
 from pathlib import Path
 
-from tformer.data.corpus import Corpus, DataError, Pair, split_position
+from tformer.data.corpus import (
+    Corpus,
+    DataError,
+    Pair,
+    components,
+    split_position,
+)
 from tformer.data.files import Remote, obtain
 
 __all__ = ["ATTRIBUTION", "LICENCE", "load"]
@@ -27,7 +34,7 @@ LICENCE = (
     "(http://creativecommons.org/licenses/by/2.0)."
 )
 ATTRIBUTION = "Tatoeba pairs: www.manythings.org/anki and tatoeba.org, CC BY 2.0."
-HELD_OUT = 0.012  # share of the English sentences in valid, and as many in test
+HELD_OUT = 0.012  # share of the groups of pairs in valid, and as many in test
 
 
 def load() -> Corpus:
@@ -43,8 +50,9 @@ def load() -> Corpus:
     train: list[Pair] = []
     valid: list[Pair] = []
     test: list[Pair] = []
-    for pair in _pairs(paths[FILE]):
-        position = split_position(pair[0])
+    pairs = _pairs(paths[FILE])
+    for pair, name in zip(pairs, components(pairs), strict=True):
+        position = split_position(name)
         if position < HELD_OUT:
             test.append(pair)
         elif position < 2 * HELD_OUT:

@@ -6,26 +6,35 @@ Chapter: 11, Data.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 
-from tformer.data.corpus import Corpus, DataError, Pair, sentence_key, split_position
+from tformer.data.corpus import (
+    Corpus,
+    DataError,
+    Pair,
+    components,
+    split_position,
+)
 from tformer.data.files import sha256
 
 __all__ = ["load"]
 
-LEAST = 10  # distinct English sentences
+LEAST = 10  # groups of pairs, enough for one in valid and one in test
+LARGEST = 0.2  # share of the pairs: a group with more of them is always trained on
 
 
 def load(path: str | os.PathLike[str]) -> Corpus:
     """Read pairs from a UTF-8 file; columns after the second are ignored.
 
-    Split 90/5/5 by a hash of the English sentence (without case and punctuation):
-    always the same, and no English sentence is in two splits. Empty lines are skipped,
-    repeated pairs kept once.
+    Split 90/5/5 by a hash, in groups of pairs that share a sentence (case and
+    punctuation aside): always the same, and no sentence of either language is in two
+    splits. A group with more than a fifth of all pairs is trained on. Empty lines are
+    skipped, repeated pairs kept once.
 
     Raises:
         DataError: no such file, not UTF-8, a line without two columns (its number is
-            named), or fewer than 10 distinct English sentences.
+            named), or fewer than 10 such groups.
     """
     path = Path(path)
     if not path.is_file():
@@ -56,22 +65,25 @@ def load(path: str | os.PathLike[str]) -> Corpus:
             side = "German" if columns[0] else "English"
             raise DataError(f"{path}, line {number}: the {side} side is empty.")
         pairs[columns[0], columns[1]] = None
-    english = {sentence_key(pair[0]): pair[0] for pair in pairs}
-    if len(english) < LEAST:
+    groups = components(list(pairs))
+    sizes = Counter(groups)
+    if len(sizes) < LEAST:
         raise DataError(
-            f"{path} has {len(english)} distinct English sentences; at least {LEAST} "
-            "are needed to split it into train, valid and test (some thousands to "
-            "learn anything)."
+            f"{path} falls into {len(sizes)} groups of pairs that share a sentence; at "
+            f"least {LEAST} are needed to split it into train, valid and test (some "
+            "thousands to learn anything). Add pairs with new sentences on both sides."
         )
-    ranked = sorted(english, key=lambda key: (split_position(english[key]), key))
-    n_held_out = max(1, round(0.05 * len(ranked)))
-    split = dict.fromkeys(ranked, 0)
-    split.update(dict.fromkeys(ranked[:n_held_out], 1))
-    split.update(dict.fromkeys(ranked[n_held_out : 2 * n_held_out], 2))
-    parts: tuple[list[Pair], ...] = ([], [], [])
-    for pair in pairs:
-        parts[split[sentence_key(pair[0])]].append(pair)
-    train, valid, test = parts
+    splittable = [name for name, size in sizes.items() if size <= LARGEST * len(pairs)]
+    splittable.sort(key=lambda name: (split_position(name), name))
+    n_held_out = max(1, round(0.05 * len(sizes)))
+    valid_names = set(splittable[:n_held_out])
+    test_names = set(splittable[n_held_out : 2 * n_held_out])
+    train: list[Pair] = []
+    valid: list[Pair] = []
+    test: list[Pair] = []
+    for pair, name in zip(pairs, groups, strict=True):
+        split = valid if name in valid_names else test if name in test_names else train
+        split.append(pair)
     return Corpus(
         name=path.stem,
         train=train,
