@@ -87,7 +87,14 @@ class Host:
             handler.send_response(200)
         rest = body[start:]
         handler.send_header("Content-Length", str(len(rest)))
+        if behaviour == "drips headers":
+            handler.flush_headers()
+            self.drip(handler, b"X-More: " + b"x" * 600)
+            return
         handler.end_headers()
+        if behaviour == "drips":
+            self.drip(handler, rest)
+            return
         if behaviour in ("stalls", "breaks off"):
             handler.wfile.write(rest[: len(rest) // 2])
             handler.wfile.flush()
@@ -98,6 +105,15 @@ class Host:
             return
         with contextlib.suppress(OSError):  # the client may have had enough
             handler.wfile.write(rest)
+
+    def drip(self, handler: BaseHTTPRequestHandler, content: bytes) -> None:
+        """Send a byte at a time: never silent, never done."""
+        with contextlib.suppress(OSError):
+            for byte in content:
+                handler.wfile.write(bytes([byte]))
+                handler.wfile.flush()
+                if self.stop.wait(0.02):
+                    return
 
     def close(self) -> None:
         self.stop.set()

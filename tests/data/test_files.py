@@ -232,3 +232,33 @@ def test_processes_that_download_at_once_do_not_disturb_each_other(
         worker.join()
     assert sums == [remote.sha256] * 3
     assert len(host.requests) == 1
+
+
+@pytest.mark.parametrize("behaviour", ["drips", "drips headers"])
+def test_a_host_that_drips_is_given_up_and_what_came_is_kept(
+    host, cache, remote, monkeypatch, behaviour
+) -> None:
+    monkeypatch.setattr(files, "ALLOWANCE", 1.0)
+    monkeypatch.setattr(files, "SLOWEST", 10_000_000)
+    host.behaviours = [behaviour] * 9
+    start = time.monotonic()
+    with pytest.raises(DataUnavailable, match=r"too slowly, \d+ of 300000 bytes in 1 "):
+        fetch(remote)
+    assert time.monotonic() - start < 5  # whole, it would take more than ten
+    part = cache / "toy" / "a.gz.part"
+    came = part.read_bytes() if behaviour == "drips" else b""
+    assert BODY.startswith(came)
+    assert len(host.requests) == 1
+    host.behaviours = []
+    assert fetch(remote)[0]["a.gz"].read_bytes() == BODY
+    assert host.requests[1][1] == (f"bytes={len(came)}-" if came else None)
+
+
+def test_a_large_file_may_take_longer_than_a_small_one(
+    host, cache, remote, monkeypatch
+) -> None:
+    monkeypatch.setattr(files, "ALLOWANCE", 0.0)
+    fetch(remote)  # 60 seconds, by its size
+    monkeypatch.setattr(files, "SLOWEST", 10**12)
+    with pytest.raises(DataUnavailable, match="too slowly"):
+        obtain("other", [remote], terms=TERMS)

@@ -11,19 +11,24 @@ import contextlib
 import hashlib
 import http.client
 import os
+import queue
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tformer.data.corpus import DataError, DataUnavailable
 
 __all__ = ["Remote", "cache_folder", "obtain", "own_folder", "sha256"]
 
 TIMEOUT = 30.0  # seconds without a byte
+ALLOWANCE = 120.0  # seconds for a file, whatever its size, all attempts together
+SLOWEST = 5_000  # bytes a second: time that the size of a file adds to that
 ATTEMPTS = 3
 PAUSE = 1.0  # seconds before the second attempt, twice that before the third
 CHUNK = 1 << 16
@@ -208,11 +213,20 @@ def _download(file: Remote, folder: Path, advance: Callable[[int], object]) -> N
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
     trouble, kind = "", DataError
+    allowed = ALLOWANCE + file.size / SLOWEST
+    deadline = time.monotonic() + allowed
     for attempt in range(ATTEMPTS):
         if attempt:
             time.sleep(PAUSE * 2 ** (attempt - 1))
         try:
-            _receive(file, part, advance)
+            _receive(file, part, advance, deadline)
+        except _TooSlowError:
+            have = part.stat().st_size if part.is_file() else 0
+            raise DataUnavailable(
+                f"cannot download {file.url}: it came too slowly, {have} of "
+                f"{file.size} bytes in {allowed:.0f} seconds (what came is kept, and "
+                "the next attempt goes on from there)"
+            ) from None
         except urllib.error.HTTPError as error:
             with error:
                 trouble = f"the host answered {error.code} {error.reason}"
@@ -248,7 +262,36 @@ def _download(file: Remote, folder: Path, advance: Callable[[int], object]) -> N
     raise kind(f"cannot download {file.url}: {trouble}")
 
 
-def _receive(file: Remote, part: Path, advance: Callable[[int], object]) -> None:
+class _TooSlowError(Exception):
+    """The deadline has passed while the host was still sending."""
+
+
+def _answer(request: urllib.request.Request, deadline: float) -> Any:
+    """What the host answers, or an error when it drips its headers past the deadline.
+
+    ``urlopen`` alone would wait as long as a byte comes now and then.
+    """
+    answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def ask() -> None:
+        try:
+            answers.put(urllib.request.urlopen(request, timeout=TIMEOUT))
+        except Exception as error:
+            answers.put(error)
+
+    threading.Thread(target=ask, daemon=True).start()
+    try:
+        answer = answers.get(timeout=max(0.0, deadline - time.monotonic()))
+    except queue.Empty:
+        raise _TooSlowError from None
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def _receive(
+    file: Remote, part: Path, advance: Callable[[int], object], deadline: float
+) -> None:
     """Append to ``part`` what is still missing of the file."""
     have = part.stat().st_size if part.is_file() else 0
     if have >= file.size:  # left over from something else, or wrong
@@ -257,7 +300,7 @@ def _receive(file: Remote, part: Path, advance: Callable[[int], object]) -> None
     if have:
         headers["Range"] = f"bytes={have}-"
     request = urllib.request.Request(file.url, headers=headers)
-    with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
+    with _answer(request, deadline) as response:
         continued = response.status == 206
         if continued:
             sent = response.headers.get("Content-Range", "")
@@ -276,3 +319,5 @@ def _receive(file: Remote, part: Path, advance: Callable[[int], object]) -> None
                 out.write(chunk)
                 have += len(chunk)
                 advance(len(chunk))
+                if have < file.size and time.monotonic() > deadline:
+                    raise _TooSlowError
