@@ -1,0 +1,50 @@
+"""What the released model had seen: counted again, and never in what is quoted."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from first_split import all_pairs, by_english, learned_from, untouched
+from measure_leak import FILE, count_overlaps
+
+from tformer.data.corpus import keys, shared
+
+FOUND = json.loads(FILE.read_text("utf-8"))
+
+
+@pytest.fixture
+def tatoeba(corpus_of):
+    return corpus_of("tatoeba")
+
+
+def test_the_first_split_held_every_pair_once_and_went_by_english(tatoeba):
+    first = by_english(tatoeba)
+    pairs = [pair for part in first.values() for pair in part]
+    assert sorted(pairs) == sorted(all_pairs(tatoeba))
+    train, valid, test = (keys(first[name]) for name in ("train", "valid", "test"))
+    assert not (train & test or train & valid or valid & test)
+
+
+def test_the_first_split_s_leak_is_the_recorded_one(tatoeba):
+    test = by_english(tatoeba)["test"]
+    recorded = FOUND["by_english"]
+    assert len(shared(test, learned_from())) == recorded["german_in_training"]["pairs"]
+    assert len(test) == recorded["test"]["pairs"]
+    parts = recorded["german_in_training"]["pairs"] + recorded["others"]["pairs"]
+    assert parts == recorded["test"]["pairs"]
+
+
+def test_what_is_quoted_shares_nothing_with_what_was_learned(tatoeba):
+    today, recorded = tatoeba.test["tatoeba"], FOUND["by_group"]
+    new = untouched(today)
+    assert shared(new, learned_from()) == []
+    assert set(new) < set(today)
+    assert len(new) == recorded["untouched"]["pairs"]
+    assert len(today) == recorded["test"]["pairs"]
+    assert recorded["test_pairs_shared_with_train"] == 0
+
+
+def test_the_official_overlaps_are_the_recorded_ones(corpus_of):
+    corpus_of("multi30k")
+    assert count_overlaps() == FOUND["multi30k"]
