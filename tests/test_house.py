@@ -126,7 +126,7 @@ def test_importing_the_package_loads_no_plotting_or_notebook_library():
 
 def test_help_does_not_wait_for_torch():
     helped = "from tformer import cli; assert cli.main(['--help']) == 0"
-    for code in ("import tformer", helped):
+    for code in ("import tformer", "import tformer.search", helped):
         assert not modules_after(code) & {"torch", "numpy", "sentencepiece"}
 
 

@@ -297,7 +297,7 @@ def test_the_settings_of_a_sample_reach_it(translator):
     assert translator.sample(SENTENCES, max_len=9) != greedy
     for settings in ({"temperature": 1e-6}, {"top_k": 1}, {"top_p": 1e-6}):
         assert translator.sample(SENTENCES, max_len=9, **settings) == greedy
-    with pytest.raises(ValueError, match=r"temperature=0 .*decode.greedy"):
+    with pytest.raises(ValueError, match=r"temperature=0.0 .*search greedily"):
         translator.sample(SENTENCES[0], temperature=0)
     with pytest.raises(ValueError, match="2 seeds for 6 texts: give one each"):
         translator.sample(SENTENCES, seed=[1, 2])
@@ -320,7 +320,7 @@ def test_a_longer_list_widens_the_beam_unless_told(translator):
     assert len(translator.n_best(SENTENCES[0], max_len=5)) == 4
     nine = translator.n_best(SENTENCES[0], 9, max_len=5)
     assert nine == translator.n_best(SENTENCES[0], 9, beam_size=9, max_len=5)
-    with pytest.raises(ValueError, match="n=9 .*at most beam_size=4"):
+    with pytest.raises(ValueError, match="n_best=9 .*at most beam_size=4"):
         translator.n_best(SENTENCES[0], 9, beam_size=4)
 
 

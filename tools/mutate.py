@@ -643,15 +643,15 @@ MUTATIONS = [
     Mutation(
         "sampling: every step draws with the first number",
         "decode/choosing.py",
-        "chances[rows, step]",
-        "chances[rows, 0]",
+        "numbers[rows, step]",
+        "numbers[rows, 0]",
         DECODE,
     ),
     Mutation(
         "sampling: the finished hand on their stream",
         "decode/choosing.py",
-        "chances[rows, step]",
-        "chances[: len(rows), step]",
+        "numbers[rows, step]",
+        "numbers[: len(rows), step]",
         DECODE,
     ),
     Mutation(

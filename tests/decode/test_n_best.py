@@ -104,14 +104,18 @@ def test_where_there_are_fewer_fewer_are_given(bigram):
     ]
 
 
-def test_a_broken_model_finds_nothing_and_ends(make_model, random_ids):
-    model = make_model()
+def test_one_broken_row_is_enough_to_refuse(bigram):
+    model = bigram(6)
     with torch.no_grad():
-        model.output_embedding.weight.fill_(float("nan"))
-    assert decode.n_best(model, random_ids([3, 2]), max_len=5) == [[], []]
+        model.logits[5] = float("nan")  # only sentences that say 5 meet it
+    model.logits.data[1, 5] = 9.0
+    with pytest.raises(ValueError, match=r"NaN.*earlier checkpoint"):
+        decode.n_best(model, torch.tensor([[4, 2], [5, 2]]), max_len=5)
 
 
-@pytest.mark.parametrize("n", [0, -1, 5])
-def test_a_list_longer_than_the_beam_is_refused(n, bigram):
-    with pytest.raises(ValueError, match=rf"n={n} must be .* at most beam_size=4"):
+@pytest.mark.parametrize(
+    ("n", "rule"), [(0, "at least 1"), (-1, "at least 1"), (5, "at most beam_size=4")]
+)
+def test_a_list_longer_than_the_beam_is_refused(n, rule, bigram):
+    with pytest.raises(ValueError, match=rf"n_best={n} must be {rule}"):
         decode.n_best(bigram(), torch.tensor([[5, 2]]), n=n)

@@ -342,9 +342,15 @@ def test_sources_that_cannot_be_read_are_refused(search, change, error, message)
     ("options", "message"),
     [
         ({"beam_size": 0}, "beam_size=0 must be at least 1"),
+        ({"beam_size": 10**9}, "beam_size=1000000000 must be at most 1024: memory"),
+        ({"beam_size": 2.5}, "beam_size=2.5 must be a whole number"),
+        ({"length_penalty": math.inf}, "length_penalty=inf must be a finite number"),
+        ({"length_penalty": 1e300}, "length_penalty=1e.300 must be at most 10"),
         ({"length_penalty": -0.1}, "length_penalty=-0.1"),
         ({"length_penalty": math.nan}, "length_penalty=nan"),
         ({"max_len": 0}, "max_len=0 must be at least 1"),
+        ({"max_len": math.nan}, "max_len=nan must be a whole number"),
+        ({"max_len": math.inf}, "max_len=inf must be a whole number"),
     ],
 )
 def test_searches_that_make_no_sense_are_refused(options, message):
@@ -359,10 +365,12 @@ def test_a_beam_wider_than_the_vocabulary_still_works():
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_a_broken_model_ends_too(search):
-    """Weights that are not numbers, as after a failed training, hang no search."""
-    model = tiny()
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_a_model_whose_weights_are_not_numbers_is_refused_with_a_remedy(search, bad):
+    """As after a failed training."""
+    model = tiny().train()
     with torch.no_grad():
-        model.output_embedding.weight.fill_(math.nan)
-    out = search(model, sources(), max_len=6)
-    assert all(len(ids) <= 6 for ids in out)
+        model.output_embedding.weight.fill_(bad)
+    with pytest.raises(ValueError, match=r"are NaN.*weights.*Load an earlier"):
+        search(model, sources(), max_len=6)
+    assert model.training

@@ -8,25 +8,64 @@ and the vocabulary projection runs for the newest position only.
 - `beam_search`, `n_best`: several hypotheses at once.
 - `score`: how probable is a translation that is given?
 
-Source: Vaswani et al. 2017, section 6.1; Wu et al. 2016, equation 14. Chapter 13.
+Each search is written once, as a generator of its steps (`STEPS`, by name, as
+`tformer.search.SearchSettings` has them), which the functions above run to the end and
+the figures follow.
+
+Source: Vaswani et al. 2017, section 6.1; Wu et al. 2016, equation 14.
 """
 
-from tformer.decode.beam import Hypothesis, beam_search, length_penalty_of, n_best
-from tformer.decode.choosing import distribution, greedy, grow, row_seeds, sample
+from collections.abc import Callable
+
+from tformer.decode.beam import beam_search, beam_steps, length_penalty_of, n_best
+from tformer.decode.choosing import (
+    distribution,
+    greedy,
+    greedy_steps,
+    grow,
+    grow_steps,
+    random_numbers,
+    row_seeds,
+    sample,
+    sample_steps,
+)
 from tformer.decode.forced import Scored, score
-from tformer.decode.stepping import Seq2Seq
+from tformer.decode.stepping import (
+    Continuation,
+    Hypothesis,
+    Seq2Seq,
+    Step,
+    Steps,
+    drain,
+)
+
+STEPS: dict[str, Callable[..., Steps]] = {
+    "beam": beam_steps,
+    "greedy": greedy_steps,
+    "sample": sample_steps,
+}
 
 __all__ = [
+    "STEPS",
+    "Continuation",
     "Hypothesis",
     "Scored",
     "Seq2Seq",
+    "Step",
+    "Steps",
     "beam_search",
+    "beam_steps",
     "distribution",
+    "drain",
     "greedy",
+    "greedy_steps",
     "grow",
+    "grow_steps",
     "length_penalty_of",
     "n_best",
+    "random_numbers",
     "row_seeds",
     "sample",
+    "sample_steps",
     "score",
 ]

@@ -1,45 +1,42 @@
 """Beam search: several hypotheses at once, and the best of those that ended.
 
-Source: Vaswani et al. 2017, section 6.1; Wu et al. 2016, equation 14. Chapter 13.
+Source: Vaswani et al. 2017, section 6.1; Wu et al. 2016, equation 14.
 """
 
 import math
 from bisect import insort
-from dataclasses import dataclass
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from tformer.decode.stepping import Seq2Seq, Stepper, check_call, inference
-
-
-@dataclass(frozen=True)
-class Hypothesis:
-    """A translation that a search found.
-
-    Attributes:
-        ids: its pieces, without special ids.
-        log_probability: log p of the pieces and eos.
-        score: what ranks it: the log-probability divided by the length penalty.
-    """
-
-    ids: list[int]
-    log_probability: float
-    score: float
+from tformer.decode.stepping import (
+    Continuation,
+    Hypothesis,
+    Seq2Seq,
+    Step,
+    Stepper,
+    Steps,
+    check_call,
+    check_number,
+    drain,
+    evaluating,
+)
+from tformer.search import USUAL, SearchSettings
 
 
 def beam_search(
     model: Seq2Seq,
     source_ids: Tensor,
     *,
-    beam_size: int = 4,
-    length_penalty: float = 0.6,
-    max_len: int = 64,
+    beam_size: int = USUAL.beam_size,
+    length_penalty: float = USUAL.length_penalty,
+    max_len: int = USUAL.max_len,
     use_cache: bool = True,
 ) -> list[list[int]]:
     """Follow several hypotheses at once and return the best finished one.
 
-    It is the first entry of `n_best`, where the search is written down.
+    It is the first entry of `n_best`; `beam_steps` is the search itself.
 
     Args:
         model: as in `greedy`.
@@ -58,15 +55,10 @@ def beam_search(
 
     Source: section 6.1; Wu et al. 2016, equation 14.
     """
-    found = n_best(
-        model,
-        source_ids,
-        n=1,
-        beam_size=beam_size,
-        length_penalty=length_penalty,
-        max_len=max_len,
-        use_cache=use_cache,
+    settings = SearchSettings(
+        beam_size=beam_size, length_penalty=length_penalty, max_len=max_len
     )
+    found = drain(beam_steps(model, source_ids, settings, use_cache=use_cache))
     return [best[0].ids if best else [] for best in found]
 
 
@@ -75,16 +67,12 @@ def n_best(
     source_ids: Tensor,
     *,
     n: int = 4,
-    beam_size: int = 4,
-    length_penalty: float = 0.6,
-    max_len: int = 64,
+    beam_size: int = USUAL.beam_size,
+    length_penalty: float = USUAL.length_penalty,
+    max_len: int = USUAL.max_len,
     use_cache: bool = True,
 ) -> list[list[Hypothesis]]:
     """Follow several hypotheses at once and return the n best finished ones.
-
-    A hypothesis Y (its eos counted) is ranked by ``log p(Y) / lp(|Y|)`` with
-    ``lp(n) = ((5 + n) / 6)^length_penalty``. A sentence is done when beam_size
-    hypotheses have ended, or when no live one could still overtake the n-th of those.
 
     Args:
         model: as in `greedy`.
@@ -97,37 +85,63 @@ def n_best(
 
     Returns:
         For each row n hypotheses, no two alike, the best first; fewer only where there
-        are no more (a vocabulary of a few pieces, a model whose weights are NaN).
+        are no more (a vocabulary of a few pieces).
 
     Raises:
         ValueError: n < 1 or n > beam_size, and as `beam_search`.
 
     Source: section 6.1; Wu et al. 2016, equation 14.
     """
-    if beam_size < 1:
-        raise ValueError(f"beam_size={beam_size} must be at least 1")
-    if not length_penalty >= 0:
-        raise ValueError(f"length_penalty={length_penalty} must not be negative")
-    if not 1 <= n <= beam_size:
-        raise ValueError(
-            f"n={n} must be at least 1 and at most beam_size={beam_size}: "
-            "a wider beam finds more"
-        )
+    settings = SearchSettings(
+        n_best=n, beam_size=beam_size, length_penalty=length_penalty, max_len=max_len
+    )
+    return drain(beam_steps(model, source_ids, settings, use_cache=use_cache))
+
+
+@torch.inference_mode()
+def beam_steps(
+    model: Seq2Seq,
+    source_ids: Tensor,
+    settings: SearchSettings = USUAL,
+    *,
+    use_cache: bool = True,
+) -> Steps:
+    """Beam search, step by step.
+
+    A hypothesis Y (its eos counted) is ranked by ``log p(Y) / lp(|Y|)`` with
+    ``lp(n) = ((5 + n) / 6)^length_penalty``. A sentence is done when beam_size
+    hypotheses have ended, or when no live one could still overtake the n-th of those.
+
+    Args:
+        model: as in `greedy`; in eval mode until the search ends or is closed.
+        source_ids: (B, S) int64, as in `greedy`.
+        settings: those of beam search.
+        use_cache: as in `greedy`.
+
+    Yields:
+        A `Step` each time the model has spoken.
+
+    Returns:
+        For each row the n_best hypotheses, as `n_best`.
+
+    Raises:
+        TypeError, ValueError: as `greedy`.
+
+    Source: section 6.1; Wu et al. 2016, equation 14.
+    """
+    beam_size = settings.beam_size
     eos_id, vocab_size = model.config.eos_id, model.config.vocab_size
-    max_len = check_call(model, source_ids, max_len)
-    beams = [
-        _Beam(n, beam_size, length_penalty, max_len) for _ in range(source_ids.size(0))
-    ]
+    max_len = check_call(model, source_ids, settings.max_len)
+    beams = [_Beam(settings, max_len) for _ in range(source_ids.size(0))]
     live = list(range(source_ids.size(0)))  # sentences not done
-    width = 1  # rows of each live sentence: 1 (bos), then beam_size
-    totals = torch.zeros(len(live), width, device=source_ids.device)  # log p so far
-    with inference(model):
+    totals = [[0.0] for _ in live]  # log p so far: of bos, then of beam_size each
+    with evaluating(model):
         step = Stepper(model, source_ids, use_cache)
         while live:
-            log_p = step.log_probabilities()  # (live * width, V)
-            if step.length == max_len:
-                log_p = _only(log_p, eos_id)
-            candidates = totals[:, :, None] + log_p.view(len(live), width, -1)
+            width = len(totals[0])
+            log_p = step.log_probabilities().view(len(live), width, vocab_size)
+            allowed = _only(log_p, eos_id) if step.length == max_len else log_p
+            candidates = torch.tensor(totals, device=log_p.device)[:, :, None] + allowed
             # A row ends in at most one way: 2 * beam_size leave enough to go on.
             best, where = candidates.flatten(1).topk(
                 min(2 * beam_size, width * vocab_size)
@@ -138,38 +152,49 @@ def n_best(
                 (where % vocab_size).tolist(),
                 strict=True,
             )
-            rows: list[int] = []
-            pieces: list[int] = []
-            kept_totals: list[list[float]] = []
-            kept: list[int] = []  # places in `live` that go on
             history = step.tokens[:, 1:].tolist()
+            told: list[list[Continuation]] = []
+            rows: list[int] = []  # of the hypotheses that go on: which they continue,
+            pieces: list[int] = []  # their next pieces,
+            kept_totals: list[list[float]] = []  # log p,
+            kept: list[int] = []  # and sentences, as places in `live`
             for place, (scores, parents, choices) in enumerate(ranked):
-                beam = beams[live[place]]
-                grown: list[tuple[int, int, float]] = []
+                check_number(scores[0])
+                beam, first = beams[live[place]], place * width
+                weighed: list[Continuation] = []
+                grown: list[Continuation] = []
                 for rank, (total, parent, piece) in enumerate(
                     zip(scores, parents, choices, strict=True)
                 ):
-                    row = place * width + parent
-                    if not total > -math.inf:  # nor NaN, of a broken model
+                    if total == -math.inf:
                         break
-                    if piece != eos_id:
-                        grown.append((row, piece, total))
-                    elif rank < beam_size:
-                        beam.finish(history[row], total)
-                grown = grown[:beam_size]
-                if not grown or beam.is_done(best_live=grown[0][2]):
+                    if piece == eos_id and rank < beam_size:
+                        fate = "finished"
+                        beam.finish(history[first + parent], total)
+                    elif piece != eos_id and len(grown) < beam_size:
+                        fate = "grown"
+                    else:
+                        fate = "dropped"
+                    weighed.append(Continuation(parent, piece, total, fate))
+                    if fate == "grown":
+                        grown.append(weighed[-1])
+                told.append(weighed)
+                if not grown or beam.is_done(grown[0].log_probability):
+                    told[-1] = [_unless_finished(each) for each in weighed]
                     continue
                 kept.append(place)
-                dead = (grown[0][0], grown[0][1], -math.inf)  # fills a short beam
-                grown += [dead] * (beam_size - len(grown))
-                rows += [row for row, _, _ in grown]
-                pieces += [piece for _, piece, _ in grown]
-                kept_totals.append([total for _, _, total in grown])
+                dead = replace(grown[0], log_probability=-math.inf)
+                grown += [dead] * (beam_size - len(grown))  # fills a short beam
+                rows += [first + each.parent for each in grown]
+                pieces += [each.piece for each in grown]
+                kept_totals.append([each.log_probability for each in grown])
+            tokens = step.tokens.view(len(live), width, -1)
+            finished = [list(beams[row].finished) for row in live]
+            yield Step(live, tokens, totals, log_p, told, finished)
             same_sources = len(kept) == len(live) and width == beam_size
             step.extend(rows, pieces, same_sources=same_sources)
-            totals = torch.tensor(kept_totals, device=totals.device)
-            live, width = [live[place] for place in kept], beam_size
-    return [beam.finished[:n] for beam in beams]
+            live, totals = [live[place] for place in kept], kept_totals
+    return [beam.finished[: settings.n_best] for beam in beams]
 
 
 def length_penalty_of(length: int, alpha: float) -> float:
@@ -187,10 +212,11 @@ def length_penalty_of(length: int, alpha: float) -> float:
 class _Beam:
     """The finished hypotheses of one sentence, the best first."""
 
-    def __init__(self, n: int, size: int, alpha: float, max_len: int) -> None:
-        self.n, self.size, self.alpha = n, size, alpha
+    def __init__(self, settings: SearchSettings, max_len: int) -> None:
+        self.n, self.size = settings.n_best, settings.beam_size
+        self.alpha = settings.length_penalty
         self.finished: list[Hypothesis] = []
-        self.longest_penalty = length_penalty_of(max_len + 1, alpha)
+        self.longest_penalty = length_penalty_of(max_len + 1, self.alpha)
 
     def finish(self, pieces: list[int], total: float) -> None:
         """Enter a hypothesis that ended: its pieces without eos, its log p with it."""
@@ -211,5 +237,10 @@ class _Beam:
 def _only(log_p: Tensor, piece: int) -> Tensor:
     """The same log-probabilities with every piece but one ruled out."""
     alone = torch.full_like(log_p, -math.inf)
-    alone[:, piece] = log_p[:, piece]
+    alone[..., piece] = log_p[..., piece]
     return alone
+
+
+def _unless_finished(each: Continuation) -> Continuation:
+    """What becomes of a continuation once its sentence is done: nothing grows on."""
+    return each if each.fate == "finished" else replace(each, fate="dropped")

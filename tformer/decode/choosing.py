@@ -1,22 +1,41 @@
 """One hypothesis per sentence: take the best next piece, or draw one by chance.
 
-Source: Fan et al. 2018 (top-k); Holtzman et al. 2020 (top-p). Chapter 13.
+Source: Fan et al. 2018 (top-k); Holtzman et al. 2020 (top-p).
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 from torch import Tensor
 
-from tformer.decode.stepping import Seq2Seq, Stepper, check_call, inference
+from tformer.decode.stepping import (
+    Continuation,
+    Hypothesis,
+    Seq2Seq,
+    Step,
+    Stepper,
+    Steps,
+    check_call,
+    check_number,
+    drain,
+    evaluating,
+)
+from tformer.search import USUAL, SearchSettings
+from tformer.values import whole
 
 ROUNDING = 1e-6  # two sums of probabilities that differ by less are the same
 STRIDE = 1_000_003  # between the seeds of neighbouring rows
 
+Choose = Callable[[Tensor, list[int], int], Tensor]
+
 
 def greedy(
-    model: Seq2Seq, source_ids: Tensor, *, max_len: int = 64, use_cache: bool = True
+    model: Seq2Seq,
+    source_ids: Tensor,
+    *,
+    max_len: int = USUAL.max_len,
+    use_cache: bool = True,
 ) -> list[list[int]]:
     """Take the most probable piece at every step. Deterministic; not always best.
 
@@ -32,25 +51,41 @@ def greedy(
 
     Raises:
         TypeError: source_ids are not int64.
-        ValueError: wrong shape, ids out of range, a row without a visible token,
-            longer than the model's max_len, or max_len < 1.
+        ValueError: wrong shape, ids out of range, a row without a visible token or
+            padded elsewhere than on the right, longer than the model's max_len,
+            max_len < 1, or a model whose weights are not numbers.
     """
+    settings = SearchSettings(search="greedy", max_len=max_len)
+    steps = greedy_steps(model, source_ids, settings, use_cache=use_cache)
+    return [found.ids for [found] in drain(steps)]
+
+
+def greedy_steps(
+    model: Seq2Seq,
+    source_ids: Tensor,
+    settings: SearchSettings = USUAL,
+    *,
+    use_cache: bool = True,
+) -> Steps:
+    """`greedy`, step by step; the arguments are those of `beam_steps`."""
 
     def choose(log_p: Tensor, rows: list[int], step: int) -> Tensor:
         return log_p.argmax(dim=-1)
 
-    return grow(model, source_ids, choose, max_len=max_len, use_cache=use_cache)
+    return grow_steps(
+        model, source_ids, choose, max_len=settings.max_len, use_cache=use_cache
+    )
 
 
 def sample(
     model: Seq2Seq,
     source_ids: Tensor,
     *,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    seed: int | Sequence[int] = 0,
-    max_len: int = 64,
+    temperature: float = USUAL.temperature,
+    top_k: int | None = USUAL.top_k,
+    top_p: float | None = USUAL.top_p,
+    seed: int | Iterable[int] = USUAL.seed,
+    max_len: int = USUAL.max_len,
     use_cache: bool = True,
 ) -> list[list[int]]:
     """Draw every next piece by chance, as probable as the model finds it.
@@ -66,7 +101,7 @@ def sample(
         temperature: below 1 sharpens the distribution, above 1 flattens it.
         top_k: draw from the k most probable pieces only.
         top_p: draw from the most probable pieces that together reach this mass.
-        seed: of the whole call (see `row_seeds`), or one for each row.
+        seed: of the whole call, or one for each row (see `row_seeds`).
         max_len: as in `greedy`. A smaller one cuts the same translation short.
         use_cache: as in `greedy`.
 
@@ -75,30 +110,60 @@ def sample(
 
     Raises:
         ValueError: a temperature, top_k or top_p that makes no sense, not one seed for
-            each row, logits that are not numbers; and as `greedy`.
+            each row; and as `greedy`.
     """
-    n_rows, n_steps = len(source_ids), check_call(model, source_ids, max_len)
-    seeds = row_seeds(seed, n_rows) if isinstance(seed, int) else list(seed)
-    if len(seeds) != n_rows:
-        raise ValueError(f"{len(seeds)} seeds for {n_rows} rows: give one for each")
-    streams = [torch.Generator().manual_seed(each % 2**63) for each in seeds]
-    chances = torch.stack(  # (B, steps), each in [0, 1)
-        [torch.rand(n_steps, generator=each, dtype=torch.float64) for each in streams]
+    settings = SearchSettings(
+        search="sample",
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        max_len=max_len,
     )
+    longest = check_call(model, source_ids, settings.max_len)
+    chances = random_numbers(row_seeds(seed, len(source_ids)), longest)
+    steps = sample_steps(
+        model, source_ids, settings, chances=chances, use_cache=use_cache
+    )
+    return [found.ids for [found] in drain(steps)]
+
+
+def sample_steps(
+    model: Seq2Seq,
+    source_ids: Tensor,
+    settings: SearchSettings = USUAL,
+    *,
+    chances: Tensor | None = None,
+    use_cache: bool = True,
+) -> Steps:
+    """`sample`, step by step; the arguments are those of `beam_steps`, and one more.
+
+    Args:
+        model: as in `beam_steps`.
+        source_ids: (B, S) int64, as in `greedy`.
+        settings: those of sampling.
+        chances: (B, steps) float64 in [0, 1), what each row draws with; made from the
+            settings' seed if left out.
+        use_cache: as in `greedy`.
+    """
+    if chances is None:
+        longest = min(settings.max_len, model.config.max_len)
+        chances = random_numbers(row_seeds(settings.seed, len(source_ids)), longest)
+    numbers = chances
 
     def choose(log_p: Tensor, rows: list[int], step: int) -> Tensor:
-        p = distribution(log_p, temperature=temperature, top_k=top_k, top_p=top_p)
-        return _draw(p, chances[rows, step])
+        return _draw(_sharpened(log_p, settings), numbers[rows, step])
 
-    return grow(model, source_ids, choose, max_len=max_len, use_cache=use_cache)
+    return grow_steps(
+        model, source_ids, choose, max_len=settings.max_len, use_cache=use_cache
+    )
 
 
 def distribution(
     log_p: Tensor,
     *,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
+    temperature: float = USUAL.temperature,
+    top_k: int | None = USUAL.top_k,
+    top_p: float | None = USUAL.top_p,
 ) -> Tensor:
     """What the distribution of the next piece becomes before `sample` draws from it.
 
@@ -119,15 +184,13 @@ def distribution(
         ValueError: a value out of range; NaN or +infinity in log_p, or nothing but
             -infinity in a row.
     """
-    if not 1e-6 <= temperature < math.inf:
-        raise ValueError(
-            f"temperature={temperature} must be above 0 (at least 1e-6) and finite; "
-            "where the best piece should always win, use decode.greedy"
-        )
-    if top_k is not None and not (isinstance(top_k, int) and top_k >= 1):
-        raise ValueError(f"top_k={top_k} must be a whole number, 1 or more, or None")
-    if top_p is not None and not 0 < top_p <= 1:
-        raise ValueError(f"top_p={top_p} must be in (0, 1], or None")
+    settings = SearchSettings(temperature=temperature, top_k=top_k, top_p=top_p)
+    return _sharpened(log_p, settings)
+
+
+def _sharpened(log_p: Tensor, settings: SearchSettings) -> Tensor:
+    """`distribution`, with settings that have been checked."""
+    temperature, top_k, top_p = settings.temperature, settings.top_k, settings.top_p
     log_p = log_p.to(torch.promote_types(log_p.dtype, torch.float32))
     gaps = log_p - log_p.amax(dim=-1, keepdim=True)  # the best piece has 0: no overflow
     p = (gaps / temperature).softmax(dim=-1)
@@ -149,20 +212,42 @@ def distribution(
     return p / p.sum(dim=-1, keepdim=True)
 
 
-def row_seeds(seed: int, n_rows: int) -> list[int]:
+def row_seeds(seed: int | Iterable[int], n_rows: int) -> list[int]:
     """The seeds of a batch's rows in `sample`: ``seed + 1_000_003 * row``.
 
     So a row can be drawn again alone, and seeds below a million share no row.
+
+    Args:
+        seed: of the whole batch; or one for each row, which stay as they are.
+        n_rows: how many rows there are.
+
+    Raises:
+        TypeError: a seed that is no whole number.
+        ValueError: not one seed for each row.
     """
-    return [seed + STRIDE * row for row in range(n_rows)]
+    if not isinstance(seed, Iterable):
+        seed = whole("seed", seed)
+        return [seed + STRIDE * row for row in range(n_rows)]
+    seeds = [whole("seed", each) for each in seed]
+    if len(seeds) != n_rows:
+        raise ValueError(f"{len(seeds)} seeds for {n_rows} rows: give one for each")
+    return seeds
+
+
+def random_numbers(seeds: Sequence[int], n_steps: int) -> Tensor:
+    """(rows, steps) float64 in [0, 1): for each seed a stream of its own."""
+    streams = [torch.Generator().manual_seed(each % 2**63) for each in seeds]
+    return torch.stack(
+        [torch.rand(n_steps, generator=each, dtype=torch.float64) for each in streams]
+    )
 
 
 def grow(
     model: Seq2Seq,
     source_ids: Tensor,
-    choose: Callable[[Tensor, list[int], int], Tensor],
+    choose: Choose,
     *,
-    max_len: int = 64,
+    max_len: int = USUAL.max_len,
     use_cache: bool = True,
 ) -> list[list[int]]:
     """Let one hypothesis per sentence grow; ``choose`` picks each next piece.
@@ -180,24 +265,84 @@ def grow(
         One list of at most max_len piece ids per row, without special ids.
 
     Raises:
-        TypeError, ValueError: as `greedy`.
+        TypeError, ValueError: as `greedy`; also if ``choose`` returns something else.
+    """
+    steps = grow_steps(model, source_ids, choose, max_len=max_len, use_cache=use_cache)
+    return [found.ids for [found] in drain(steps)]
+
+
+@torch.inference_mode()
+def grow_steps(
+    model: Seq2Seq,
+    source_ids: Tensor,
+    choose: Choose,
+    *,
+    max_len: int = USUAL.max_len,
+    use_cache: bool = True,
+) -> Steps:
+    """`grow`, step by step; yields and returns what `beam_steps` does.
+
+    What it returns for a row is one hypothesis, which max_len may have cut short.
     """
     eos_id = model.config.eos_id
-    max_len = check_call(model, source_ids, max_len)
-    results: list[list[int]] = [[] for _ in range(source_ids.size(0))]
-    live = list(range(source_ids.size(0)))  # which sentence each row belongs to
-    with inference(model):
+    max_len = check_call(model, source_ids, SearchSettings(max_len=max_len).max_len)
+    found = [Hypothesis([], 0.0, 0.0, ended=False) for _ in range(source_ids.size(0))]
+    live = list(range(len(found)))  # which sentence each row belongs to
+    with evaluating(model):
         step = Stepper(model, source_ids, use_cache)
         while live and step.length < max_len:
-            pieces = choose(step.log_probabilities(), live, step.length).tolist()
-            rows = [row for row, piece in enumerate(pieces) if piece != eos_id]
-            for row in rows:
-                results[live[row]].append(pieces[row])
-            step.extend(
-                rows, [pieces[row] for row in rows], same_sources=len(rows) == len(live)
+            log_p = step.log_probabilities()
+            chosen = _checked(choose(log_p, live, step.length), log_p)
+            pieces = chosen.tolist()
+            added = log_p.gather(1, chosen[:, None]).squeeze(1).tolist()
+            before = [[found[row].log_probability] for row in live]
+            told: list[list[Continuation]] = []
+            for row, piece, value in zip(live, pieces, added, strict=True):
+                _check_possible(piece, value)
+                ids, total = found[row].ids, found[row].log_probability + value
+                ended = piece == eos_id
+                if not ended:
+                    ids = [*ids, piece]
+                found[row] = Hypothesis(ids, total, total, ended)
+                fate = "finished" if ended else "grown"
+                told.append([Continuation(0, piece, total, fate)])
+            finished = [[found[row]] if found[row].ended else [] for row in live]
+            yield Step(
+                live, step.tokens[:, None], before, log_p[:, None], told, finished
             )
-            live = [live[row] for row in rows]  # the finished leave the batch
-    return results
+            rows = [i for i, row in enumerate(live) if not found[row].ended]
+            step.extend(
+                rows, [pieces[i] for i in rows], same_sources=len(rows) == len(live)
+            )
+            live = [live[i] for i in rows]  # the finished leave the batch
+    return [[each] for each in found]
+
+
+def _checked(chosen: Tensor, log_p: Tensor) -> Tensor:
+    """What `choose` returned, if it is one piece for each row of log_p; looks at none.
+
+    Raises:
+        TypeError, ValueError: something else.
+    """
+    if not isinstance(chosen, Tensor) or chosen.dtype != torch.int64:
+        kind = chosen.dtype if isinstance(chosen, Tensor) else type(chosen).__name__
+        raise TypeError(f"choose must return an int64 tensor of pieces, got {kind}")
+    if chosen.shape != log_p.shape[:1]:
+        raise ValueError(
+            f"choose must return one piece for each of {len(log_p)} rows, got the "
+            f"shape {tuple(chosen.shape)}"
+        )
+    return chosen.to(log_p.device)
+
+
+def _check_possible(piece: int, log_probability: float) -> None:
+    """Raise unless a piece that was chosen has some probability."""
+    check_number(log_probability)
+    if log_probability == -math.inf:
+        raise ValueError(
+            f"choose returned piece {piece}, which has probability 0: pad, bos and unk "
+            "are never written"
+        )
 
 
 def _draw(p: Tensor, chance: Tensor) -> Tensor:

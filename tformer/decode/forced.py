@@ -1,6 +1,6 @@
 """Forced decoding: how probable does the model find a translation that is given?
 
-Source: Vaswani et al. 2017, section 3.1 (all positions at once, masked). Chapter 13.
+Source: Vaswani et al. 2017, section 3.1 (all positions at once, masked).
 """
 
 from collections.abc import Sequence

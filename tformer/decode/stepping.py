@@ -1,10 +1,14 @@
 """What every way to decode shares: a batch of growing hypotheses, step by step.
 
-Chapter 13.
+A search is a generator. It yields a `Step` each time the model has spoken, and returns
+what it found: for each row of the source its hypotheses, the best first. `drain` runs
+one to its end; a figure may follow it instead.
 """
 
-from collections.abc import Iterator
+import math
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
@@ -45,6 +49,74 @@ class Seq2Seq(Protocol):
 
     def eval(self) -> Any:
         """As every PyTorch module."""
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A translation that a search found.
+
+    Attributes:
+        ids: its pieces, without special ids.
+        log_probability: log p of the pieces, and of eos if it has ended.
+        score: what ranks it: the log-probability divided by the length penalty.
+        ended: whether it came to eos; if not, max_len cut it short.
+    """
+
+    ids: list[int]
+    log_probability: float
+    score: float
+    ended: bool = True
+
+
+@dataclass(slots=True)
+class Continuation:
+    """A hypothesis with one piece more, as a step weighed it.
+
+    Attributes:
+        parent: which hypothesis of its sentence it continues.
+        piece: the piece that is added.
+        log_probability: log p of the whole so far.
+        fate: "grown" (it goes on), "finished" (the piece is eos), or "dropped".
+    """
+
+    parent: int
+    piece: int
+    log_probability: float
+    fate: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a search: what the model said, and what the search made of it.
+
+    Attributes:
+        rows: the rows of the source that are not done; for each of them the lists
+            below have an entry.
+        tokens: (n, width, 1 + length) bos and the pieces of each live hypothesis.
+        totals: log p of each live hypothesis so far; -infinity only fills a beam.
+        log_p: (n, width, V) log p of each next piece.
+        continuations: the best continuations of all hypotheses, the best first.
+        finished: what has ended so far, the best first.
+    """
+
+    rows: list[int]
+    tokens: Tensor
+    totals: list[list[float]]
+    log_p: Tensor
+    continuations: list[list[Continuation]]
+    finished: list[list[Hypothesis]]
+
+
+Steps = Generator[Step, None, list[list[Hypothesis]]]
+
+
+def drain(steps: Steps) -> list[list[Hypothesis]]:
+    """Run a search to its end; for each row what it found, the best first."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
 
 
 class Stepper:
@@ -102,27 +174,46 @@ class Stepper:
 
 
 def check_call(model: Seq2Seq, source_ids: Tensor, max_len: int) -> int:
-    """Check what came in; return the longest translation that also fits the model.
+    """Check the source; return the longest translation that also fits the model.
 
     Raises:
         TypeError: source_ids are not int64.
-        ValueError: wrong shape, ids out of range, a row without a visible token,
-            or max_len < 1.
+        ValueError: wrong shape, ids out of range, a row without a visible token or
+            padded elsewhere than on the right.
     """
     config = model.config
     masks.check_ids(source_ids, vocab_size=config.vocab_size, pad_id=config.pad_id)
-    if max_len < 1:
-        raise ValueError(f"max_len={max_len} must be at least 1")
     return min(max_len, config.max_len - 1)
+
+
+def check_number(log_probability: float) -> None:
+    """Raise unless it is a number: what a broken model says is none.
+
+    Raises:
+        ValueError: NaN.
+    """
+    if math.isnan(log_probability):
+        raise ValueError(
+            "the model's probabilities are NaN, so no piece can be chosen: its weights "
+            "hold NaN or infinity, as after a training that diverged. Load an earlier "
+            "checkpoint, or train with a lower learning rate"
+        )
+
+
+@contextmanager
+def evaluating(model: Seq2Seq) -> Iterator[None]:
+    """No dropout, whatever mode the model is in; then as before."""
+    was_training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        if was_training:
+            model.train()
 
 
 @contextmanager
 def inference(model: Seq2Seq) -> Iterator[None]:
-    """No gradients and no dropout, whatever mode the model is in; then as before."""
-    was_training = model.training
-    model.eval()
-    try:
-        with torch.inference_mode():
-            yield
-    finally:
-        model.train(was_training)
+    """No gradients and no dropout; then as before."""
+    with evaluating(model), torch.inference_mode():
+        yield

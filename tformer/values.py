@@ -1,0 +1,112 @@
+"""Values that users give: checked where they enter, and refused in one wording.
+
+Free of torch, so that the command line can check before it loads anything heavy.
+"""
+
+import math
+import operator
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any
+
+
+def whole(
+    name: str,
+    value: Any,
+    *,
+    least: int | None = None,
+    most: int | None = None,
+    remedy: str = "",
+) -> int:
+    """A whole number as an int, be it Python's, NumPy's or a tensor's.
+
+    Args:
+        name: what the value is called in messages.
+        value: anything with ``__index__``, bools aside.
+        least: the smallest that is allowed.
+        most: the largest that is allowed.
+        remedy: what to do instead; ends the message.
+
+    Raises:
+        TypeError: not a number.
+        ValueError: a number that is not whole, or out of range.
+    """
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        raise _wrong_kind(name, value, "a whole number") from None
+    _check_range(name, number, least, most, None, remedy)
+    return number
+
+
+def real(
+    name: str,
+    value: Any,
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    above: float | None = None,
+    remedy: str = "",
+) -> float:
+    """A finite number as a float, be it Python's or NumPy's.
+
+    Args:
+        name: what the value is called in messages.
+        value: any real number, bools aside.
+        least: the smallest that is allowed.
+        most: the largest that is allowed.
+        above: a bound that is not allowed itself.
+        remedy: what to do instead; ends the message.
+
+    Raises:
+        TypeError: not a number.
+        ValueError: NaN or infinity, or out of range.
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name}={value!r} must be a number")
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{name}={number} must be a finite number")
+    _check_range(name, number, least, most, above, remedy)
+    return number
+
+
+def one_of(name: str, value: Any, known: Sequence[str]) -> str:
+    """A name out of a few.
+
+    Raises:
+        ValueError: another one; the message lists them.
+    """
+    if value not in known:
+        *others, last = map(repr, known)
+        raise ValueError(f"{name}={value!r} must be {', '.join(others)} or {last}")
+    return value
+
+
+def _wrong_kind(name: str, value: Any, wanted: str) -> Exception:
+    """A TypeError for what is no number at all, else a ValueError."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    error = ValueError if is_number else TypeError
+    return error(f"{name}={value!r} must be {wanted}")
+
+
+def _check_range(
+    name: str,
+    number: float,
+    least: float | None,
+    most: float | None,
+    above: float | None,
+    remedy: str,
+) -> None:
+    rule = ""
+    if least is not None and number < least:
+        rule = f"at least {least}"
+    if most is not None and number > most:
+        rule = f"at most {most}"
+    if above is not None and number <= above:
+        rule = f"above {above}"
+    if rule:
+        ending = f": {remedy}" if remedy else ""
+        raise ValueError(f"{name}={number} must be {rule}{ending}")
