@@ -27,3 +27,13 @@ def test_the_marked_translations_are_the_released_models():
 def test_the_readable_card_says_what_the_card_and_the_marks_say():
     card = json.loads((RELEASED / "card.json").read_text("utf-8"))
     assert (RELEASED / "README.md").read_text("utf-8") == score_released.readme(card)
+
+
+def test_the_card_quotes_tatoeba_on_what_the_model_has_not_seen():
+    card = json.loads((RELEASED / "card.json").read_text("utf-8"))
+    leak = json.loads((ROOT / "results/split-leak.json").read_text("utf-8"))
+    quoted, found = card["scores"]["tatoeba"], leak["by_group"]
+    assert quoted["n_sentences"] == found["untouched"]["pairs"] < quoted["of"]
+    assert quoted["of"] == found["test"]["pairs"]
+    assert abs(quoted["bleu"] - found["untouched"]["bleu"]) < 0.1
+    assert "12.7 %" in card["data"]  # of the split that it was trained with

@@ -1,20 +1,22 @@
-"""Let the released model translate what somebody typed, and keep what a person thought.
+"""Let the released model translate what was typed, and keep what the authors thought.
 
     python tools/typed_sentences.py
 
 Thirty sentences, typed before the model was trained to its end and used for no choice,
 and three that the model is meant to get right. The script translates them with beam 4
 into ``results/typed-sentences.json`` and notes which stand in the training data. The
-marks are a person's: *right*, *understandable* (the sense is there, the German is not
-right), or *wrong*. A mark is kept only while the translation stays the same; new
-translations come out unmarked and wait for a reader.
+authors mark each by reading it against the English: *right*, *understandable* (the
+sense is there, the German is not right), or *wrong*. A mark is kept only while
+the translation stays the same; new translations come out unmarked and wait for a
+reader.
 """
 
 import json
 from collections import Counter
 from pathlib import Path
 
-from tformer import data
+from first_split import learned_from
+
 from tformer.data.corpus import keys, sentence_key
 from tformer.files import write_json
 from tformer.pretrained import load_pretrained
@@ -66,8 +68,7 @@ TYPED = [
 
 def main() -> None:
     translator = load_pretrained()
-    corpus = data.load(translator.card["corpus"])
-    trained_on = keys(corpus.train)
+    trained_on = keys(learned_from())
     known = json.loads(FILE.read_text("utf-8")) if FILE.is_file() else {}
     marked = {
         (each["source"], each["translation"]): each
@@ -89,7 +90,8 @@ def main() -> None:
 
     found = {
         "command": "python tools/typed_sentences.py",
-        "marks": "by a person, after reading: " + ", ".join(MARKS),
+        "marks": "by the authors, reading each translation against the English; one "
+        f"judgement each, no second marker: {', '.join(MARKS)}",
         "aims": translated(AIMS),
         "typed": translated(TYPED),
     }
