@@ -5,42 +5,113 @@ ever unpickled. Every file is written beside its place and then moved there, whi
 file system does at once: a killed run leaves the old file or the new one.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os
+import re
+import stat
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
-from torch import Tensor
+if TYPE_CHECKING:  # files are written without torch, too
+    from torch import Tensor
+
+LEFT_OVER = re.compile(r"\..*\.\w{8}\.part")  # what `open_atomically` names a file
+
+
+@contextmanager
+def open_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A file to write that takes its place when all is written, and never before.
+
+    Until then it lies beside its place under a name of its own, which `sweep` knows. If
+    writing fails or is interrupted it is removed, and an old file stays as it was.
+    Symbolic links are followed: the link stays, its target is replaced. The new file
+    has the mode of the old one, or what the umask gives. What is no regular file, such
+    as a pipe or a device, is written as it is: nothing there can be replaced.
+
+    Args:
+        path: the file's place.
+
+    Raises:
+        OSError: the folder is missing or cannot be written, the disk is full, …
+    """
+    through = _descriptor(os.fspath(path))
+    try:
+        old = os.fstat(through) if through is not None else os.stat(path)
+    except FileNotFoundError:  # or a link to something that is not there yet
+        old = None
+    if through is not None or (old and not stat.S_ISREG(old.st_mode)):
+        with open(path if through is None else os.dup(through), "wb") as file:
+            yield file
+        return
+    target = os.path.realpath(path)
+    folder, name = os.path.split(target)
+    try:
+        handle, temporary = tempfile.mkstemp(".part", f".{name[:40]}.", folder)
+    except OSError as error:  # name the file that was meant
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, stat.S_IMODE(old.st_mode) if old else 0o666 & ~_umask())
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _descriptor(path: str) -> int | None:
+    """The number of an open file that a path names, as /dev/stdout and /dev/fd/3 do."""
+    for _ in range(40):
+        folder, name = os.path.split(path)
+        folder = os.path.realpath(folder)
+        if folder in ("/dev/fd", f"/proc/{os.getpid()}/fd") and name.isdigit():
+            return int(name)
+        path = os.path.join(folder, name)
+        if not os.path.islink(path):
+            return None
+        path = os.path.join(folder, os.readlink(path))
+    return None  # links in a circle: opening it says so
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)  # it can only be read by setting it
+    os.umask(mask)
+    return mask
+
+
+def sweep(folder: Path) -> None:
+    """Remove what writers that were killed left in a folder.
+
+    Call it where nobody else can be writing there.
+    """
+    for file in folder.glob(".*.part"):
+        if LEFT_OVER.fullmatch(file.name):
+            file.unlink(missing_ok=True)
 
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file so that a reader, or a crash, never meets half of it.
 
     Raises:
-        OSError: the folder is missing or cannot be written; the message names it.
+        OSError: as `open_atomically`.
     """
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with open_atomically(path) as file:
+        file.write(content)
 
 
 def write_json(path: Path, content: Any) -> None:
     """Write JSON that people can read, atomically."""
     text = json.dumps(content, indent=1, ensure_ascii=False)
-    write_atomically(path, (text + "\n").encode())
+    # A file's name that is not UTF-8 holds half a character: JSON can escape it.
+    write_atomically(path, (text + "\n").encode("utf-8", "backslashreplace"))
 
 
 def save_tensors(
@@ -48,16 +119,29 @@ def save_tensors(
 ) -> None:
     """Write named tensors with JSON metadata, and checksums over both.
 
+    The same tensors and metadata give the same bytes.
+
     Args:
         path: ends in ``.safetensors``.
         tensors: by name; moved to the CPU.
         metadata: anything that JSON can hold.
     """
+    from safetensors.torch import save
+
     tensors = {name: each.detach().cpu().contiguous() for name, each in tensors.items()}
     header = {name: json.dumps(value) for name, value in metadata.items()}
     header["sha256"] = _checksum(tensors)
     header["sha256_of_header"] = _header_checksum(header)
-    write_atomically(path, save(tensors, header))
+    with open_atomically(path) as file:
+        file.writelines(_ordered(save(tensors, header)))
+
+
+def _ordered(content: bytes) -> tuple[bytes, memoryview]:
+    """The same tensors with their header in order: safetensors shuffles metadata."""
+    start = 8 + int.from_bytes(content[:8], "little")
+    header = json.dumps(json.loads(content[8:start]), sort_keys=True).encode()
+    header += b" " * (-len(header) % 8)  # numbers begin where memory is aligned
+    return len(header).to_bytes(8, "little") + header, memoryview(content)[start:]
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -67,6 +151,8 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         FileNotFoundError: no such file.
         ValueError: truncated, not safetensors, not ours, or changed since written.
     """
+    from safetensors import SafetensorError, safe_open
+
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
     try:
@@ -94,6 +180,8 @@ def _header_checksum(header: dict[str, str]) -> str:
 
 
 def _checksum(tensors: dict[str, Tensor]) -> str:
+    import torch
+
     digest = hashlib.sha256()
     for name in sorted(tensors):
         tensor = tensors[name].contiguous()
