@@ -16,7 +16,7 @@ from tformer.config import TransformerConfig
 from tformer.data import Corpus
 from tformer.files import load_tensors, save_tensors
 from tformer.loss import cross_entropy
-from tformer.pretrained import build
+from tformer.pretrained import Translator, build
 from tformer.recurrent import RecurrentConfig, RecurrentSeq2Seq
 
 SMALL = {"vocab_size": 13, "d_model": 6, "d_hidden": 5, "dropout": 0.0, "max_len": 16}
@@ -292,7 +292,7 @@ def test_a_file_of_a_kind_we_do_not_have_is_refused(run, tmp_path):
 def test_a_file_from_before_there_were_kinds_is_a_transformer(run, tmp_path):
     small = TransformerConfig(vocab_size=280, d_model=8, n_heads=2, d_ff=8, max_len=32)
     tokenizer = run.translator.tokenizer
-    train.Translator(Transformer(small), tokenizer).save(tmp_path)
+    Translator(Transformer(small), tokenizer).save(tmp_path)
     file = tmp_path / "model.safetensors"
     weights, metadata = load_tensors(file)
     del metadata["kind"], metadata["config"]["positions"]

@@ -108,8 +108,12 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write JSON that people can read, atomically."""
-    text = json.dumps(content, indent=1, ensure_ascii=False)
+    """Write JSON that people can read, atomically.
+
+    Raises:
+        ValueError: a number is NaN or infinite, which JSON cannot say.
+    """
+    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
     # A file's name that is not UTF-8 holds half a character: JSON can escape it.
     write_atomically(path, (text + "\n").encode("utf-8", "backslashreplace"))
 

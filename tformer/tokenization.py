@@ -294,7 +294,7 @@ class _Sentences:
 
     def __init__(self, sentences: Iterable[str]) -> None:
         self._sentences = sentences
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
         self.count = 0
 
     def __iter__(self) -> Iterator[str]:
@@ -309,7 +309,7 @@ class _Sentences:
                 if text:
                     self.count += 1
                     yield text
-        except Exception as error:
+        except (Exception, KeyboardInterrupt, SystemExit) as error:
             self.error = error
 
 

@@ -101,9 +101,12 @@ class Job:
 
 PARITY = "test_parity_with_torch.py"
 DECODE = ("decode",)
-AVERAGING = "test_train.py::test_the_final_weights_are_the_mean_of_the_last_snapshots"
+AVERAGING = (
+    "train/test_fitting.py::test_the_final_weights_are_the_mean_of_the_last_snapshots"
+)
 VALIDATION = (
-    "test_train.py::test_the_validation_loss_is_pytorchs_without_smoothing_or_dropout"
+    "train/test_fitting.py::"
+    "test_the_validation_loss_is_pytorchs_without_smoothing_or_dropout"
 )
 
 MUTATIONS = [
@@ -740,23 +743,23 @@ MUTATIONS = [
     ),
     Mutation(
         "averaging: a sum instead of a mean",
-        "train.py",
+        "train/checkpoints.py",
         "weight.double() / len(snapshots)",
         "weight.double()",
         (AVERAGING,),
     ),
     Mutation(
         "averaging: only the last snapshot",
-        "train.py",
+        "train/checkpoints.py",
         "total[name] = total.get(name, 0) + weight.double() / len(snapshots)",
         "total[name] = weight.double()",
         (AVERAGING,),
     ),
     Mutation(
         "train: validation with smoothing",
-        "train.py",
-        "self._loss(batch, smoothing=0.0)",
-        "self._loss(batch, smoothing=0.1)",
+        "train/loop.py",
+        "self.loss(batch, smoothing=0.0)",
+        "self.loss(batch, smoothing=0.1)",
         (VALIDATION,),
     ),
     # ------------------------------------------------------------- trace

@@ -21,7 +21,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: without the program's name; those of the process unless given.
 
     Returns:
-        0 = done, 2 = wrong input (one line on standard error), 130 = Ctrl-C.
+        0 = done, 2 = wrong input (one line on standard error), 130 = Ctrl-C, 143 =
+        SIGTERM.
     """
     use_utf8()
     try:
@@ -40,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ValueError,
         TypeError,
         ArithmeticError,
+        MemoryError,
         OSError,
         ImportError,
     ) as error:

@@ -8,12 +8,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tformer.cli.options import (
     CONFIG_OPTIONS,
     FIELDS_FOR,
-    INTERRUPTED,
     PROGRAM,
     RECIPE_OPTIONS,
     add_command,
@@ -22,6 +21,9 @@ from tformer.cli.options import (
     given,
 )
 from tformer.cli.streams import UsageError, say
+
+if TYPE_CHECKING:
+    from tformer.train import Event
 
 
 def add_parser(commands: Any) -> None:
@@ -34,8 +36,8 @@ def add_parser(commands: Any) -> None:
         """\
         Learns a tokenizer and a model on a corpus and writes both, with the history
         of the training, into a run folder. If the folder holds a run already, that run
-        goes on from its last checkpoint, with its own settings. Ctrl-C stops after a
-        few steps and keeps the checkpoint.
+        goes on from its last checkpoint, with its own settings. Ctrl-C and SIGTERM stop
+        after a few steps and keep the checkpoint.
         """,
         "train --corpus multi30k --steps 300 --out runs/first",
         "train --corpus multi30k --minutes 30 --patience 5 --out runs/longer",
@@ -70,10 +72,9 @@ def _run(options: argparse.Namespace) -> int:
     from tformer import data
     from tformer.config import TransformerConfig
     from tformer.train import Recipe, fit
+    from tformer.train.checkpoints import saved_settings
 
-    if options.restart:
-        _clear(folder)
-    saved = _settings_of(folder)
+    saved = {} if options.restart else saved_settings(folder)
     name = options.corpus or saved.get("corpus", "multi30k")
     fields = saved.get("config", {}) or FIELDS_FOR.get(name, {})
     config = TransformerConfig.from_dict(fields | given(options, CONFIG_OPTIONS))
@@ -91,12 +92,13 @@ def _run(options: argparse.Namespace) -> int:
         say(f"{corpus.attribution}\n{corpus.licence}".strip())
 
     shows_bar = sys.stderr.isatty() and not options.quiet
-    with _stop_on_interrupt() as stop:
+    with _stop_on_signals() as stop:
 
-        def listen(event: dict[str, Any]) -> bool:
+        def listen(event: Event) -> bool:
+            stop.may_wait = True
             if not shows_bar and not options.quiet:
                 _report(event)
-            return stop.wanted
+            return bool(stop.signal)
 
         run = fit(
             config,
@@ -105,16 +107,17 @@ def _run(options: argparse.Namespace) -> int:
             minutes=options.minutes,
             device=options.device,
             folder=folder,
+            restart=options.restart,
             recipe=recipe,
             progress="bar" if shows_bar else "none",
             on_event=listen,
         )
-    if stop.wanted:
+    if stop.signal:
         say(
             f"tformer: interrupted at step {run.report['steps']}; the checkpoint is "
             f"kept in {folder}: run the same command again to go on"
         )
-        return INTERRUPTED
+        return 128 + stop.signal
     last = run.report
     print(f"run: {folder}")
     print(
@@ -127,7 +130,7 @@ def _run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _report(event: dict[str, Any]) -> None:
+def _report(event: Event) -> None:
     """One line per evaluation: for logs, where a bar would only be noise."""
     if event["kind"] == "start":
         say(
@@ -143,52 +146,32 @@ def _report(event: dict[str, Any]) -> None:
         )
 
 
-def _settings_of(folder: Path) -> dict[str, Any]:
-    """Corpus, configuration and recipe of the run in a folder; empty if there is none.
-
-    They are the defaults when a run goes on, so that nobody need repeat them.
-    """
-    checkpoint = folder / "checkpoint.safetensors"
-    if not checkpoint.is_file():
-        return {}
-    from tformer.files import load_tensors
-
-    _, facts = load_tensors(checkpoint)
-    settings: dict[str, Any] = facts.get("identity", {})
-    return settings
-
-
-def _clear(folder: Path) -> None:
-    """Remove a run's own files, and nothing else that may lie in its folder."""
-    for pattern in (
-        "checkpoint.safetensors",
-        "snapshot-*.safetensors",
-        "model.safetensors",
-        "tokenizer.model",
-        "history.json",
-        "card.json",
-    ):
-        for file in folder.glob(pattern):
-            file.unlink()
-
-
 class _Stop:
-    wanted = False
+    signal = 0  # the one that asked us to stop
+    may_wait = False  # is there something to keep before we end?
 
 
 @contextmanager
-def _stop_on_interrupt() -> Iterator[_Stop]:
-    """Turn the first Ctrl-C into a wish to stop soon; the second ends at once."""
+def _stop_on_signals() -> Iterator[_Stop]:
+    """Let Ctrl-C and SIGTERM stop a run with its checkpoint; a second one ends at once.
+
+    So does the first, as long as training has not begun.
+    """
     stop = _Stop()
 
     def ask(signum: int, frame: Any) -> None:
-        if stop.wanted:
-            raise KeyboardInterrupt
-        stop.wanted = True
+        if stop.signal or not stop.may_wait:
+            if signum == signal.SIGINT:
+                raise KeyboardInterrupt
+            raise SystemExit(128 + signum)
+        stop.signal = signum
         say("\ntformer: stopping after a few steps (Ctrl-C again: at once)")
 
-    before = signal.signal(signal.SIGINT, ask)
+    before = {
+        each: signal.signal(each, ask) for each in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         yield stop
     finally:
-        signal.signal(signal.SIGINT, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)

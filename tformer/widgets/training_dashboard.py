@@ -13,9 +13,10 @@ from typing import Any
 
 import ipywidgets
 
-from tformer import progress, train
+from tformer import train
 from tformer.config import TransformerConfig
 from tformer.data import Corpus
+from tformer.train import progress
 
 
 class TrainingDashboard(ipywidgets.VBox):
@@ -167,7 +168,7 @@ class TrainingDashboard(ipywidgets.VBox):
         plot = progress.Plot(show=self._show)
         folder = self._folder / self._name(config, recipe)
 
-        def hear(event: dict[str, Any]) -> bool:
+        def hear(event: train.Event) -> bool:
             plot(event)
             self.bar.value = event.get("step", self.bar.value)
             if event["kind"] == "evaluate":

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tformer import figures, progress
+from tformer import figures
+from tformer.train import progress
 
 
 def start(**changes):

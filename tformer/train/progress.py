@@ -1,7 +1,7 @@
 """Progress of a training run: a bar in a terminal, a live plot in a notebook.
 
-A display is a listener: called with the events of `tformer.train.fit`, it draws. It
-has a ``close``, called however the run ends.
+A display is a listener: called with the run's events, it draws. It has a ``close``,
+called however the run ends.
 
 Chapter 12.
 """
@@ -11,7 +11,9 @@ import sys
 import time
 from collections.abc import Callable
 from html import escape
-from typing import Any
+from typing import Any, Literal, cast
+
+from tformer.train.events import Event, Look, Record, Start
 
 KINDS = ("auto", "bar", "plot", "none")
 REASONS = {
@@ -20,7 +22,6 @@ REASONS = {
     "asked to": "stopped on request; the checkpoint is kept",
     "patience": "the validation loss no longer falls",
 }
-Event = dict[str, Any]
 
 
 class Silent:
@@ -43,8 +44,7 @@ class Bar:
         """Move the bar, or write a line above it."""
         from tqdm import tqdm
 
-        kind = event["kind"]
-        if kind == "start":
+        if event["kind"] == "start":
             tqdm.write(
                 f"{event['corpus']}\n{event['n_parameters']:,} parameters, "
                 f"{event['device']}, {event['precision']} -> {event['folder']}",
@@ -57,13 +57,13 @@ class Bar:
                 dynamic_ncols=True,
                 mininterval=0.1 if sys.stderr.isatty() else 10.0,  # a log: seldom
             )
-        elif kind == "step":
+        elif event["kind"] == "step":
             self._bar.update(event["step"] - self._bar.n)
             self._bar.set_postfix_str(
                 f"loss {event['loss']:.3f}, {event['tokens_per_second']:,.0f} tokens/s",
                 refresh=False,
             )
-        elif kind == "evaluate":
+        elif event["kind"] == "evaluate":
             sample = event["samples"][0] if event["samples"] else None
             shown = f" | {sample['translation']}" if sample else ""
             line = (
@@ -82,52 +82,71 @@ class Progress:
     """What a run has told so far: the part of a display that does not draw.
 
     Attributes:
-        facts: the event that opened the run.
         curve: the step events, also those before the run was resumed.
         history: the evaluations, likewise.
         reason: why it stopped; empty while it runs.
     """
 
     def __init__(self) -> None:
-        self.facts: Event = {}
-        self.curve: list[Event] = []
-        self.history: list[Event] = []
+        self._start: Start | None = None
+        self.curve: list[Look] = []
+        self.history: list[Record] = []
         self.seconds = 0.0
+        self.speed: float | None = None  # tokens a second, since we listen
         self.reason = ""
 
     def note(self, event: Event) -> None:
         """Take in one event."""
-        kind = event["kind"]
-        if kind == "start":
-            self.facts, self.reason = event, ""
+        if event["kind"] == "start":
+            self._start, self.reason = event, ""
             self.curve, self.history = list(event["curve"]), list(event["history"])
-        elif kind == "step":
+        elif event["kind"] == "step":
             self.curve.append(event)
-        elif kind == "evaluate":
-            self.history.append({k: event[k] for k in event if k != "translator"})
-        elif kind == "stop":
+            self.speed = event["tokens_per_second"]
+        elif event["kind"] == "evaluate":
+            earlier = [each for each in self.history if each["step"] < event["step"]]
+            facts = {k: v for k, v in event.items() if k in Record.__annotations__}
+            self.history = [*earlier, cast("Record", facts)]
+        else:
             self.reason = event["reason"]
-        self.seconds = event.get("seconds", self.seconds)
+        self.seconds = event["seconds"]
+
+    @property
+    def has_started(self) -> bool:
+        """Whether a run has told of itself."""
+        return self._start is not None
+
+    @property
+    def facts(self) -> Start:
+        """The event that opened the run.
+
+        Raises:
+            RuntimeError: none has.
+        """
+        if self._start is None:
+            raise RuntimeError("no run has started")
+        return self._start
 
     @property
     def step(self) -> int:
         """The last step that was told of."""
-        return self.curve[-1]["step"] if self.curve else self.facts.get("step", 0)
+        if self.curve:
+            return self.curve[-1]["step"]
+        return self.facts["step"] if self.has_started else 0
 
     def seconds_left(self) -> float | None:
         """How long it will still take at the pace so far; None if that is unknown."""
-        facts = self.facts
-        ends = []
-        if facts.get("minutes") is not None:
+        facts, ends = self.facts, []
+        if facts["minutes"] is not None:
             ends.append(facts["minutes"] * 60 - self.seconds)
         done, spent = self.step - facts["step"], self.seconds - facts["seconds"]
-        if facts.get("steps") is not None and done > 0:
+        if facts["steps"] is not None and done > 0:
             ends.append((facts["steps"] - self.step) * spent / done)
         return max(0.0, min(ends)) if ends else None
 
     def line(self) -> str:
         """Where the run stands, in one line."""
-        total = self.facts.get("steps")
+        total = self.facts["steps"]
         parts = [f"step {self.step:,}" + (f" of {total:,}" if total else "")]
         left = self.seconds_left()
         if self.reason:
@@ -139,8 +158,8 @@ class Progress:
             last = self.curve[-1]
             parts.append(f"loss {last['loss']:.2f}")
             parts.append(f"learning rate {last['learning_rate']:.2g}")
-            if "tokens_per_second" in last:
-                parts.append(f"{last['tokens_per_second']:,.0f} tokens/s")
+            if self.speed is not None:
+                parts.append(f"{self.speed:,.0f} tokens/s")
         return " · ".join(parts)
 
     def heading(self) -> str:
@@ -161,7 +180,7 @@ class Progress:
         size = -(-len(self.curve) // most_points) or 1  # so many looks make a point
         groups = [self.curve[i : i + size] for i in range(0, len(self.curve), size)]
 
-        def mean(key: str) -> list[float]:
+        def mean(key: Literal["loss", "learning_rate"]) -> list[float]:
             return [sum(each[key] for each in group) / len(group) for group in groups]
 
         title = str(self.facts["corpus"]).split(":", 1)[0]
@@ -173,7 +192,7 @@ class Progress:
             mean("learning_rate"),
             valid_steps=[each["step"] for each in self.history],
             valid_losses=[each["valid_loss"] for each in self.history],
-            last_step=self.facts.get("steps"),
+            last_step=self.facts["steps"],
             title=title,
         )
 
@@ -219,7 +238,7 @@ class Plot:
 
     def close(self) -> None:
         """Leave the last state behind, also of a run that failed."""
-        if not self._fresh and self.progress.facts:
+        if not self._fresh and self.progress.has_started:
             self._draw()
 
     def _show_in_notebook(self, html: str, plain: str) -> None:
@@ -240,11 +259,11 @@ class Plot:
         self._fresh = True
 
 
-def samples_html(record: Event, most: int = 3) -> str:
+def samples_html(record: Record, most: int = 3) -> str:
     """The translations of one evaluation beside their references.
 
     Args:
-        record: an evaluation, as `tformer.train.fit` tells it.
+        record: an evaluation.
         most: so many sentences.
     """
     from tformer import page

@@ -7,7 +7,6 @@ import itertools
 import json
 import math
 import os
-import random
 import shutil
 import subprocess
 import sys
@@ -17,97 +16,27 @@ from pathlib import Path
 
 import pytest
 import torch
+from small_runs import (
+    assert_same_weights,
+    quick,
+    quick_fit,
+    small,
+    weights_of,
+    without_time,
+    word_corpus,
+)
 from torch.testing import assert_close
 
-from tformer import Transformer, TransformerConfig, decode, load_pretrained, train
+from tformer import Transformer, decode, load_pretrained, train
 from tformer.data import Corpus, batches, encode_pairs
 from tformer.files import load_tensors, save_tensors
 from tformer.loss import cross_entropy
 from tformer.tokenization import Tokenizer
 
-WORDS = ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht"]
 HISTORY_KEYS = {
     *("step", "epoch", "train_loss", "valid_loss", "learning_rate", "gradient_norm"),
     *("tokens_per_second", "seconds", "samples"),
 }
-
-
-def word_corpus(task: str = "copy", n: int = 1500) -> Corpus:
-    """Up to four number words, to be repeated or said backwards; none in two splits."""
-    draw = random.Random(7)
-    sentences = list(
-        dict.fromkeys(
-            tuple(draw.choices(WORDS, k=draw.choice((1, 2, 3, 4, 4)))) for _ in range(n)
-        )
-    )
-    sentences.sort(key=len)  # the longest, all different, are held out
-    pairs = [
-        (" ".join(words), " ".join(words if task == "copy" else words[::-1]))
-        for words in sentences
-    ]
-    held_out = draw.sample(pairs[-200:], 60)
-    return Corpus(
-        name=task,
-        train=[pair for pair in pairs if pair not in held_out],
-        valid=held_out[:30],
-        test={"test": held_out[30:]},
-        checksums={"words": "0"},
-    )
-
-
-@pytest.fixture(scope="module")
-def tokenizer() -> Tokenizer:
-    sentences = [side for pair in word_corpus().train for side in pair]
-    return Tokenizer.train(sentences, 310, algorithm="bpe")
-
-
-def small(**changes) -> TransformerConfig:
-    sizes = {
-        "vocab_size": 310,
-        "d_model": 16,
-        "n_heads": 2,
-        "d_ff": 32,
-        "n_encoder_layers": 1,
-        "n_decoder_layers": 1,
-        "max_len": 32,
-    }
-    return TransformerConfig(**(sizes | changes))
-
-
-def quick(**changes) -> train.Recipe:
-    values = {"max_tokens": 128, "warmup_steps": 20, "eval_every": 10}
-    return train.Recipe(**(values | changes))
-
-
-def quick_fit(tokenizer, folder, **options):
-    settings = {
-        "config": small(),
-        "corpus": word_corpus(n=300),
-        "steps": 20,
-        "device": "cpu",
-        "folder": folder,
-        "tokenizer": tokenizer,
-        "recipe": quick(),
-        "progress": "none",
-    } | options
-    return train.fit(settings.pop("config"), settings.pop("corpus"), **settings)
-
-
-def without_time(history: list[dict]) -> list[dict]:
-    """The history as it must repeat: all but the clock."""
-    clock = {"seconds", "tokens_per_second"}
-    return [{k: v for k, v in row.items() if k not in clock} for row in history]
-
-
-def weights_of(run_or_folder) -> dict[str, torch.Tensor]:
-    folder = getattr(run_or_folder, "folder", run_or_folder)
-    return load_tensors(Path(folder) / "model.safetensors")[0]
-
-
-def assert_same_weights(a: dict, b: dict) -> None:
-    assert a.keys() == b.keys()
-    for name in a:
-        assert_close(a[name], b[name], rtol=0, atol=0)
 
 
 # --- it learns ---------------------------------------------------------------------
@@ -260,7 +189,7 @@ def test_events_come_in_order_and_the_callers_dice_are_left_alone(tokenizer, tmp
 def test_every_epoch_shows_all_pairs_in_another_order(tokenizer, tmp_path, monkeypatch):
     corpus, shown = word_corpus(n=200), []
     monkeypatch.setattr(
-        train,
+        train.loop,
         "batches",
         lambda encoded, **options: (
             shown.append((len(encoded), options["epoch"]))
@@ -287,7 +216,7 @@ def test_equal_seeds_repeat_a_run_bit_for_bit_and_others_do_not(tokenizer, tmp_p
 CHILD = """
 import sys
 sys.path[:0] = {path!r}
-from test_train import quick, quick_fit, small
+from small_runs import quick, quick_fit, small
 from tformer.tokenization import Tokenizer
 
 def listen(event):
@@ -305,7 +234,7 @@ def test_a_run_killed_in_the_middle_resumes_to_the_same_bits(tokenizer, tmp_path
     tokenizer.save(tmp_path / "tokenizer.model")
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     script = CHILD.format(
-        path=[str(Path(__file__).parent), str(Path(train.__file__).parents[1])],
+        path=[str(Path(__file__).parent), str(Path(train.__file__).parents[2])],
         tokenizer=str(tmp_path / "tokenizer.model"),
         folder=str(killed),
     )
@@ -400,7 +329,7 @@ def test_it_stops_when_validation_no_longer_improves(tokenizer, tmp_path):
 def test_minutes_end_a_run_soon_after_they_are_over(tokenizer, tmp_path, monkeypatch):
     seconds = itertools.count(1000)  # a clock that goes on a second at every look
     clock = types.SimpleNamespace(monotonic=lambda: float(next(seconds)))
-    monkeypatch.setattr(train, "time", clock)
+    monkeypatch.setattr(train.loop, "time", clock)
     run = quick_fit(tokenizer, tmp_path, steps=None, minutes=0.5)
     assert run.report["stopped"] == "minutes"
     assert 30 <= run.report["seconds"] <= 35
@@ -436,7 +365,7 @@ def test_a_loss_that_is_not_a_number_ends_the_run_and_keeps_the_checkpoint(
     def poison(event):
         if event["kind"] == "step" and event["step"] == poisoned_at:
             with torch.no_grad():
-                models[0].output_embedding.weight[5] = math.nan
+                models[-1].output_embedding.weight[5] = math.nan
 
     models = []
     original = Transformer.__init__

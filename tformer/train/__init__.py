@@ -1,0 +1,30 @@
+"""Training: from sentence pairs to a translator, in one readable loop.
+
+Every run is a folder. It holds the tokenizer, a checkpoint from which a killed run goes
+on to the same numbers, snapshots of the weights to average, the history, and, at the
+end, the trained model.
+
+`tformer.train.loop` is the loop itself; beside it lie what it asks for: the folder
+(`tformer.train.checkpoints`), the hardware (`tformer.train.devices`), what it tells
+(`tformer.train.events`) and who draws that (`tformer.train.progress`). `fit` puts them
+together (`tformer.train.fitting`).
+
+Source: Vaswani et al. 2017, section 5. Chapter 12.
+"""
+
+from tformer.recipe import Recipe
+from tformer.train.checkpoints import average
+from tformer.train.devices import choose_device, device_name
+from tformer.train.events import Event, Listener
+from tformer.train.fitting import Run, fit
+
+__all__ = [
+    "Event",
+    "Listener",
+    "Recipe",
+    "Run",
+    "average",
+    "choose_device",
+    "device_name",
+    "fit",
+]

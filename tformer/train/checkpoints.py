@@ -1,0 +1,386 @@
+"""The folder of a run: who may write into it, and all that it takes to go on.
+
+A checkpoint holds the weights, Adam's averages, the state of the dice, the loss
+scaler's, and where the run stands; and the run's *identity*: configuration, recipe,
+tokenizer and data. A folder is only ever written by a run of the same identity.
+
+Chapter 12.
+"""
+
+import math
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from tformer.config import ModelConfig
+from tformer.files import load_tensors, save_tensors, sweep
+from tformer.pretrained import load_parameters
+from tformer.recipe import Recipe
+from tformer.tokenization import Tokenizer
+from tformer.train.devices import random_state, set_random_state
+from tformer.train.events import Look, Record
+
+try:
+    import fcntl
+except ImportError:  # Windows: nobody guards the folder there
+    fcntl = None  # type: ignore[assignment]
+
+MODEL_FILES = ("model.safetensors", "card.json", "history.json")  # a run's end
+MOMENTS = ("step", "exp_avg", "exp_avg_sq")  # Adam's state of each weight
+REMEDY = "copy the run's folder again, or begin anew (restart=True, or --restart)"
+
+
+@dataclass
+class State:
+    """Where a run stands: all that a checkpoint must know besides tensors."""
+
+    step: int = 0
+    epoch: int = 0
+    position: int = 0  # batches of this epoch already taken
+    seconds: float = 0.0
+    best_loss: float | None = None
+    evaluations_since_best: int = 0
+    stopped: str = ""
+    history: list[Record] = field(default_factory=list)
+    curve: list[Look] = field(default_factory=list)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "State":
+        """The state that a checkpoint tells of; nothing has stopped it yet.
+
+        Raises:
+            TypeError, ValueError: it is not one.
+        """
+        state = cls(**{**values, "stopped": ""})
+        counts = (state.step, state.epoch, state.position, state.evaluations_since_best)
+        if any(type(each) is not int or each < 0 for each in counts):
+            raise ValueError(f"counts {counts}")
+        if not 0 <= state.seconds < math.inf:
+            raise ValueError(f"seconds {state.seconds}")
+        for rows in (state.history, state.curve):
+            if not isinstance(rows, list) or any(type(row) is not dict for row in rows):
+                raise TypeError("a history that is no list of records")
+        if state.best_loss is not None and not math.isfinite(state.best_loss):
+            state.best_loss = None  # as older checkpoints said it
+        return state
+
+
+class Resumable(Protocol):
+    """What a checkpoint is taken of: all that changes while a run goes on."""
+
+    model: Any
+    optimizer: torch.optim.Optimizer
+    scaler: torch.amp.GradScaler
+    device: torch.device
+    state: State
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint as it was read: named tensors, and facts about them."""
+
+    file: Path
+    tensors: dict[str, Tensor]
+    facts: dict[str, Any]
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Configuration, recipe, tokenizer and data of the run."""
+        return self.facts["identity"]
+
+    @classmethod
+    def read(cls, file: Path) -> "Checkpoint":
+        """Read a file.
+
+        Raises:
+            ValueError: it is truncated, was changed, or is no training checkpoint.
+        """
+        tensors, facts = load_tensors(file)
+        if "identity" not in facts:
+            raise ValueError(f"{file} is not a training checkpoint")
+        checkpoint = cls(file, tensors, facts)
+        identity = checkpoint.identity
+        if not isinstance(identity, dict) or not all(
+            isinstance(identity.get(part), dict) for part in ("config", "recipe")
+        ):
+            raise checkpoint.broken("does not say what run it belongs to")
+        return checkpoint
+
+    def broken(self, what: str) -> ValueError:
+        """The error of a checkpoint that is not whole."""
+        return ValueError(f"{self.file} {what}, so no run can go on from it: {REMEDY}")
+
+    def check_same_run(self, config: ModelConfig, identity: dict[str, Any]) -> None:
+        """Refuse to go on with other settings than the run's own.
+
+        Raises:
+            ValueError: a setting differs; the message names it.
+        """
+        saved = dict(self.identity)
+        for part, owner in (("config", type(config)), ("recipe", Recipe)):
+            younger = {each.name: each.default for each in fields(owner)}
+            saved[part] = younger | saved[part]  # settings it could not know of yet
+        _check_same(saved, identity, self.file.parent)
+
+    def restore(self, run: Resumable) -> None:
+        """Put a run where this checkpoint was taken.
+
+        Raises:
+            ValueError: something is missing or of another shape; the message names it.
+        """
+        parameters = dict(run.model.named_parameters())
+        try:
+            state = State.from_dict(self.facts["state"])
+            scaler = dict(self.facts["scaler"])
+            load_parameters(run.model, self._under("model."), origin=str(self.file))
+            moments = self._moments(parameters, may_be_none=bool(scaler))
+            set_random_state(run.device, self._under("rng."))
+            if scaler and run.scaler.is_enabled():  # it may come from another device
+                run.scaler.load_state_dict(scaler)
+        except KeyError as error:
+            raise self.broken(f"lacks {error.args[0]}") from error
+        except (TypeError, AttributeError, RuntimeError) as error:
+            raise self.broken(f"is not whole ({error})") from error
+        adam = run.optimizer.state_dict()
+        adam["state"] = dict(enumerate(moments))
+        run.optimizer.load_state_dict(adam)
+        run.state = state
+
+    def _under(self, prefix: str) -> dict[str, Tensor]:
+        return {
+            name.removeprefix(prefix): tensor
+            for name, tensor in self.tensors.items()
+            if name.startswith(prefix)
+        }
+
+    def _moments(
+        self, parameters: dict[str, Tensor], *, may_be_none: bool
+    ) -> list[dict[str, Tensor]]:
+        """Adam's state of each weight, in order; none if it has not made a step."""
+        saved = self._under("adam.")
+        if not saved and may_be_none:  # the loss scaler skipped every step so far
+            return []
+        for name, parameter in parameters.items():
+            for key in MOMENTS:
+                shape = saved[f"{key}.{name}"].shape
+                if shape != (parameter.shape if key != "step" else ()):
+                    raise TypeError(f"adam.{key}.{name} has shape {tuple(shape)}")
+        return [{key: saved[f"{key}.{name}"] for key in MOMENTS} for name in parameters]
+
+
+class RunFolder:
+    """The folder of one run, and the files in it."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.checkpoint_file = self.path / "checkpoint.safetensors"
+        self.tokenizer_file = self.path / "tokenizer.model"
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other runs out; a folder that is made for nothing vanishes again.
+
+        The operating system holds the lock, and lets go of it however we end.
+
+        Raises:
+            BlockingIOError: another run has the folder; the message says who.
+            OSError: the folder cannot be written.
+        """
+        is_new = not self.path.exists()
+        self.path.mkdir(parents=True, exist_ok=True)
+        file = self.path / ".lock"
+        handle = _lock(file)
+        try:
+            sweep(self.path)
+            yield
+        finally:
+            with suppress(OSError):
+                file.unlink()
+            os.close(handle)
+            if is_new:
+                with suppress(OSError):  # it is not empty: good
+                    self.path.rmdir()
+
+    def read_checkpoint(self) -> Checkpoint | None:
+        """What a run left here to go on from; None in a folder that holds no run.
+
+        Raises:
+            ValueError: the checkpoint is damaged; or there is none, but a model.
+        """
+        if self.checkpoint_file.is_file():
+            return Checkpoint.read(self.checkpoint_file)
+        for name in MODEL_FILES:
+            if (self.path / name).exists():
+                raise ValueError(
+                    f"{self.path} holds {name}, but no checkpoint to go on from: "
+                    "choose another folder, or replace what is there with "
+                    "restart=True (--restart)"
+                )
+        return None
+
+    def check_tokenizer(self, tokenizer: Tokenizer) -> None:
+        """Refuse to replace a tokenizer of which this run knows nothing.
+
+        Raises:
+            ValueError: the folder's tokenizer is another one.
+        """
+        there = self.tokenizer_file
+        if there.is_file() and there.read_bytes() != tokenizer.model_bytes:
+            raise ValueError(
+                f"{there} is not this run's tokenizer: choose another folder, or "
+                "replace what is there with restart=True (--restart)"
+            )
+
+    def tokenizer_of(self, checkpoint: Checkpoint | None) -> Tokenizer | None:
+        """The tokenizer that the checkpoint's run learned; None if it is not there."""
+        if checkpoint is None or not self.tokenizer_file.is_file():
+            return None
+        return Tokenizer.load(self.tokenizer_file)
+
+    def save(
+        self, run: Resumable, identity: dict[str, Any], tokenizer: Tokenizer
+    ) -> None:
+        """Write all that a resumed run needs; drop snapshots that are too old."""
+        weights = dict(run.model.named_parameters())
+        tensors: dict[str, Tensor] = {f"model.{k}": v for k, v in weights.items()}
+        names = list(weights)
+        for index, moments in run.optimizer.state_dict()["state"].items():
+            for key, value in moments.items():
+                tensors[f"adam.{key}.{names[index]}"] = value
+        for kind, dice in random_state(run.device).items():
+            tensors[f"rng.{kind}"] = dice
+        facts = {
+            "identity": identity,
+            "state": asdict(run.state),
+            "scaler": run.scaler.state_dict(),
+        }
+        if not self.tokenizer_file.is_file():
+            tokenizer.save(self.tokenizer_file)
+        save_tensors(self._snapshot_file(run.state.step), dict(weights), {})
+        save_tensors(self.checkpoint_file, tensors, facts)
+        recipe = identity["recipe"]
+        kept = self.snapshots(
+            run.state.step, recipe["eval_every"], recipe["average_last"]
+        )
+        for file in self.path.glob("snapshot-*.safetensors"):
+            if file not in kept:
+                file.unlink()
+
+    def snapshots(self, step: int, every: int, average_last: int) -> list[Path]:
+        """The snapshots to average: the last ones up to a step, oldest first.
+
+        Where a run was stopped between two evaluations counts only while it is the
+        end: a run that goes on averages what it would have averaged without the stop.
+
+        Raises:
+            ValueError: one is missing; the message names it.
+        """
+        n_regular = average_last - (step % every != 0)
+        first = max(step // every - n_regular, 0)
+        steps = [every * number for number in range(first + 1, step // every + 1)]
+        if step % every:
+            steps.append(step)
+        files = [self._snapshot_file(each) for each in steps]
+        for file in files:
+            if not file.is_file():
+                raise ValueError(
+                    f"{file} is missing, whose weights this run averages: {REMEDY}"
+                )
+        return files
+
+    def clear(self) -> None:
+        """Remove a run's own files, and nothing else that may lie in its folder.
+
+        The checkpoint goes first: nobody goes on from what is left after a crash.
+        """
+        for pattern in (*self._patterns(), self.tokenizer_file.name):
+            for file in self.path.glob(pattern):
+                file.unlink()
+
+    def _patterns(self) -> tuple[str, ...]:
+        return (self.checkpoint_file.name, "snapshot-*.safetensors", *MODEL_FILES)
+
+    def _snapshot_file(self, step: int) -> Path:
+        return self.path / f"snapshot-{step:08d}.safetensors"
+
+
+def saved_settings(folder: str | Path) -> dict[str, Any]:
+    """Corpus, configuration and recipe of the run in a folder; empty if there is none.
+
+    Raises:
+        ValueError: the checkpoint is damaged.
+    """
+    file = RunFolder(folder).checkpoint_file
+    return Checkpoint.read(file).identity if file.is_file() else {}
+
+
+def average(snapshots: list[Path]) -> dict[str, Tensor]:
+    """The mean of several snapshots' weights, name by name.
+
+    Args:
+        snapshots: files written by `fit`, at least one.
+
+    Raises:
+        ValueError: no file, or files with different weights.
+
+    Source: section 6.1.
+    """
+    if not snapshots:
+        raise ValueError("there is no snapshot to average")
+    total: dict[str, Tensor] = {}
+    for snapshot in snapshots:
+        weights, _ = load_tensors(snapshot)
+        if total and weights.keys() != total.keys():
+            raise ValueError(f"{snapshot} holds other weights than {snapshots[0]}")
+        for name, weight in weights.items():
+            total[name] = total.get(name, 0) + weight.double() / len(snapshots)
+    return {name: weight.float() for name, weight in total.items()}
+
+
+def _check_same(theirs: dict, ours: dict, folder: Path) -> None:
+    for part, mine in ours.items():
+        other = theirs.get(part)
+        if isinstance(mine, dict) and isinstance(other, dict):
+            _check_same(other, mine, folder)
+        elif other != (list(mine) if isinstance(mine, tuple) else mine):
+            raise ValueError(
+                f"{folder} holds a run with {part}={other!r}, this one has {mine!r}: "
+                "choose another folder, or the same settings to go on"
+            )
+
+
+def _lock(file: Path) -> int:
+    """Open and lock a file, in which its holder says who it is."""
+    while True:
+        handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o644)
+        if fcntl is None:
+            break
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.read(handle, 1000).decode(errors="replace")
+            os.close(handle)
+            raise BlockingIOError(
+                f"{file.parent} is in use by {holder or 'another run'}: wait for its "
+                "end, or choose another folder"
+            ) from None
+        except OSError:  # a network drive without locks: nobody guards the folder
+            break
+        try:
+            if os.path.samestat(os.fstat(handle), os.stat(file)):
+                break
+        except FileNotFoundError:
+            pass
+        os.close(handle)  # its last holder has just removed it: try the new one
+    who = f"process {os.getpid()} on {platform.node()}, since {datetime.now(UTC):%F %R}"
+    os.ftruncate(handle, 0)
+    os.write(handle, f"{who} UTC".encode())
+    return handle

@@ -1,0 +1,212 @@
+"""Where a run computes: the device, its name, its precision, its dice and its memory.
+
+Chapter 12.
+"""
+
+import dataclasses
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from tformer.config import ModelConfig
+from tformer.pretrained import build
+
+AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
+NO_MEMORY = ("out of memory", "not enough memory", "can't allocate memory")
+BYTES_OF_A_WEIGHT = 16  # float32: itself, its gradient, Adam's two averages
+CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # what a container may use
+
+
+def choose_device(name: str) -> torch.device:
+    """The device of a name such as "cuda:1"; for "auto" a GPU where there is one.
+
+    Raises:
+        ValueError: no device is called so, we do not train on it, or PyTorch does not
+            see it.
+    """
+    if name == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda", torch.cuda.current_device())
+        has_mps = torch.backends.mps.is_available()
+        return torch.device("mps" if has_mps else "cpu")
+    try:
+        device = torch.device(name)
+    except (RuntimeError, TypeError) as error:
+        raise ValueError(f"device={name!r} is not a device: try 'auto'") from error
+    if device.type not in ("cpu", "cuda", "mps"):
+        raise ValueError(
+            f"device={name!r} is of a type that is not supported: give 'auto', 'cpu', "
+            "'cuda' or 'mps'"
+        )
+    if device.type == "mps" and not torch.backends.mps.is_available():
+        raise ValueError(f"device={name!r}, but PyTorch sees no Apple GPU: try 'auto'")
+    if device.type == "cuda":
+        if not torch.cuda.is_available():
+            raise ValueError(f"device={name!r}, but PyTorch sees no GPU: try 'auto'")
+        if device.index is None:
+            return torch.device("cuda", torch.cuda.current_device())
+        n_devices = torch.cuda.device_count()
+        if device.index >= n_devices:
+            raise ValueError(
+                f"device={name!r}, but the GPUs that PyTorch sees end with "
+                f"'cuda:{n_devices - 1}'"
+            )
+    return device
+
+
+def device_name(device: torch.device) -> str:
+    """What the hardware calls itself: for reports and captions."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    if device.type == "cpu":
+        n_threads = torch.get_num_threads()
+        threads = "1 thread" if n_threads == 1 else f"{n_threads} threads"
+        return f"CPU ({platform.machine()}, {threads})"
+    return device.type
+
+
+def choose_precision(wanted: str, device: torch.device) -> str:
+    """The precision that a recipe's "auto" means on a device."""
+    if wanted != "auto":
+        return wanted
+    if device.type != "cuda":
+        return "fp32"
+    has_bf16 = torch.cuda.get_device_capability(device) >= (8, 0)
+    return "bf16" if has_bf16 else "fp16"
+
+
+# Dice -------------------------------------------------------------------------------
+
+
+def random_state(device: torch.device) -> dict[str, Tensor]:
+    """The state of every generator that a run on this device draws from."""
+    states = {"cpu": torch.get_rng_state()}
+    if device.type == "cuda":
+        states["cuda"] = torch.cuda.get_rng_state(device)
+    elif device.type == "mps":
+        states["mps"] = torch.mps.get_rng_state()
+    return states
+
+
+def set_random_state(device: torch.device, states: dict[str, Tensor]) -> None:
+    """Put the generators back; those of another kind of device are left alone.
+
+    Raises:
+        RuntimeError, TypeError: what is given is no state of a generator.
+    """
+    torch.set_rng_state(states["cpu"])
+    if device.type == "cuda" and "cuda" in states:
+        torch.cuda.set_rng_state(states["cuda"], device)
+    elif device.type == "mps" and "mps" in states:
+        torch.mps.set_rng_state(states["mps"])
+
+
+@contextmanager
+def own_dice(device: torch.device) -> Iterator[None]:
+    """Draw inside as one likes: the caller's generators are afterwards as before."""
+    before = random_state(device)
+    try:
+        yield
+    finally:
+        set_random_state(device, before)
+
+
+# Memory -----------------------------------------------------------------------------
+
+
+def check_room(config: ModelConfig, device: torch.device) -> None:
+    """Refuse a model that cannot fit, before anything is made.
+
+    Raises:
+        ValueError: weights, gradients and Adam's averages alone are more than the
+            device has; the message says what to lower.
+    """
+    try:
+        needed = _bytes_to_train(config)
+    except (RuntimeError, OverflowError) as error:  # more than 64 bits can count
+        raise ValueError(f"no memory holds a model of {_sizes(config)}") from error
+    there = _memory_of(device)
+    if there is not None and needed > there:
+        raise ValueError(
+            f"a model of {_sizes(config)} takes {_gib(needed)} to train, and "
+            f"{device.type} has {_gib(there)}: lower the largest of them"
+        )
+
+
+@contextmanager
+def memory_told(config: ModelConfig, max_tokens: int) -> Iterator[None]:
+    """Say what to lower when the memory runs out inside.
+
+    Raises:
+        MemoryError: instead of what PyTorch raises, in one line.
+    """
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        is_memory = isinstance(error, MemoryError)
+        if not is_memory and not any(each in str(error).lower() for each in NO_MEMORY):
+            raise
+        raise MemoryError(
+            f"out of memory: lower max_tokens={max_tokens}, or the model's sizes "
+            f"({_sizes(config)})"
+        ) from error
+
+
+def _bytes_to_train(config: ModelConfig) -> int:
+    """What weights, gradients and Adam's averages take.
+
+    Shapes are counted, nothing is allocated. Every layer of a stack is like its first,
+    so two are enough to know how much each adds.
+    """
+    depths = {
+        field.name: getattr(config, field.name)
+        for field in dataclasses.fields(config)
+        if field.name.endswith("layers")
+    }
+    shallow = dataclasses.replace(config, **dict.fromkeys(depths, 1))
+
+    def count(**changes: int) -> int:
+        with torch.device("meta"):
+            model = build(dataclasses.replace(shallow, **changes))
+        n_weights = sum(each.numel() for each in model.parameters())
+        n_constants = sum(each.numel() for each in model.buffers())
+        return BYTES_OF_A_WEIGHT * n_weights + 4 * n_constants
+
+    base = count()
+    return base + sum(
+        (depth - 1) * (count(**{name: 2}) - base) for name, depth in depths.items()
+    )
+
+
+def _memory_of(device: torch.device) -> int | None:
+    """All bytes that a device has; None where the system does not say."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_properties(device).total_memory
+    try:
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
+        return None
+    if CGROUP_LIMIT.is_file():
+        limit = CGROUP_LIMIT.read_text().strip()
+        if limit.isdigit():
+            there = min(there, int(limit))
+    return there
+
+
+def _sizes(config: ModelConfig) -> str:
+    return ", ".join(
+        f"{name}={value}"
+        for name, value in config.to_dict().items()
+        if name in ("vocab_size", "max_len")
+        or name.startswith("d_")
+        or "layers" in name
+    )
+
+
+def _gib(n_bytes: int) -> str:
+    return f"{n_bytes / 2**30:,.1f} GiB"

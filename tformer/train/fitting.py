@@ -1,0 +1,262 @@
+"""A run from beginning to end: check, resume, train, average, save.
+
+Everything that can be refused is refused before a file is touched; and what another
+run left in the folder is there until this one has a checkpoint to put in its place.
+
+Source: Vaswani et al. 2017, sections 5 and 6.1. Chapter 12.
+"""
+
+import contextlib
+import dataclasses
+import math
+import operator
+import platform
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tformer.config import TransformerConfig
+from tformer.data import Corpus
+from tformer.files import write_json
+from tformer.pretrained import Translator, load_parameters
+from tformer.recipe import Recipe
+from tformer.recurrent import RecurrentConfig
+from tformer.tokenization import Tokenizer
+from tformer.train.checkpoints import RunFolder, average
+from tformer.train.devices import (
+    check_room,
+    choose_device,
+    device_name,
+    memory_told,
+    own_dice,
+)
+from tformer.train.events import Event, Listener, Look, Record
+from tformer.train.loop import Loop
+from tformer.train.progress import display
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished (or stopped) training run.
+
+    Attributes:
+        translator: the trained model, ready to translate, on the device it was
+            trained on.
+        history: one record per evaluation: step, epoch, train_loss, valid_loss,
+            learning_rate, gradient_norm, tokens_per_second, seconds, samples.
+        curve: one record every few steps: step, loss, learning_rate, gradient_norm.
+        report: what was run: corpus and checksums, configuration, recipe, device,
+            versions, steps, seconds, why it stopped, final validation loss.
+        folder: where all of it lies; `tformer.load_pretrained` reads it.
+    """
+
+    translator: Translator
+    history: list[Record]
+    curve: list[Look]
+    report: dict[str, Any]
+    folder: Path
+
+
+def fit(
+    config: TransformerConfig | RecurrentConfig,
+    corpus: Corpus,
+    *,
+    steps: int | None = None,
+    minutes: float | None = None,
+    device: str = "auto",
+    folder: str | Path | None = None,
+    restart: bool = False,
+    recipe: Recipe | None = None,
+    tokenizer: Tokenizer | None = None,
+    samples: list[tuple[str, str]] | None = None,
+    progress: str = "auto",
+    on_event: Listener | None = None,
+) -> Run:
+    """Train a model on a corpus.
+
+    Learns the tokenizer on ``corpus.train``, then minimises the smoothed cross-entropy
+    with Adam, warm-up and inverse-square-root decay. If ``folder`` holds a run that was
+    cut off, training goes on from its checkpoint, and ends with the same numbers as if
+    it had never stopped (on one kind of device). A run that was finished is returned as
+    it is, after its listeners have heard of its last evaluation again.
+
+    Args:
+        config: what to train: a Transformer, or the recurrent baseline.
+        corpus: from `tformer.data.load`.
+        steps: stop after this many steps. Repeats exactly.
+        minutes: stop after this many minutes. For people; give steps, minutes or both.
+        device: "cpu", "cuda", "cuda:1", "mps", or "auto": a GPU where there is one.
+        folder: where the run lives; a new one under ``runs/`` if left out.
+        restart: begin anew, whatever run the folder holds. That run is replaced when
+            the first checkpoint of this one is written, and not before.
+        recipe: how to train; the defaults of `Recipe` if left out.
+        tokenizer: use this one, of config.vocab_size pieces, instead of learning one.
+        samples: pairs whose sources are translated at each evaluation; the first
+            three validation pairs that fit into the model if left out.
+        progress: "auto" (a bar in a terminal, a live plot in a notebook), "bar",
+            "plot" or "none".
+        on_event: called with a dictionary at the start, every few steps, at each
+            evaluation and at the stop (`tformer.train.events`); returning True stops
+            the run after the step at hand, with its checkpoint.
+
+    Returns:
+        The run; its translator holds the average of the last snapshots.
+
+    Raises:
+        TypeError: steps that are no whole number.
+        ValueError: neither steps nor minutes; an empty corpus; a tokenizer of another
+            size; a model or a batch that cannot fit; a device that is not there; a
+            folder with a run of other settings, a damaged one, or a model without its
+            checkpoint.
+        FloatingPointError: the loss or a gradient is not finite; the last checkpoint
+            is kept.
+        MemoryError: the memory ran out; the message says what to lower.
+        BlockingIOError: another run is writing into the folder.
+        OSError: the folder cannot be written.
+    """
+    steps, minutes = _checked_budget(steps, minutes)
+    if not corpus.train or not corpus.valid:
+        raise ValueError(
+            f"corpus {corpus.name!r} has {len(corpus.train)} training and "
+            f"{len(corpus.valid)} validation pairs: training needs both"
+        )
+    if folder == "":
+        raise ValueError("folder='' is no name: give the run's folder one")
+    recipe = recipe or Recipe()
+    chosen = choose_device(device)
+    listeners = [display(progress), *([on_event] if on_event is not None else [])]
+    check_room(config, chosen)
+    place = RunFolder(_new_folder(corpus.name) if folder is None else folder)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(place.locked())
+        stack.enter_context(own_dice(chosen))
+        stack.enter_context(memory_told(config, recipe.max_tokens))
+        checkpoint = None if restart else place.read_checkpoint()
+        tokenizer = tokenizer or place.tokenizer_of(checkpoint)
+        tokenizer = tokenizer or _learn_pieces(corpus, config.vocab_size, recipe)
+        if tokenizer.vocab_size != config.vocab_size:
+            raise ValueError(
+                f"the tokenizer has {tokenizer.vocab_size} pieces, the configuration "
+                f"vocab_size={config.vocab_size}: make them equal"
+            )
+        identity = {
+            "config": config.to_dict(),
+            "recipe": dataclasses.asdict(recipe),
+            "tokenizer": tokenizer.fingerprint,
+            "corpus": corpus.name,
+            "checksums": corpus.checksums,
+        }
+        if checkpoint is not None:
+            checkpoint.check_same_run(config, identity)
+        if not restart:
+            place.check_tokenizer(tokenizer)
+        torch.manual_seed(recipe.seed)
+        loop = Loop(config, corpus, recipe, tokenizer, chosen, samples)
+        if checkpoint is not None:
+            checkpoint.restore(loop)
+            place.snapshots(loop.state.step, recipe.eval_every, recipe.average_last)
+
+        def tell(event: Event) -> bool:
+            answers = [listener(event) for listener in listeners]
+            return any(answer is True for answer in answers)
+
+        is_ours = not restart
+
+        def keep() -> None:
+            nonlocal is_ours
+            if not is_ours:
+                place.clear()
+                is_ours = True
+            place.save(loop, identity, tokenizer)
+
+        for listener in listeners:
+            close = getattr(listener, "close", None)
+            if close is not None:
+                stack.callback(close)
+        tell(
+            {
+                "kind": "start",
+                "step": loop.state.step,
+                "steps": steps,
+                "minutes": minutes,
+                "seconds": loop.state.seconds,
+                "folder": place.path,
+                "device": device_name(chosen),
+                "precision": loop.precision,
+                "n_parameters": loop.model.n_parameters(),
+                "corpus": str(corpus),
+                "is_synthetic": corpus.is_synthetic,
+                "history": loop.state.history,
+                "curve": loop.state.curve,
+            }
+        )
+        loop.run(steps, minutes, tell, keep)
+        return _finish(loop, place, identity)
+
+
+def _checked_budget(
+    steps: int | None, minutes: float | None
+) -> tuple[int | None, float | None]:
+    """The budget, or an error that says what is wrong with it."""
+    if steps is None and minutes is None:
+        raise ValueError("give steps=…, minutes=…, or both: training needs an end")
+    if steps is not None:
+        try:
+            steps = operator.index(steps)
+        except TypeError:
+            raise TypeError(f"steps={steps!r} must be an int") from None
+        if steps < 1:
+            raise ValueError(f"steps={steps} must be at least 1")
+    if minutes is not None and not 0 < minutes < math.inf:
+        raise ValueError(f"minutes={minutes} must be positive and finite")
+    return steps, minutes
+
+
+def _new_folder(corpus_name: str) -> Path:
+    name = Path(corpus_name).stem.replace("+", "-").replace("*", "x")
+    return Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S-%f}"
+
+
+def _learn_pieces(corpus: Corpus, vocab_size: int, recipe: Recipe) -> Tokenizer:
+    sentences = (sentence for pair in corpus.train for sentence in pair)
+    return Tokenizer.train(sentences, vocab_size, algorithm=recipe.tokenizer)
+
+
+def _finish(loop: Loop, place: RunFolder, identity: dict[str, Any]) -> Run:
+    """Average the last snapshots, save the model, tell how it was trained."""
+    state, corpus, recipe = loop.state, loop.corpus, loop.recipe
+    snapshots = place.snapshots(state.step, recipe.eval_every, recipe.average_last)
+    load_parameters(
+        loop.model, average(snapshots), origin=f"the average in {place.path}"
+    )
+    report = {
+        **identity,
+        "attribution": corpus.attribution,
+        "licence": corpus.licence,
+        "is_synthetic": corpus.is_synthetic,
+        "n_parameters": loop.model.n_parameters(),
+        "device": device_name(loop.device),
+        "precision": loop.precision,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "steps": state.step,
+        "epochs": state.epoch,
+        "seconds": round(state.seconds, 1),
+        "stopped": state.stopped,
+        "averaged_snapshots": len(snapshots),
+        "valid_loss": loop.validation_loss(),
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+    translator = Translator(loop.model.eval(), loop.tokenizer, report)
+    translator.save(place.path)
+    write_json(
+        place.path / "history.json",
+        {"evaluations": state.history, "curve": state.curve},
+    )
+    return Run(translator, state.history, state.curve, report, place.path)
+
+
+__all__ = ["Run", "fit"]

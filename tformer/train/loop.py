@@ -1,0 +1,324 @@
+"""The training loop: batch, loss, gradient, step; and now and then a look.
+
+Nothing else is in here. `tformer.train.fitting` decides what is trained where, and
+keeps what comes of it.
+
+Source: Vaswani et al. 2017, section 5. Chapter 12.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from itertools import count
+
+import torch
+from torch import Tensor, nn
+
+from tformer.config import TransformerConfig
+from tformer.data import Batch, Batches, Corpus, batches, encode_pairs
+from tformer.loss import cross_entropy
+from tformer.pretrained import Translator, build
+from tformer.recipe import Recipe
+from tformer.recurrent import RecurrentConfig
+from tformer.schedule import inverse_square_root
+from tformer.tokenization import Tokenizer
+from tformer.train.checkpoints import State
+from tformer.train.devices import AUTOCAST, choose_precision
+from tformer.train.events import Evaluation, Event, Look, Record, Sample, Stop
+
+LOG_EVERY = 10  # steps between looks at the loss: a look makes a GPU wait
+N_SAMPLES = 3
+
+
+class Loop:
+    """A model, its optimiser and its data; and what is done with them, step by step.
+
+    Args:
+        config: what to train.
+        corpus: what it learns from, and the validation pairs that judge it.
+        recipe: how to train.
+        tokenizer: for both languages.
+        device: where to compute.
+        samples: pairs whose sources are translated at each evaluation; the first
+            three validation pairs that fit into the model if None.
+
+    Raises:
+        ValueError: nothing in the corpus fits into the model or a batch, or a sample
+            does not.
+    """
+
+    def __init__(
+        self,
+        config: TransformerConfig | RecurrentConfig,
+        corpus: Corpus,
+        recipe: Recipe,
+        tokenizer: Tokenizer,
+        device: torch.device,
+        samples: list[tuple[str, str]] | None = None,
+    ) -> None:
+        self.config, self.corpus, self.recipe = config, corpus, recipe
+        self.tokenizer, self.device = tokenizer, device
+        self.precision = choose_precision(recipe.precision, device)
+        self.model = build(config).to(device)
+        self.optimizer: torch.optim.Optimizer = torch.optim.Adam(
+            self.model.parameters(),
+            betas=recipe.adam_betas,
+            eps=recipe.adam_epsilon,
+            fused=device.type == "cuda",
+        )
+        self.scaler = torch.amp.GradScaler(
+            device.type, enabled=self.precision == "fp16"
+        )
+        self.state = State()
+        self.encoded: dict[str, list[int]] = {}  # sentence -> ids, filled as they come
+        self.valid = self._batches(corpus.valid)
+        self._check_longest()
+        self.samples = self._fitting_samples() if samples is None else samples
+        for english, _ in self.samples:
+            self.translator().encode(english)  # too long, for instance: say so now
+
+    def run(
+        self,
+        steps: int | None,
+        minutes: float | None,
+        tell: Callable[[Event], bool],
+        keep: Callable[[], None],
+    ) -> None:
+        """Step until the budget, a listener or the validation loss says stop.
+
+        Args:
+            steps: the budget, counted from the run's very beginning.
+            minutes: likewise.
+            tell: called with what happens; True asks to stop.
+            keep: called after each evaluation, to write a checkpoint.
+
+        Raises:
+            FloatingPointError: the loss or a gradient is not finite.
+        """
+        state = self.state
+        earlier, started = state.seconds, time.monotonic()
+        recent: list[tuple[Tensor, Tensor, int]] = []  # loss, norm, tokens: on device
+        since_evaluation: list[float] = []
+        n_tokens, mark = 0, started
+        state.stopped = self._reason_to_stop(steps, minutes)
+        if state.stopped and state.history:  # it was finished before: show its end
+            tell(self._evaluation(state.history[-1]))
+        feed = self._feed()
+        while not state.stopped:
+            self.model.train()
+            recent.append(self.step(next(feed)))
+            is_evaluation = state.step % self.recipe.eval_every == 0
+            if state.step % LOG_EVERY and not is_evaluation and state.step != steps:
+                continue
+            look, losses = self._look(recent)
+            state.curve.append(look)
+            since_evaluation += losses
+            n_tokens += sum(tokens for _, _, tokens in recent)
+            recent = []
+            now = time.monotonic()
+            state.seconds = earlier + now - started
+            speed = n_tokens / max(now - mark, 1e-9)
+            is_unwanted = tell(
+                {
+                    "kind": "step",
+                    **look,
+                    "tokens_per_second": speed,
+                    "seconds": state.seconds,
+                }
+            )
+            state.stopped = self._reason_to_stop(steps, minutes)
+            if is_unwanted and not state.stopped:
+                state.stopped = "asked to"
+            if is_evaluation or state.stopped:
+                train_loss = sum(since_evaluation) / len(since_evaluation)
+                record = self.evaluate(look, train_loss, speed)
+                state.history.append(record)
+                if is_evaluation:
+                    self._note_best(record["valid_loss"])
+                    state.stopped = state.stopped or self._reason_to_stop(None, None)
+                if tell(self._evaluation(record)) and not state.stopped:
+                    state.stopped = "asked to"
+                state.seconds = earlier + time.monotonic() - started
+                keep()
+                since_evaluation, n_tokens, mark = [], 0, time.monotonic()
+        stop: Stop = {
+            "kind": "stop",
+            "step": state.step,
+            "reason": state.stopped,
+            "seconds": state.seconds,
+        }
+        tell(stop)
+
+    def step(self, batch: Batch) -> tuple[Tensor, Tensor, int]:
+        """Forward, backward, one step of Adam; returns loss, gradient norm, tokens."""
+        state, recipe, config = self.state, self.recipe, self.config
+        rate = inverse_square_root(
+            state.step + 1,
+            d_model=config.d_model,
+            warmup_steps=recipe.warmup_steps,
+            scale=recipe.lr_scale,
+        )
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        loss = self.loss(batch, smoothing=recipe.label_smoothing)
+        self.optimizer.zero_grad(set_to_none=True)
+        self.scaler.scale(loss).backward()
+        self.scaler.unscale_(self.optimizer)
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), recipe.clip_norm)
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        state.step += 1
+        return loss.detach(), norm.detach(), batch.n_tokens
+
+    def loss(self, batch: Batch, *, smoothing: float) -> Tensor:
+        """Teacher forcing: the decoder reads bos + pieces, must say pieces + eos."""
+        batch = batch.to(self.device)
+        dtype = AUTOCAST.get(self.precision)
+        with torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None):
+            logits = self.model(batch.source_ids, batch.target_ids)
+        return cross_entropy(
+            logits, batch.labels, pad_id=self.config.pad_id, smoothing=smoothing
+        )
+
+    def evaluate(self, look: Look, train_loss: float, speed: float) -> Record:
+        """Judge the model as it stands by the validation pairs and the samples."""
+        valid_loss = self.validation_loss()
+        if not math.isfinite(valid_loss):
+            raise _not_finite(self.state.step, valid_loss, look["gradient_norm"])
+        return {
+            "step": self.state.step,
+            "epoch": self.state.epoch,
+            "train_loss": train_loss,
+            "valid_loss": valid_loss,
+            "learning_rate": look["learning_rate"],
+            "gradient_norm": look["gradient_norm"],
+            "tokens_per_second": speed,
+            "seconds": self.state.seconds,
+            "samples": self._translate_samples(),
+        }
+
+    def validation_loss(self) -> float:
+        """Mean cross-entropy of the validation labels in nats, without smoothing."""
+        self.model.eval()
+        total = n_labels = 0.0
+        with torch.no_grad():
+            for batch in self.valid:
+                count = int((batch.labels != self.config.pad_id).sum())
+                total += self.loss(batch, smoothing=0.0).item() * count
+                n_labels += count
+        return total / n_labels
+
+    def translator(self) -> Translator:
+        """The model as it stands."""
+        return Translator(self.model.eval(), self.tokenizer)
+
+    # Looks --------------------------------------------------------------------------
+
+    def _look(self, recent: list[tuple[Tensor, Tensor, int]]) -> tuple[Look, list]:
+        """The mean of the last few steps, and the loss of each; all of them finite."""
+        losses = torch.stack([loss for loss, _, _ in recent]).tolist()
+        norms = torch.stack([norm for _, norm, _ in recent]).tolist()
+        for step, loss, norm in zip(
+            count(self.state.step - len(losses) + 1), losses, norms, strict=False
+        ):
+            # With fp16, an overflowing gradient only makes the scaler skip a step.
+            has_step = math.isfinite(norm) or self.scaler.is_enabled()
+            if not (math.isfinite(loss) and has_step):
+                raise _not_finite(step, loss, norm)
+        taken = [norm for norm in norms if math.isfinite(norm)]
+        look: Look = {
+            "step": self.state.step,
+            "loss": sum(losses) / len(losses),
+            "learning_rate": self.optimizer.param_groups[0]["lr"],
+            "gradient_norm": sum(taken) / len(taken) if taken else None,
+        }
+        return look, losses
+
+    def _evaluation(self, record: Record) -> Evaluation:
+        return {"kind": "evaluate", "translator": self.translator(), **record}
+
+    def _translate_samples(self) -> list[Sample]:
+        sources = [english for english, _ in self.samples]
+        translations = self.translator().translate(sources, beam_size=1)
+        return [
+            {"source": english, "reference": german, "translation": translation}
+            for (english, german), translation in zip(
+                self.samples, translations, strict=True
+            )
+        ]
+
+    def _note_best(self, loss: float) -> None:
+        state = self.state
+        if state.best_loss is None or loss < state.best_loss:
+            state.best_loss, state.evaluations_since_best = loss, 0
+        else:
+            state.evaluations_since_best += 1
+
+    def _reason_to_stop(self, steps: int | None, minutes: float | None) -> str:
+        state, patience = self.state, self.recipe.patience
+        if minutes is not None and state.seconds >= minutes * 60:
+            return "minutes"
+        if steps is not None and state.step >= steps:
+            return "steps"
+        if patience is not None and state.evaluations_since_best >= patience:
+            return "patience"
+        return ""
+
+    # The data -----------------------------------------------------------------------
+
+    def _batches(self, pairs: list[tuple[str, str]]) -> Batches:
+        config = self.config
+        return batches(
+            encode_pairs(pairs, self.tokenizer, config.max_len, cache=self.encoded),
+            max_tokens=self.recipe.max_tokens,
+            pad_id=config.pad_id,
+            bos_id=config.bos_id,
+            eos_id=config.eos_id,
+            seed=self.recipe.seed,
+            epoch=self.state.epoch,
+        )
+
+    def _feed(self) -> Iterator[Batch]:
+        """Batches for ever, from where the run stands."""
+        state = self.state
+        while True:
+            pairs = self.corpus.epoch_pairs(state.epoch, self.recipe.seed)
+            epoch = self._batches(pairs)
+            while state.position < len(epoch):
+                batch = epoch[state.position]
+                state.position += 1
+                yield batch
+            state.epoch, state.position = state.epoch + 1, 0
+
+    def _check_longest(self) -> None:
+        """Find the pair that fits into no batch now, and not in some later epoch."""
+        encoded = encode_pairs(
+            self.corpus.train, self.tokenizer, self.config.max_len, cache=self.encoded
+        )
+        source, target = max(encoded, key=lambda pair: len(pair[0]) + len(pair[1]))
+        n_tokens, most = len(source) + len(target) + 1, self.recipe.max_tokens
+        if n_tokens > most:
+            raise ValueError(
+                f"the longest pair has {n_tokens} tokens on both sides together, more "
+                f"than max_tokens={most}: raise max_tokens, or lower max_len"
+            )
+
+    def _fitting_samples(self) -> list[tuple[str, str]]:
+        most = self.config.max_len
+        fitting = (
+            (english, german)
+            for english, german in self.corpus.valid
+            if 0 < len(self.encoded[english]) < most
+        )
+        return [pair for pair, _ in zip(fitting, range(N_SAMPLES), strict=False)]
+
+
+def _not_finite(step: int, loss: float, norm: float | None) -> FloatingPointError:
+    return FloatingPointError(
+        f"loss {loss} and gradient norm {norm} at step {step}: the run cannot go on. "
+        "Lower lr_scale or raise warmup_steps; the last checkpoint, if one was "
+        "written, is kept"
+    )
+
+
+__all__ = ["Loop"]
