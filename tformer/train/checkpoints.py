@@ -57,17 +57,17 @@ class State:
         """The state that a checkpoint tells of; nothing has stopped it yet.
 
         Raises:
-            TypeError, ValueError: it is not one.
+            TypeError: it is not one.
         """
         state = cls(**{**values, "stopped": ""})
         counts = (state.step, state.epoch, state.position, state.evaluations_since_best)
         if any(type(each) is not int or each < 0 for each in counts):
-            raise ValueError(f"counts {counts}")
+            raise TypeError(f"it counts {counts}")
         if not 0 <= state.seconds < math.inf:
-            raise ValueError(f"seconds {state.seconds}")
+            raise TypeError(f"after {state.seconds} seconds")
         for rows in (state.history, state.curve):
             if not isinstance(rows, list) or any(type(row) is not dict for row in rows):
-                raise TypeError("a history that is no list of records")
+                raise TypeError("its history is no list of records")
         if state.best_loss is not None and not math.isfinite(state.best_loss):
             state.best_loss = None  # as older checkpoints said it
         return state
