@@ -116,7 +116,8 @@ def own_shape_mask_only(query, key, value, *, mask=None):
 
 
 MISTAKES = {
-    "stub": [stub, lambda query, key, value, *, mask=None: None],
+    "stub": [stub],
+    "returns-nothing": [lambda query, key, value, *, mask=None: None],
     "signature": [
         lambda q, k: (q, k),
         lambda query, key, value: correct(query, key, value),
@@ -156,7 +157,7 @@ MISTAKES = {
     "mask-ignored": [build(hide=lambda s, m: s)],
     "mask-added-as-number": [
         build(hide=lambda s, m: s + m),
-        build(hide=lambda s, m: s - (~m).double()),
+        build(hide=lambda s, m: s - (~m).float()),
     ],
     "mask-multiplied": [
         build(hide=lambda s, m: s * m),
@@ -164,7 +165,7 @@ MISTAKES = {
     ],
     "mask-after-softmax": [build(hide=lambda s, m: s, late=after_softmax)],
     "mask-leaks": [build(hide=lambda s, m: s.masked_fill(~m, -10.0))],
-    "nan": [build(hide=lambda s, m: s + (1 - m.double()) * INF)],
+    "nan": [build(hide=lambda s, m: s + (1 - m.float()) * INF)],
     "mask-not-optional": [needs_a_mask],
     "mask-does-not-broadcast": [own_shape_mask_only],
     "key-not-transposed": [

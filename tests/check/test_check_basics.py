@@ -35,7 +35,8 @@ def not_implemented(*arguments):
 
 
 SOFTMAX = {
-    "stub": [not_implemented, lambda scores: None],
+    "stub": [not_implemented],
+    "returns-nothing": [lambda scores: None],
     "signature": [lambda: None],
     "stops-with-an-error": [lambda scores: scores.no_such_thing()],
     "not-a-tensor": [lambda scores: right_softmax(scores).tolist()],
@@ -138,7 +139,8 @@ def scales_the_input(a, b):
 
 
 PRODUCT = {
-    "stub": [not_implemented, lambda a, b: None],
+    "stub": [not_implemented],
+    "returns-nothing": [lambda a, b: None],
     "signature": [lambda a: a],
     "stops-with-an-error": [lambda a, b: a.no_such_thing()],
     "not-a-tensor": [lambda a, b: loops(a, b).tolist()],
@@ -226,7 +228,8 @@ def moves_the_input(loss, p):
 
 
 GRADIENT = {
-    "stub": [not_implemented, lambda loss, p: None],
+    "stub": [not_implemented],
+    "returns-nothing": [lambda loss, p: None],
     "signature": [lambda loss: loss],
     "stops-with-an-error": [
         lambda loss, p: p.no_such_thing(),

@@ -40,9 +40,9 @@ SHIFT = {
     ),
     "widths-differ": lambda t: (t, t[:, 1:]),
     "shape": lambda t: (t[:, :-3], t[:, 3:]),
-    "wrong-number": lambda t: (t[:, :-1], t[:, 1:].masked_fill(t[:, 1:] == 8, 9)),
+    "wrong-numbers": lambda t: (t[:, :-1], t[:, 1:].masked_fill(t[:, 1:] == 8, 9)),
     "not-two-tensors": lambda t: t[:, :-1],
-    "stub": lambda t: None,
+    "returns-nothing": lambda t: None,
 }
 
 
@@ -179,7 +179,7 @@ BATCHES = {
         [([*s, 0], t) for s, t in p], max_tokens
     ),
     "not-batches": lambda p, max_tokens: p,
-    "stub": lambda p, max_tokens: None,
+    "returns-nothing": lambda p, max_tokens: None,
 }
 
 
@@ -279,7 +279,7 @@ SPLIT = {
     ),
     "changes-inputs": shuffles_in_place,
     "not-two-lists": lambda p, share: p,
-    "stub": lambda p, share: None,
+    "returns-nothing": lambda p, share: None,
 }
 
 

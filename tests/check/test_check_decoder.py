@@ -7,7 +7,9 @@ import torch
 
 from tformer import check
 from tformer.attention import attention
-from tformer.check import _decoder
+from tformer.check.problems import cross_attention as _cross
+from tformer.check.problems import decoder_layer as _layer
+from tformer.check.problems import greedy as _greedy
 
 # --- inputs and labels --------------------------------------------------------------
 
@@ -143,12 +145,12 @@ LISTS = {
     "not-int64": [as_floats],
     "widths-differ": [sliced(lambda x: x[:, :-2], rest)],
     "shape": [sliced(lambda x: x[:, :2], lambda x: x[:, :2])],
-    "wrong-number": [
+    "wrong-numbers": [
         lists(read, lambda bos, t, eos: t[::-1] + eos),
         lists(lambda bos, t, eos: bos + t[::-1], say),
     ],
     "not-two-tensors": [sliced(cut, lambda x: None), lambda targets, **ids: targets],
-    "stub": [lambda targets, **ids: None],
+    "returns-nothing": [lambda targets, **ids: None],
 }
 
 
@@ -283,7 +285,7 @@ def test_a_wrong_cross_attention_is_called_by_its_name(name):
 
 
 def test_every_known_wrong_cross_attention_is_made_above():
-    assert set(_decoder.CROSSINGS) <= set(CROSS)
+    assert set(_cross.CROSSINGS) <= set(CROSS)
 
 
 def test_a_memory_cut_to_the_targets_length_is_found_by_uneven_lengths():
@@ -433,7 +435,7 @@ def test_a_wrong_layer_is_called_by_its_name(name):
 
 
 def test_every_known_wrong_layer_is_made_above():
-    assert set(_decoder.LAYERS) <= set(LAYERS)
+    assert set(_layer.LAYERS) <= set(LAYERS)
 
 
 def test_other_ways_to_the_same_wrong_layer_have_the_same_name():
@@ -548,7 +550,7 @@ GREEDY = {
     "too-many-calls": asks_twice,
     "not-a-list": lambda next_logits, *, bos_id, eos_id, max_len: "ids",
     "wrong-pieces": lambda next_logits, *, bos_id, eos_id, max_len: [3],
-    "stub": lambda next_logits, *, bos_id, eos_id, max_len: None,
+    "returns-nothing": lambda next_logits, *, bos_id, eos_id, max_len: None,
 }
 
 
@@ -560,7 +562,7 @@ def test_a_wrong_greedy_search_is_called_by_its_name(name):
 
 
 def test_every_known_wrong_greedy_search_is_made_above():
-    assert set(_decoder.GREEDY) <= set(GREEDY)
+    assert set(_greedy.GREEDY) <= set(GREEDY)
 
 
 def test_right_greedy_searches_pass():

@@ -34,7 +34,7 @@ def half_of_the_ids(ids, size):
 
 
 WRONG_ONE_HOT = {
-    "stub": lambda ids, size: None,
+    "returns-nothing": lambda ids, size: None,
     "signature": lambda ids: hot(ids, 6),
     "not-a-tensor": lambda ids, size: hot(ids, size).tolist(),
     "vocabulary-from-the-ids": lambda ids, size: F.one_hot(ids).float(),
@@ -46,8 +46,8 @@ WRONG_ONE_HOT = {
     "thermometer": lambda ids, size: (torch.arange(size) <= ids[..., None]).float(),
     "upside-down": lambda ids, size: 1 - hot(ids, size),
     "one-sentence-only": filled_in_a_loop,
-    "shape": lambda ids, size: hot(ids, size)[None],
-    "wrong-value": half_of_the_ids,
+    "axes": lambda ids, size: hot(ids, size)[None],
+    "wrong-numbers": half_of_the_ids,
     "stops-with-an-error": lambda ids, size: hot(ids, size) @ torch.ones(99, 2),
 }
 
@@ -118,7 +118,7 @@ def double_root(ids, table, positions):
 
 
 WRONG_EMBEDDING = {
-    "stub": lambda ids, table, positions: None,
+    "returns-nothing": lambda ids, table, positions: None,
     "not-scaled": lambda i, table, p: table[i] + p[: i.size(1)],
     "divided": lambda i, table, p: table[i] / table.size(1) ** 0.5 + p[: i.size(1)],
     "scaled-after-adding": lambda i, table, p: (
@@ -149,9 +149,9 @@ WRONG_EMBEDDING = {
     "dtype": double_root,
     "gradient-cut": own_table,
     "not-a-tensor": lambda i, table, p: embed(i, table, p).tolist(),
-    "shape": lambda i, table, p: embed(i, table, p)[None],
+    "axes": lambda i, table, p: embed(i, table, p)[None],
     "not-finite": lambda i, table, p: embed(i, table, p) / 0,
-    "wrong-value": lambda i, table, p: embed(i, table, p).tanh(),
+    "wrong-numbers": lambda i, table, p: embed(i, table, p).tanh(),
 }
 
 
@@ -223,7 +223,7 @@ def not_transposed_if_square(hidden, table):
 
 
 WRONG_LOGITS = {
-    "stub": lambda hidden, table: None,
+    "returns-nothing": lambda hidden, table: None,
     "table-not-transposed": lambda hidden, table: hidden @ table,
     "scaled-on-the-way-out": lambda h, t: h @ t.T * t.size(1) ** 0.5,
     "divided-on-the-way-out": lambda h, t: h @ t.T / t.size(1) ** 0.5,
@@ -234,12 +234,11 @@ WRONG_LOGITS = {
     "last-position-only": lambda h, t: (h @ t.T)[:, -1],
     "axes-swapped": lambda h, t: t @ h.mT,
     "gradient-cut": own_layer,
-    "gradient-cut-below": lambda h, t: h.detach() @ t.T,
     "changes-inputs": lambda h, t: h.mul_(2) @ t.T,
     "not-a-tensor": lambda h, t: (h @ t.T).tolist(),
-    "shape": lambda h, t: (h @ t.T).flatten(0, 1),
+    "axes": lambda h, t: (h @ t.T).flatten(0, 1),
     "not-finite": lambda h, t: h @ t.T / 0,
-    "wrong-value": lambda h, t: h @ t.T + 1,
+    "wrong-numbers": lambda h, t: h @ t.T + 1,
     "stops-with-an-error": lambda h, t: h @ t.T @ {}["no"],
 }
 
@@ -258,6 +257,7 @@ def test_a_wrong_way_out_is_named(name):
         ("cosine", lambda h, t: h @ F.normalize(t, dim=-1).T),
         ("last-position-only", lambda h, t: (h @ t.T)[:, -1:]),
         ("gradient-cut", lambda h, t: h @ t.T.detach()),
+        ("gradient-cut", lambda h, t: h.detach() @ t.T),
         ("gradient-cut", lambda h, t: (h @ t.T).detach()),
     ],
 )

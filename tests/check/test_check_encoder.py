@@ -82,7 +82,7 @@ NORMS = {
     "gradient-cut": without_gradient,
     "changes-inputs": in_place,
     "fixed-axes": three_axes,
-    "shape": lambda x, g, b, e: (g * normal(x, epsilon=e) + b).flatten(1),
+    "axes": lambda x, g, b, e: (g * normal(x, epsilon=e) + b).flatten(1),
     "not-a-tensor": lambda x, g, b, e: x.tolist(),
     "wrong-numbers": lambda x, g, b, e: g * normal(x, epsilon=e) + 2 * b,
 }
@@ -309,7 +309,7 @@ LAYERS = [
     ("feed-forward-first", think_first_with_its_norm),
     ("feed-forward-missing", lambda x, m, a, f, n, k: n(x + a(x, mask=m))),
     ("attention-missing", lambda x, m, a, f, n, k: k(x + f(x))),
-    ("shape", lambda *g: right_layer(*g).mean(1)),
+    ("mean-over-an-axis", lambda *g: right_layer(*g).mean(1)),
     ("wrong-numbers", lambda *g: 2 * right_layer(*g)),
     ("gradient-cut", lambda x, *g: right_layer(x.detach(), *g)),
 ]

@@ -56,9 +56,9 @@ SPLIT = {
     ),
     "returns-several": lambda x, h: x.chunk(h, dim=-1),
     "not-a-tensor": lambda x, h: x.tolist(),
-    "shape": lambda x, h: x,
+    "axis-lost": lambda x, h: x,
     "sizes-fixed": fixed_sizes,
-    "wrong-numbers": one_off,
+    "shifted": one_off,
     "needs-one-block-of-memory": lambda x, h: (
         x.view(-1).view(*x.shape[:2], h, -1).transpose(1, 2)
     ),
@@ -91,7 +91,7 @@ MERGE = {
     ),
     "sizes-fixed": lambda x: x.transpose(1, 2).reshape(2, 5, 12),
     "shape": lambda x: merge(x)[:, :1],
-    "wrong-numbers": lambda x: merge(x).roll(1, -1),
+    "shifted": lambda x: merge(x).roll(1, -1),
     "returns-several": lambda x: list(x.unbind(1)),
     "not-a-tensor": lambda x: x.tolist(),
     "gradient-cut": lambda x: merge(x.detach()),

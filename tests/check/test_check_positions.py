@@ -115,7 +115,7 @@ WRONG = {
     "not-floats": in_whole_numbers,
     "not-finite": divided_by_zero,
     "imprecise": lambda n, d: woven(angles(n, d).half()),
-    "wrong-value": mean_of_both,
+    "wrong-numbers": mean_of_both,
 }
 
 
@@ -183,7 +183,7 @@ def test_a_stub_is_not_graded():
         raise NotImplementedError
 
     assert check.sinusoids(my_sinusoids).diagnosis == "stub"
-    assert check.sinusoids(lambda length, d_model: None).diagnosis == "stub"
+    assert check.sinusoids(lambda length, d_model: None).diagnosis == "returns-nothing"
 
 
 def test_a_table_itself_is_no_function():

@@ -3,7 +3,7 @@
 import pytest
 
 from tformer import check
-from tformer.check import _search
+from tformer.check.problems import beam_step as _search
 
 
 def right(beams, log_p, *, beam_size):
@@ -82,10 +82,10 @@ MISTAKES = {
     "not-sorted": lambda beams, log_p, *, beam_size: right(
         beams, log_p, beam_size=beam_size
     )[::-1],
-    "changes-the-beams": appends,
+    "changes-inputs": appends,
     "not-beams": lambda beams, log_p, *, beam_size: [1, 2, 3],
     "wrong-beams": lambda beams, log_p, *, beam_size: [([0], 0.0)] * beam_size,
-    "stub": lambda beams, log_p, *, beam_size: None,
+    "returns-nothing": lambda beams, log_p, *, beam_size: None,
     "signature": lambda beams: beams,
 }
 

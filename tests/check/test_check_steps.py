@@ -46,7 +46,7 @@ OFFSETS = {
     "one-width-only": [hard_coded],
     "wrong-offset": [lambda a, b: 3],
     "stops-with-an-error": [lambda a, b: offset(a, b, width=32)],
-    "stub": [lambda a, b: None],
+    "returns-nothing": [lambda a, b: None],
 }
 
 
@@ -99,7 +99,7 @@ WALKS = {
     "wrong-numbers": [lambda x, k: walk(x, k) + 1],
     "shape": [lambda x, k: walk(x, k)[:, ::2]],
     "not-a-tensor": [lambda x, k: walk(x, k).tolist()],
-    "stub": [lambda x, k: None],
+    "returns-nothing": [lambda x, k: None],
 }
 GRADERS = {
     "offset_between": (check.offset_between, OFFSETS),

@@ -78,7 +78,7 @@ MISTAKES = {
     "not-a-tensor": [lambda q, k, v: streamed(q, k, v).tolist()],
     "changes-inputs": [in_place],
     "stops-with-an-error": [lambda q, k, v: q.no_such_thing()],
-    "stub": [lambda q, k, v: None],
+    "returns-nothing": [lambda q, k, v: None],
 }
 NAMED = [(name, i) for name, wrong in MISTAKES.items() for i in range(len(wrong))]
 

@@ -278,7 +278,7 @@ def test_a_stub_is_told_that_it_is_one(part):
         raise NotImplementedError
 
     assert getattr(check, part)(stub).diagnosis == "stub"
-    assert getattr(check, part)(lambda *a: None).diagnosis == "stub"
+    assert getattr(check, part)(lambda *a: None).diagnosis == "returns-nothing"
 
 
 # --- the most probable cut --------------------------------------------------------
@@ -341,7 +341,7 @@ CUTS = {
     "changes-inputs": [empties],
     "stops-where-nothing-fits": [lambda w, p: list(cut(w, p))],
     "cut-where-nothing-fits": [lambda w, p: cut(w, p) or []],
-    "stub": [lambda w, p: None],
+    "returns-nothing": [lambda w, p: None],
 }
 
 

@@ -27,8 +27,8 @@ STEPS = {
     "not-transposed": lambda x, s, wx, ws, b: (x @ wx.T + s @ ws + b).tanh(),
     "tanh-too-early": lambda x, s, wx, ws, b: (x @ wx.T + b).tanh() + (s @ ws.T).tanh(),
     "old-state-kept": lambda x, s, wx, ws, b: s + step(x, s, wx, ws, b),
-    "shape": lambda x, s, wx, ws, b: step(x, s, wx, ws, b).mean(0),
-    "wrong-number": lambda x, s, wx, ws, b: step(x, s, wx, ws, b) + 1,
+    "mean-over-an-axis": lambda x, s, wx, ws, b: step(x, s, wx, ws, b).mean(0),
+    "wrong-numbers": lambda x, s, wx, ws, b: step(x, s, wx, ws, b) + 1,
     "not-a-tensor": lambda x, s, wx, ws, b: [0.0],
     "stops-with-an-error": lambda x, s, wx, ws, b: x @ ws,
 }
@@ -98,8 +98,8 @@ SCORES = {
     "softmax-too": lambda *given: scores(*given).softmax(-1),
     "keys-in-rows": lambda *given: scores(*given).mT,
     "pairs-missing": lambda q, k, wq, wk, v: (q @ wq.T + k @ wk.T).tanh() @ v,
-    "shape": lambda *given: scores(*given)[None],
-    "wrong-number": lambda *given: 2 * scores(*given),
+    "axes": lambda *given: scores(*given)[None],
+    "wrong-numbers": lambda *given: 2 * scores(*given),
     "not-a-tensor": lambda *given: scores(*given).tolist(),
 }
 
@@ -165,7 +165,7 @@ PATHS = {
     "not-whole": only("convolution", lambda d, k: max(1, d / (k - 1))),
     "nothing-for-itself": only("convolution", lambda d, k: math.ceil(d / (k - 1))),
     "not-a-number": only("recurrent", lambda d, k: str(d + 1)),
-    "wrong-number": only("recurrent", lambda d, k: d + 2),
+    "wrong-numbers": only("recurrent", lambda d, k: d + 2),
 }
 
 

@@ -3,76 +3,34 @@
 Each ``check.<part>(mine)`` runs your function on hidden cases, prints what it found in
 the words of a teacher, and returns a `Result` that is true only if all is well, so that
 ``assert check.attention(mine)`` works, too.
+
+Each grader is the function of its module's name in `tformer.check.problems`.
 """
 
-from tformer.check._attention import attention
-from tformer.check._basics import gradient, matrix_product, softmax
-from tformer.check._data import batches_by_tokens, shift, split
-from tformer.check._decoder import (
-    cross_attention,
-    decoder_layer,
-    greedy,
-    inputs_and_labels,
-)
-from tformer.check._embedding import embedding, one_hot, tied_logits
-from tformer.check._encoder import encoder_layer, feed_forward, layer_norm
-from tformer.check._grade import Result
-from tformer.check._heads import merge_heads, multi_head_attention, split_heads
-from tformer.check._masks import causal_mask, padding_mask, target_mask
-from tformer.check._model import forward, n_parameters
-from tformer.check._positions import sinusoids
-from tformer.check._search import beam_step
-from tformer.check._steps import offset_between, step_by_rotation
-from tformer.check._streaming import one_at_a_time
-from tformer.check._tokens import best_cut, count_pairs, encode_word, join_pieces, merge
-from tformer.check._training import (
-    cross_entropy,
-    inverse_square_root,
-    smoothed_target,
-)
-from tformer.check._transduction import additive_scores, path_length, recurrent_step
+from collections.abc import Callable
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
 
-__all__ = [
-    "Result",
-    "additive_scores",
-    "attention",
-    "batches_by_tokens",
-    "beam_step",
-    "best_cut",
-    "causal_mask",
-    "count_pairs",
-    "cross_attention",
-    "cross_entropy",
-    "decoder_layer",
-    "embedding",
-    "encode_word",
-    "encoder_layer",
-    "feed_forward",
-    "forward",
-    "gradient",
-    "greedy",
-    "inputs_and_labels",
-    "inverse_square_root",
-    "join_pieces",
-    "layer_norm",
-    "matrix_product",
-    "merge",
-    "merge_heads",
-    "multi_head_attention",
-    "n_parameters",
-    "offset_between",
-    "one_at_a_time",
-    "one_hot",
-    "padding_mask",
-    "path_length",
-    "recurrent_step",
-    "shift",
-    "sinusoids",
-    "smoothed_target",
-    "softmax",
-    "split",
-    "split_heads",
-    "step_by_rotation",
-    "target_mask",
-    "tied_logits",
-]
+from tformer.check import problems
+from tformer.check._grade import Result
+
+_PROBLEMS = sorted(
+    module.name
+    for module in iter_modules(problems.__path__)
+    if not module.name.startswith("_")
+)
+__all__ = ["Result", *_PROBLEMS]
+
+
+def __getattr__(name: str) -> Callable[[Callable[..., Any]], Result]:
+    if name not in _PROBLEMS:
+        raise AttributeError(f"there is no grader {name!r}; there are {_PROBLEMS}")
+    grader: Callable[..., Result] = getattr(
+        import_module(f"{problems.__name__}.{name}"), name
+    )
+    return grader
+
+
+def __dir__() -> list[str]:
+    return __all__

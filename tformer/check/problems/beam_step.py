@@ -7,7 +7,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from tformer.check._grade import Function, Mistake, Result, call, grade
+from tformer.check._compare import Slip, matches, recognise
+from tformer.check._grade import Function, Mistake, Result, grade
+from tformer.check._run import (
+    call,
+)
 
 Beam = tuple[list[int], float]
 # Two beginnings. The better one has two good next pieces, the other a very good one:
@@ -125,23 +129,15 @@ def _ask(mine: Function, size: int) -> list[Beam]:
         ) from None
 
 
-def _same(found: list[Beam], wanted: list[Beam]) -> bool:
-    return [ids for ids, _ in found] == [ids for ids, _ in wanted] and all(
-        abs(a - b) < 1e-4 for (_, a), (_, b) in zip(found, wanted, strict=True)
-    )
-
-
 def _probe(mine: Function) -> None:
     log_p = torch.tensor(NEXT, dtype=torch.float64).log()
     wanted = [_step(BEAMS, log_p, size) for size in SIZES]
     found = [_ask(mine, size) for size in SIZES]
-    if all(map(_same, found, wanted)):
+    if matches(found, wanted):
         return
-    for name, (wrong, message) in WRONG.items():
-        if all(
-            _same(f, wrong(BEAMS, log_p, k)) for f, k in zip(found, SIZES, strict=True)
-        ):
-            raise Mistake(name, message)
+    for name, (wrong, says) in WRONG.items():
+        gives = [wrong(BEAMS, log_p, size) for size in SIZES]
+        recognise(found, [Slip(name, says, gives)])
     for each, right, size in zip(found, wanted, SIZES, strict=True):
         if len(each) != size:
             raise Mistake(
@@ -149,13 +145,15 @@ def _probe(mine: Function) -> None:
                 f"With beam_size={size} you return {len(each)} beginnings. There are "
                 f"{log_p.numel()} continuations; keep the best {size}.",
             )
-        if not _same(each, right) and _same(sorted(each), sorted(right)):
+        if not matches(each, right) and matches(sorted(each), sorted(right)):
             raise Mistake(
                 "not-sorted",
                 "The right beginnings, in another order. Return the best first.",
             )
     i = next(
-        i for i, pair in enumerate(zip(found, wanted, strict=True)) if not _same(*pair)
+        i
+        for i, pair in enumerate(zip(found, wanted, strict=True))
+        if not matches(*pair)
     )
     raise Mistake(
         "wrong-beams",

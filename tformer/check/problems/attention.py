@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from tformer.attention import attention as reference
-from tformer.check._grade import (
-    Function,
-    Mistake,
-    Result,
-    Stopped,
-    call,
-    grade,
+from tformer.check._compare import (
+    Known,
+    Slip,
     matches,
     recognise,
+)
+from tformer.check._grade import Function, Mistake, Result, grade
+from tformer.check._run import (
+    Stopped,
+    call,
+    probe_gradients,
 )
 
 Pair = tuple[Tensor, Tensor]
@@ -48,7 +50,7 @@ class Case:
         generator = torch.Generator().manual_seed(seed)
 
         def draw(*shape: int) -> Tensor:
-            return torch.randn(*batch, *shape, generator=generator, dtype=torch.float64)
+            return torch.randn(*batch, *shape, generator=generator)
 
         return cls(draw(tq, width), draw(tk, width), draw(tk, out))
 
@@ -202,7 +204,7 @@ SCALES: dict[str, tuple[Callable[[Case], float], str]] = {
 }
 
 
-def wrong_softmax_or_scale(case: Case) -> Iterator[tuple[str, str, Pair]]:
+def wrong_softmax_or_scale(case: Case) -> Known:
     """Every axis with every scale, but the right pair of them."""
     raw = case.query @ case.key.mT
     for (axis, (normalise, about_axis)), (
@@ -215,9 +217,9 @@ def wrong_softmax_or_scale(case: Case) -> Iterator[tuple[str, str, Pair]]:
         about = about_axis + (
             f" And then: {about_scale}" if about_axis and scale else about_scale
         )
-        yield axis or scale, about, (weights @ case.value, weights)
+        yield Slip(axis or scale, about, (weights @ case.value, weights))
     late = raw.softmax(-1) / math.sqrt(case.query.shape[-1])
-    yield (
+    yield Slip(
         "scaled-after-softmax",
         "You divide by √d after softmax, so the rows no longer sum to 1. The scale "
         "belongs to the scores: divide first, then softmax.",
@@ -225,7 +227,7 @@ def wrong_softmax_or_scale(case: Case) -> Iterator[tuple[str, str, Pair]]:
     )
 
 
-def wrong_mask(case: Case) -> Iterator[tuple[str, str, Pair]]:
+def wrong_mask(case: Case) -> Known:
     """Right without a mask, wrong with one."""
     assert case.mask is not None
     scores = case.query @ case.key.mT / math.sqrt(case.query.shape[-1])
@@ -239,33 +241,33 @@ def wrong_mask(case: Case) -> Iterator[tuple[str, str, Pair]]:
     def pair(weights: Tensor) -> Pair:
         return weights @ case.value, weights
 
-    yield (
+    yield Slip(
         "mask-flipped",
         "The mask is the wrong way round: here True means may attend, and you hide "
         "exactly those. (nn.MultiheadAttention has it the other way.) Fill where the "
         "mask is False: scores.masked_fill(~mask, float('-inf')).",
         pair(scores.masked_fill(may, -math.inf).softmax(-1)),
     )
-    yield (
+    yield Slip(
         "mask-ignored",
         "Your function takes a mask but the weights come out as if there were none. "
         f"{kept}",
         pair(scores.softmax(-1)),
     )
     for sign in (1, -1):
-        yield (
+        yield Slip(
             "mask-added-as-number",
             "You add the mask to the scores as 0 and 1. That only nudges them: a "
             f"forbidden key must get weight 0 exactly, so its score must be −∞. {kept}",
             pair((scores + sign * (number if sign > 0 else 1 - number)).softmax(-1)),
         )
-    yield (
+    yield Slip(
         "mask-multiplied",
         "You multiply the scores by the mask, so a forbidden key gets the score 0. But "
         f"e⁰ is 1, and its weight is far from 0. {kept}",
         pair((scores * number).softmax(-1)),
     )
-    yield (
+    yield Slip(
         "mask-after-softmax",
         "You apply the mask after softmax. The forbidden weights are 0, but the "
         "forbidden keys have already taken their share, so the rows sum to less than "
@@ -274,14 +276,14 @@ def wrong_mask(case: Case) -> Iterator[tuple[str, str, Pair]]:
         pair(scores.softmax(-1) * number),
     )
     raw = (case.query @ case.key.mT).masked_fill(~may, -math.inf)
-    yield (
+    yield Slip(
         "not-scaled",
         "With a mask, the scale is lost: divide by √d in both branches.",
         pair(raw.softmax(-1)),
     )
 
 
-def wrong_batch(case: Case) -> Iterator[tuple[str, str, Pair]]:
+def wrong_batch(case: Case) -> Known:
     """Right for one matrix, wrong for a batch of them."""
     scores = case.query @ case.key.mT
     may = torch.ones_like(scores, dtype=torch.bool) if case.mask is None else case.mask
@@ -291,7 +293,7 @@ def wrong_batch(case: Case) -> Iterator[tuple[str, str, Pair]]:
             .masked_fill(~may, -math.inf)
             .softmax(axis)
         )
-        yield (
+        yield Slip(
             "softmax-axis-counted-from-the-front",
             "Right for two axes, wrong for (batch, head, length, width): you "
             "normalise "
@@ -300,7 +302,7 @@ def wrong_batch(case: Case) -> Iterator[tuple[str, str, Pair]]:
         )
         root = math.sqrt(case.query.shape[axis])
         weights = (scores / root).masked_fill(~may, -math.inf).softmax(-1)
-        yield (
+        yield Slip(
             "scale-axis-counted-from-the-front",
             "Right for two axes, wrong for (batch, head, length, width): you take the "
             f"width from axis {axis} of the query, counted from the front. Count from "
@@ -309,17 +311,12 @@ def wrong_batch(case: Case) -> Iterator[tuple[str, str, Pair]]:
         )
 
 
-def compare(case: Case, found: Pair, mistakes: Iterator[tuple[str, str, Pair]]) -> None:
+def compare_pairs(case: Case, found: Pair, known: Known) -> None:
     """Raise the known mistake that gives these numbers, else the symptom they show."""
-    if agree(found, case.right()):
+    if matches(found, case.right()):
         return
-    recognise(found, mistakes, agree)
+    recognise(found, known)
     name_symptom(case, found)
-
-
-def agree(found: Pair, wanted: Pair) -> bool:
-    """Whether both tensors of two pairs agree."""
-    return all(matches(*both) for both in zip(found, wanted, strict=True))
 
 
 def name_symptom(case: Case, found: Pair) -> None:
@@ -389,13 +386,7 @@ def one_sentence(mine: Function) -> None:
     except Stopped as stopped:
         _explain_stop(mine, case, stopped)
         raise
-    if not agree(found, case.run(mine)):
-        raise Mistake(
-            "random",
-            "Two runs on the same inputs give different outputs. Is there dropout in "
-            "it? The paper puts none here.",
-        )
-    compare(case, found, wrong_softmax_or_scale(case))
+    compare_pairs(case, found, wrong_softmax_or_scale(case))
 
 
 def _explain_stop(mine: Function, case: Case, stopped: Stopped) -> None:
@@ -444,7 +435,7 @@ def masked(mine: Function) -> None:
     mask = torch.tensor([[1, 0, 0, 0], [1, 1, 1, 1], [0, 1, 0, 1]], dtype=torch.bool)
     plain = Case.random(seed=1)
     case = Case(plain.query, plain.key, plain.value, mask)
-    compare(case, case.run(mine), wrong_mask(case))
+    compare_pairs(case, case.run(mine), wrong_mask(case))
 
 
 def batched(mine: Function) -> None:
@@ -474,9 +465,9 @@ def batched(mine: Function) -> None:
                 f"key.transpose(-2, -1). {stopped.message}",
             ) from None
         known = [*wrong_batch(case)]
-        if not any(agree(found, wrong) for _, _, wrong in known):
+        if not any(matches(found, slip.gives) for slip in known):
             _mixing(mine, case, found)
-        compare(case, found, iter(known))
+        compare_pairs(case, found, iter(known))
 
 
 def _mixing(mine: Function, case: Case, found: Pair) -> None:
@@ -509,26 +500,22 @@ def well_behaved(mine: Function) -> None:
             "subtracts the row's maximum first, which changes nothing else: use "
             "scores.softmax(dim=-1).",
         )
-    leaves = [t.clone().requires_grad_() for t in (plain.query, plain.key, plain.value)]
-    output = mine(*leaves)[0]
-    reached = output.requires_grad and all(
-        g is not None
-        for g in torch.autograd.grad(output.sum(), leaves, allow_unused=True)
+    leaves = {"query": plain.query, "key": plain.key, "value": plain.value}
+
+    def weighed(pair: Pair) -> Tensor:
+        """One number in which the output and the weights both have a part."""
+        return pair[0].square().sum() + 3 * pair[1].square().sum()
+
+    probe_gradients(
+        mine, lambda: weighed(plain.run(mine)), lambda: weighed(plain.right()), leaves
     )
-    if not reached:
-        raise Mistake(
-            "gradient-cut",
-            "The numbers are right, but no gradient gets back to query, key and value, "
-            "so nothing could be learned. Look for detach, .data, .numpy(), "
-            "torch.tensor(…) or no_grad.",
-        )
-    single = Case(plain.query.float(), plain.key.float(), plain.value.float())
-    kind = single.run(mine)[0].dtype
-    if kind != torch.float32:
-        raise Mistake(
-            "dtype",
-            f"For float32 inputs the output is {kind}. Keep the inputs' own type.",
-        )
+    for kind in (torch.float32, torch.float64):
+        found = Case(*(t.detach().to(kind) for t in leaves.values())).run(mine)[0].dtype
+        if found != kind:
+            raise Mistake(
+                "dtype",
+                f"For {kind} inputs the output is {found}. Keep the inputs' own type.",
+            )
 
 
 def attention(mine: Callable[..., Pair]) -> Result:

@@ -10,14 +10,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tformer.check._grade import (
-    Function,
-    Mistake,
-    Result,
+from tformer.check._compare import (
+    matches,
+)
+from tformer.check._grade import Function, Mistake, Result, grade
+from tformer.check._run import (
     as_tensor,
     call,
-    grade,
-    matches,
 )
 from tformer.positions import sinusoids as reference
 
@@ -297,7 +296,7 @@ def _probe(mine: Function) -> None:
     p, c = (~torch.isclose(table, wanted, rtol=0, atol=TOLERANCE)).nonzero()[0].tolist()
     kind = "cos" if c % 2 else "sin"
     raise Mistake(
-        "wrong-value",
+        "wrong-numbers",
         f"For length {length} and d_model {d}, row {p}, column {c} should be "
         f"{kind}({p} / 10000^({c // 2 * 2}/{d})) = {wanted[p, c]:.4f}; yours is "
         f"{table[p, c]:.4f}. (Rows and columns count from 0.)",

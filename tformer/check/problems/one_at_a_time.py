@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import torch
 from torch import Tensor
 
 from tformer.attention import attention
-from tformer.check._grade import (
-    Function,
-    Mistake,
-    Result,
+from tformer.check._compare import (
+    Known,
+    Slip,
+    matches,
+    recognise,
+)
+from tformer.check._grade import Function, Mistake, Result, grade
+from tformer.check._run import (
     Stopped,
     as_tensor,
     call,
-    grade,
-    matches,
-    recognise,
 )
 
 TOLERANCE = 1e-5
@@ -86,61 +85,61 @@ def _streamed(
     return mix, total
 
 
-def _wrong(case: Case) -> Iterator[tuple[str, str, Tensor]]:
+def _wrong(case: Case) -> Known:
     def divided(**slips: bool) -> Tensor:
         mix, total = _streamed(case, **slips)
         return mix / total
 
-    yield (
+    yield Slip(
         "not-rescaled",
         "When a new largest score arrives, what you have summed so far was measured "
         "against the old one. Multiply both, the total and the mix, by "
         "exp(largest − new) before you add.",
         divided(total_too=False, mix_too=False),
     )
-    yield (
+    yield Slip(
         "total-not-rescaled",
         "You rescale the mix, but not the total. Both were summed against the old "
         "largest score, so both are multiplied by exp(largest − new).",
         divided(total_too=False),
     )
-    yield (
+    yield Slip(
         "mix-not-rescaled",
         "You rescale the total, but not the mix. Both were summed against the old "
         "largest score, so both are multiplied by exp(largest − new).",
         divided(mix_too=False),
     )
-    yield (
+    yield Slip(
         "rescaled-the-wrong-way",
         "You rescale by exp(new − largest), which is above 1. The old sums must "
         "shrink when a larger score arrives: exp(largest − new).",
         divided(upside_down=True),
     )
-    yield (
+    yield Slip(
         "power-not-shifted",
         "You rescale what is old, but add exp(score) as it is. The new power is "
         "measured against the largest score, too: exp(score − new).",
         divided(shifted=False),
     )
-    yield (
+    yield Slip(
         "not-scaled",
         "The scores are not scaled: divide each dot product by the square root of the "
         "query's width.",
         divided(root=False),
     )
-    yield (
+    yield Slip(
         "not-divided",
         "You return the mix of the powers. Divide by their sum at the end, so that "
         "the weights add up to 1: mix / total.",
         _streamed(case)[0],
     )
-    yield (
+    yield Slip(
         "largest-not-kept",
         "Your output is the last value alone: after each key all that came before is "
         "forgotten. Keep the largest score for the next round: largest = new.",
         case.values[-1],
     )
-    yield (
+    yield Slip(
         "values-forgotten",
         "Your output is nothing but ones: the mix adds up the powers without the "
         "values. Add power * value.",
@@ -153,7 +152,7 @@ def _small(mine: Function) -> None:
         found = case.run(mine)
         if matches(found, case.right(), TOLERANCE):
             continue
-        recognise(found, _wrong(case), partial(matches, tolerance=TOLERANCE))
+        recognise(found, _wrong(case), TOLERANCE)
         if not found.isfinite().all():
             raise Mistake(
                 "nan",
