@@ -30,8 +30,8 @@ import browser as driver  # noqa: E402 (tools are no package)
 
 from tformer.files import write_json  # noqa: E402
 from tformer.pretrained import RELEASED  # noqa: E402
-from tformer.widgets._figure import joined_module  # noqa: E402
-from tformer.widgets._model import FILES, engine_worker  # noqa: E402
+from tformer.widgets._model import FILES  # noqa: E402
+from tformer.widgets._modules import needed  # noqa: E402
 
 ENGINE = ROOT / "tformer" / "widgets" / "engine"
 SENTENCES = [
@@ -44,13 +44,14 @@ SENTENCES = [
 ]
 PAGE = """<!doctype html><meta charset="utf-8"><title>Speed</title>
 <link rel="icon" href="data:,"><script type="module">
-import { connect } from "./client.js";
+import { connect } from "./engine/client.js";
 window.connect = connect;
 </script>"""
 # A first call in a fresh page is not warm: that is what a reader waits for.
 MEASURE = """async (sentences) => {
   const engine = window.connect({
-    worker: "worker.js", weights: "model.safetensors", tokenizer: "tokenizer.model",
+    worker: "engine/worker.js",
+    weights: "model.safetensors", tokenizer: "tokenizer.model",
   });
   const seconds = async (work) => {
     const started = performance.now();
@@ -85,8 +86,7 @@ def measure(rounds: int) -> tuple[list[dict[str, float]], str]:
     with tempfile.TemporaryDirectory(prefix="tformer-speed-") as name:
         folder = Path(name)
         (folder / "index.html").write_text(PAGE)
-        (folder / "client.js").write_text(joined_module(ENGINE / "client.js"))
-        (folder / "worker.js").write_bytes(engine_worker())
+        shutil.copytree(ENGINE, folder / "engine")
         for file in FILES:
             shutil.copy(RELEASED / file, folder / file)
         found = []
@@ -106,7 +106,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     rounds, version = measure(options.rounds)
-    worker = engine_worker()
+    worker = b"".join(each.read_bytes() for each in needed(ENGINE / "worker.js"))
     result: dict[str, Any] = {
         "command": "python benchmarks/engine_speed.py --write",
         "date": datetime.now(UTC).date().isoformat(),

@@ -59,6 +59,16 @@ def source(cell: dict[str, Any]) -> str:
     return text if isinstance(text, str) else "".join(text)
 
 
+def without_modules(models: dict[str, Any]) -> None:
+    """Leave in the states of figures what they show, and not the code that shows it.
+
+    A page of the site takes the code from the package, by the figure's name.
+    """
+    for model in models.values():
+        if model["state"].get("figure"):
+            del model["state"]["_esm"], model["state"]["_css"]
+
+
 def tags(cell: dict[str, Any]) -> set[str]:
     """Return a cell's tags."""
     return set(cell.get("metadata", {}).get("tags", []))

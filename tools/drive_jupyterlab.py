@@ -40,14 +40,9 @@ import ipywidgets, anywidget, tformer
 from tformer import load_pretrained, widgets
 translator = load_pretrained()
 """
-# What stands in the notebook, and how its root is found.
-FIGURES = {"one": ("OneQuery", ".tfq"), "mask": ("MaskLaboratory", ".tfml")}
-MODEL_FIGURES = {
-    "heads": ("Heads", ".tfh"),
-    "decoding": ("Decoding", ".tfd"),
-    "forcing": ("TeacherForcing", ".tft"),
-    "lab": ("LiveLab", ".tfl"),
-}
+# What stands in the notebook before the figures that ask the model: variable and class.
+FIGURES = {"one": "OneQuery", "mask": "MaskLaboratory"}
+FIGURE = ".tfk:not(.tfk .tfk)"  # (the lab has other figures inside)
 SETTINGS = {
     # All cells are on the page, also those that are not in view.
     "notebook-extension/tracker": {"windowingMode": "none"},
@@ -92,12 +87,28 @@ class Kernel:
             time.sleep(0.1)
 
 
-def notebook(path: Path, names: dict[str, tuple[str, str]]) -> None:
+Names = dict[str, str]
+
+
+def figures() -> Names:
+    """Return what the notebook shows: variables and the classes of their figures."""
+    from tformer import widgets
+    from tformer.widgets._model import ModelFigure
+
+    asking = [
+        name
+        for name in widgets.__all__
+        if issubclass(getattr(widgets, name), ModelFigure)
+    ]
+    return FIGURES | {name.lower(): name for name in asking}
+
+
+def notebook(path: Path, names: Names) -> None:
     """Write a notebook that shows the figures, one a cell."""
     cells = [nbformat.v4.new_code_cell(SETUP.format(root=str(ROOT)))]
     cells += [
         nbformat.v4.new_code_cell(f"{name} = widgets.{kind}()\n{name}")
-        for name, (kind, _) in names.items()
+        for name, kind in names.items()
     ]
     spec = {"name": "python3", "display_name": "Python 3", "language": "python"}
     book = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": spec})
@@ -216,18 +227,15 @@ def wait(true: Callable[[], bool], what: str | Callable[[], str]) -> None:
         time.sleep(0.1)
 
 
-Names = dict[str, tuple[str, str]]
-
-
 def drive(page: Page, folder: Path, names: Names) -> Iterator[str]:
     """Use every figure of the open notebook; yields each name when it is done."""
     kernel = Kernel(folder / "runtime")
-    for name, (_, selector) in names.items():
+    for number, name in enumerate(names):
         kernel.becomes(f"{name!r} in globals()", True)
-        page.locator(selector).first.wait_for()
+        page.locator(FIGURE).nth(number).wait_for()
     print("ipywidgets", kernel.ask("ipywidgets.__version__"), flush=True)
-    for name, (kind, selector) in names.items():
-        root = page.locator(selector).first
+    for number, (name, kind) in enumerate(names.items()):
+        root = page.locator(FIGURE).nth(number)
         root.scroll_into_view_if_needed()
         started = time.monotonic()
         if name == "one":
@@ -247,10 +255,7 @@ def main() -> int:
     parser.add_argument("--shots", type=Path, help="folder for screenshots")
     options = parser.parse_args()
     sys.path.insert(0, str(ROOT))
-    from tformer import widgets
-
-    there = {k: v for k, v in MODEL_FIGURES.items() if v[0] in widgets.__all__}
-    names = FIGURES | there
+    names = figures()
     if options.shots:
         options.shots.mkdir(parents=True, exist_ok=True)
     errors: list[str] = []
@@ -268,9 +273,9 @@ def main() -> int:
                 page.goto(address)
                 try:
                     run_all(page, classic=options.classic)
-                    for name in drive(page, folder, names):
+                    for number, name in enumerate(drive(page, folder, names)):
                         if options.shots:
-                            root = page.locator(names[name][1]).first
+                            root = page.locator(FIGURE).nth(number)
                             root.screenshot(path=options.shots / f"{name}.png")
                 finally:
                     if options.shots:

@@ -5,9 +5,9 @@ Usage: ``python tools/execute.py [--jobs N] [--force] [--draft] [CHAPTER.ipynb .
 Each chapter runs in a fresh kernel in an empty temporary folder, which proves that it
 stands alone. Results go where Jupyter Book looks for them (``_build/.jupyter_cache``)
 and, to be read, to ``_build/executed``. A chapter is executed again when its code,
-the package, the lock, or the data it may use changed; an edit of prose or of another
-chapter re-executes nothing. A failing cell ends the run with the chapter, the cell
-and the traceback.
+the package, the lock, or the data it may use changed; an edit of prose, of another
+chapter, or of a figure's modules and styles re-executes nothing. A failing cell ends
+the run with the chapter, the cell and the traceback.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from chapters import BUILD, EXECUTED, ROOT, chapters, pages, tags
+from chapters import BUILD, EXECUTED, ROOT, chapters, pages, tags, without_modules
 
 CACHE = BUILD / ".jupyter_cache"
 KEY = BUILD / "executed-with.txt"
@@ -34,6 +34,9 @@ SECONDS_PER_CELL = 1800  # a hang ends; a busy machine may take its time
 # What decides how a chapter comes out, beside its own code.
 ENVIRONMENT = ("TFORMER_DATA", "TFORMER_REQUIRE_DATA")
 SKIP_TAG = "run-it"
+WIDGETS = "application/vnd.jupyter.widget-state+json"
+# What the site takes from the package as it is: no output depends on it.
+PUBLISHED = (".js", ".css")
 
 
 def fingerprint() -> str:
@@ -43,7 +46,7 @@ def fingerprint() -> str:
     for folder in ("tformer", "results"):
         files += sorted((ROOT / folder).rglob("*"))
     for path in files:
-        if path.is_file() and path.suffix != ".pyc":
+        if path.is_file() and path.suffix not in (".pyc", *PUBLISHED):
             digest.update(str(path.relative_to(ROOT)).encode())
             digest.update(hashlib.sha256(path.read_bytes()).digest())
     for name in ENVIRONMENT:
@@ -92,6 +95,9 @@ def run(path: str) -> tuple[dict[str, Any] | None, float, str]:
             problem = describe_failure(notebook, str(error))
         except Exception as error:
             problem = describe_failure(notebook, f"{type(error).__name__}: {error}")
+    without_modules(
+        notebook.metadata.get("widgets", {}).get(WIDGETS, {}).get("state", {})
+    )
     seconds = time.perf_counter() - started
     return (None if problem else notebook), seconds, problem
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib
-import json
 import sys
 
 import pytest
@@ -77,23 +76,12 @@ def test_the_policy_names_the_scripts_of_a_page_and_not_its_data(extension):
     assert policy.with_policy(made) == made  # a page that is not written anew
 
 
-def test_a_widgets_module_becomes_a_file_that_its_state_names(extension, tmp_path):
+@pytest.mark.parametrize("old", ["tf/widgets.js?v=1a2b", "tf/0a1b2c3d4e5f/widgets.js"])
+def test_a_page_names_the_version_of_the_figures_that_was_published(extension, old):
     widgets = extension("widgets")
-    module = "export default {\n  render() { return '</script>'; }\n};"
-    state = {"m": {"state": {"_esm": module, "size": 3}}, "n": {"state": {"size": 4}}}
-    page = (
-        f'<script type="{widgets.STATE}">'
-        + json.dumps({"state": state}).replace("</", "<\\/")
-        + "</script><p>after</p>"
-    )
-    made = widgets.take_out_modules(page, tmp_path)
-    [(_, content, _)] = widgets.STATES.findall(made)
-    taken = json.loads(content)["state"]
-    assert (tmp_path / taken["m"]["state"]["_esm"]).read_text() == module
-    assert taken["m"]["state"]["size"] == 3
-    assert taken["n"] == state["n"]
-    assert made.endswith("<p>after</p>")
-    assert widgets.take_out_modules(made, tmp_path) == made
+    page = '<script type="module" src="../_static/{}"></script> tf/widgets.js'.format
+    made = widgets.with_version(page(old), "9f8e7d6c5b4a")
+    assert made == page("tf/9f8e7d6c5b4a/widgets.js")
 
 
 def test_code_says_how_many_lines_it_has(extension):

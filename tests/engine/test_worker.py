@@ -15,7 +15,8 @@ import pytest
 
 from tformer import load_pretrained
 from tformer.pretrained import RELEASED
-from tformer.widgets._figure import joined_module
+from tformer.widgets._model import ENGINE, engine
+from tformer.widgets._modules import LINK
 
 TEXT = "The dog did not cross the street because it was tired."
 POLICY = (
@@ -24,12 +25,13 @@ POLICY = (
 )
 PAGE = """<!doctype html><meta charset="utf-8"><title>Page</title>
 <script type="module" src="page.js"></script>"""
-# What a figure does: it joins client.js into its own module and names the files.
+# What a figure does: it imports client.js and names the files.
 SCRIPT = """
-import { connect } from "./joined/client.js";
-window.connect = connect;
+import { connect } from "./engine/client.js";
+import { link } from "./link.js";
+Object.assign(window, { connect, link });
 const files = {
-  worker: "joined/worker.js", weights: "files/model.safetensors?v=1",
+  worker: "engine/worker.js", weights: "files/model.safetensors?v=1",
   tokenizer: "files/tokenizer.model?v=1",
 };
 window.open_ = (options = {}) => connect({ ...files, ...options });
@@ -70,15 +72,13 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def served(engine_folder):
-    """A static site with the joined engine; its address and what was asked for."""
+    """A static site with the engine; its address and what was asked for."""
     folder = engine_folder / "site"
-    for name in ("joined", "files"):
-        (folder / name).mkdir(parents=True)
+    (folder / "files").mkdir(parents=True)
     (folder / "page.html").write_text(PAGE)
     (folder / "page.js").write_text(SCRIPT)
-    for name in ("worker.js", "client.js"):
-        source = joined_module(engine_folder / "engine" / name)
-        (folder / "joined" / name).write_text(source, encoding="utf-8")
+    (folder / ENGINE).write_bytes(engine())
+    shutil.copy(LINK, folder)
     shutil.copytree(engine_folder / "engine", folder / "engine")
     for name in ("model.safetensors", "tokenizer.model"):
         shutil.copy(RELEASED / name, folder / "files")
@@ -203,12 +203,12 @@ def test_the_next_page_finds_the_weights_kept_and_a_new_version_replaces_them(
 
 
 def test_bytes_can_be_handed_over_where_there_is_no_server(page):
-    """As in a notebook: the kernel sends the files, and the worker's source."""
+    """As in a notebook, where the kernel sends them."""
     found = page.evaluate(
         """async (text) => {
           const bytes = async (name) => (await fetch(name)).arrayBuffer();
           const engine = open_({
-            worker: new Worker("engine/worker.js", { type: "module" }),  // not joined
+            worker: new Worker("engine/worker.js", { type: "module" }),
             weights: () => bytes("files/model.safetensors"),
             tokenizer: await bytes("files/tokenizer.model"),
           });
@@ -219,7 +219,7 @@ def test_bytes_can_be_handed_over_where_there_is_no_server(page):
     assert found == load_pretrained().translate(TEXT)
 
 
-def test_the_workers_source_runs_from_a_blob_where_a_page_allows_it(chromium, served):
+def test_the_engine_is_linked_where_there_is_no_server(chromium, served):
     address, _ = served
     context = chromium.new_context(bypass_csp=True)
     page = context.new_page()
@@ -227,7 +227,7 @@ def test_the_workers_source_runs_from_a_blob_where_a_page_allows_it(chromium, se
     page.wait_for_function("() => window.open_")
     n_pieces = page.evaluate(
         """async () => {
-          const worker = await (await fetch("joined/worker.js")).text();
+          const worker = link(await (await fetch("engine.json")).json());
           return (await open_({ worker }).pieces("A dog.")).length;
         }"""
     )
@@ -288,7 +288,7 @@ def test_a_download_and_a_search_can_be_stopped_and_begun_again(page):
         ({"weights": "files/away"}, "the server says 404"),
         ({"tokenizer": "files/model.safetensors"}, "not the tokenizer"),
         ({"weights": "files/tokenizer.model"}, "not a safetensors file"),
-        ({"worker": "joined/away.js"}, "the engine cannot run here"),
+        ({"worker": "engine/away.js"}, "the engine cannot run here"),
     ],
 )
 def test_what_goes_wrong_is_said_and_can_be_tried_again(page, options, said):

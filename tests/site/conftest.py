@@ -8,11 +8,12 @@ import shutil
 
 import browser as driver
 import pytest
-from chapters import HTML, ROOT
+from chapters import HTML, ROOT, without_modules
 from ipywidgets import embed
 
 from tformer.pretrained import RELEASED
-from tformer.widgets._model import FILES, engine_worker
+from tformer.widgets._model import FILES
+from tformer.widgets._modules import publish
 
 FIGURE_PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Figures</title>
@@ -23,7 +24,7 @@ FIGURE_PAGE = """<!doctype html>
 body {{ font: 16px sans-serif; background: Canvas; color: CanvasText }}</style>
 <script type="application/vnd.jupyter.widget-state+json">{state}</script>
 </head><body><main class="bd-article"><h1>Figures</h1>{boxes}</main>
-<script type="module" src="_static/tf-widgets.js"></script></body></html>
+<script type="module" src="{script}"></script></body></html>
 """
 FIGURE_BOX = """<div class="tf-widget"
  style="--tf-height:{figure.page_height}px;--tf-height-narrow:{narrow}px">
@@ -81,11 +82,11 @@ def figure_page(chromium, tmp_path_factory):
     folder = tmp_path_factory.mktemp("figures")
     model = folder / "_static" / "model"
     model.mkdir(parents=True)
-    for name in ("tf-widgets.js", "tformer.css"):
-        shutil.copy(ROOT / "book" / "_static" / name, folder / "_static")
+    shutil.copy(ROOT / "book/_static/tformer.css", folder / "_static")
     for name in FILES:
         shutil.copy(RELEASED / name, model)
-    (model / "worker.js").write_bytes(engine_worker())
+    host = ROOT / "book/_ext/tformer_book/widgets.js"
+    script = publish(folder / "_static/tf", host) / host.name
 
     def text(value):
         return json.dumps(value).replace("</", "<\\/")
@@ -95,6 +96,7 @@ def figure_page(chromium, tmp_path_factory):
         def open_page(*figures, **options):
             state = embed.dependency_state(figures, drop_defaults=False)
             data = embed.embed_data(views=figures, state=state)
+            without_modules(data["manager_state"]["state"])
             boxes = [
                 FIGURE_BOX.format(
                     figure=figure,
@@ -106,7 +108,9 @@ def figure_page(chromium, tmp_path_factory):
             page = f"{figures[0].model_id}.html"
             (folder / page).write_text(
                 FIGURE_PAGE.format(
-                    state=text(data["manager_state"]), boxes="".join(boxes)
+                    state=text(data["manager_state"]),
+                    boxes="".join(boxes),
+                    script=script.relative_to(folder).as_posix(),
                 ),
                 encoding="utf-8",
             )

@@ -404,9 +404,9 @@ def test_the_figure_keeps_its_place_and_is_accessible(figure_page, size, dark):
 KERNEL = """async () => {
   const states = JSON.parse(document.querySelector(
     'script[type="application/vnd.jupyter.widget-state+json"]').textContent).state;
-  const { state } = Object.values(states).find((each) => each.state._esm);
-  const source = new Blob([state._esm], { type: "text/javascript" });
-  const figure = (await import(URL.createObjectURL(source))).default;
+  const { state } = Object.values(states).find((each) => each.state.figure);
+  const { src } = document.querySelector('script[src$="widgets.js"]');
+  const { default: figure } = await import(new URL("heads/heads.js", src));
   window.kernel = { heard: {}, listeners: {}, saved: 0 };
   window.set = (changes) => {
     Object.assign(state, changes);

@@ -14,9 +14,10 @@ from tformer.pretrained import RELEASED, Translator
 from tformer.recurrent import RecurrentConfig, RecurrentSeq2Seq
 from tformer.tokenization import Tokenizer
 from tformer.widgets._model import (
+    ENGINE,
     PART,
     ModelFigure,
-    engine_worker,
+    engine,
     recorded_attention,
     released_key,
 )
@@ -87,13 +88,12 @@ def test_the_parts_of_a_released_file_make_the_file(ask, released, name):
 
 
 def test_the_kernel_hands_over_the_engine(ask, released):
-    data, _ = whole(ask, released, "worker.js")
-    assert data == engine_worker()
-    assert b"import {" not in data  # one module
+    data, _ = whole(ask, released, ENGINE)
+    assert data == engine()
 
 
 @pytest.mark.parametrize(
-    "name", ["card.json", "../pretrained.py", "/etc/hostname", "", None, ["worker.js"]]
+    "name", ["card.json", "../pretrained.py", "/etc/hostname", "", None, [ENGINE]]
 )
 def test_a_page_gets_no_other_file(ask, released, name):
     assert ask(released, name) == []

@@ -21,18 +21,19 @@ from torch import Tensor
 
 from tformer.model import Transformer
 from tformer.pretrained import RELEASED, AttentionMaps, Translator, load_pretrained
-from tformer.widgets._figure import PageFigure, joined_module
+from tformer.widgets._figure import PageFigure
+from tformer.widgets._modules import FOLDER, linked
 
 RUNNING = "The dog did not cross the street because it was tired."
 FILES = ("model.safetensors", "tokenizer.model")
 PART = 1 << 20  # bytes that the kernel sends at a time
-_ENGINE = Path(__file__).with_name("engine")
+ENGINE = "engine.json"
 
 
 @functools.cache
-def engine_worker() -> bytes:
-    """The engine as one JavaScript module, to run in a Web Worker."""
-    return joined_module(_ENGINE / "worker.js").encode()
+def engine() -> bytes:
+    """The engine's modules, for a Web Worker where no host has them (`linked`)."""
+    return linked(FOLDER / "engine" / "worker.js").encode()
 
 
 @functools.cache
@@ -99,8 +100,8 @@ class ModelFigure(PageFigure):
     def _answer(self, _: Any, content: Any, buffers: Any) -> None:
         """Send a part of a file to the page that asks for it."""
         name, part = content.get("ask"), content.get("part", 0)
-        if name == "worker.js":
-            data = engine_worker()
+        if name == ENGINE:
+            data = engine()
         elif name in FILES:
             data = (self._folder / name).read_bytes()
         else:

@@ -6,7 +6,7 @@ and leave Plotly figures blank. This extension makes every page stand on its own
 - ``pages``: which scripts and styles a page loads; "run it" cells; page furniture;
 - ``plotly``: draws Plotly outputs with the bundle in ``_static/vendor``, with a table
   behind each;
-- ``widgets``: boxes for the figures to play with;
+- ``widgets``: boxes for the figures to play with, and the files that draw them;
 - ``engine``: the trained model, for figures that ask it;
 - ``formulas``: typesets TeX, so that pages need no script for it;
 - ``lab``: the link to the live lab on every page;

@@ -1,7 +1,6 @@
-"""Puts the released model and the engine that runs it among the static files.
+"""Puts the released model among the static files.
 
-``tf-widgets.js`` tells the figures where they are; nothing is fetched before a reader
-asks.
+``widgets.js`` tells the figures where it is; nothing is fetched before a reader asks.
 """
 
 from __future__ import annotations
@@ -12,18 +11,17 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 from tformer.pretrained import RELEASED
-from tformer.widgets._model import FILES, engine_worker
+from tformer.widgets._model import FILES
 
 
 def copy_model(app: Sphinx, problem: Exception | None) -> None:
-    """Copy weights and tokenizer, and write the engine as one module."""
+    """Copy weights and tokenizer."""
     if problem or app.builder.format != "html":
         return
     folder = Path(app.outdir) / "_static" / "model"
     folder.mkdir(parents=True, exist_ok=True)
     for name in FILES:
         shutil.copyfile(RELEASED / name, folder / name)
-    (folder / "worker.js").write_bytes(engine_worker())
 
 
 def setup(app: Sphinx) -> None:

@@ -3,13 +3,13 @@
 A widget may say its height in CSS pixels in traits named ``page_height`` and, for
 screens narrower than 600 pixels, ``page_height_narrow`` (both synchronised).
 
-A widget's module travels in its state. Here it becomes a file beside the site's other
-scripts, so that pages run no code but the site's own files, and share them.
+The modules and styles that draw the figures are files of the package. They are copied
+here as they are, beside ``widgets.js``, which loads them: pages run no code but the
+site's own files, and a change of these needs no page to be written anew.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from pathlib import Path
@@ -19,12 +19,18 @@ from docutils import nodes
 from myst_nb.core.render import sanitize_script_content
 from sphinx.application import Sphinx
 
+from tformer.widgets._modules import publish
+
 from . import mime
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
-STATES = re.compile(rf'(<script type="{re.escape(STATE)}">)(.*?)(</script>)', re.S)
-FOLDER = "figures"  # in _static
+HOST = Path(__file__).with_name("widgets.js")
+FOLDER = "tf"  # in _static
+# What nb_ipywidgets_js names, as Sphinx writes it into a page; or a version of it.
+SCRIPT = re.compile(
+    rf'(src="[^"]*_static/){FOLDER}/(?:\w+/)?widgets\.js(?:\?v=\w+)?(")'
+)
 
 
 class WidgetRenderer:
@@ -56,38 +62,24 @@ class WidgetRenderer:
         return [nodes.raw(text=html, format="html")]
 
 
-def take_out_modules(page: str, static: Path) -> str:
-    """Write the modules in a page's widget state to files; the state names them."""
-
-    def taken(found: re.Match[str]) -> str:
-        content = json.loads(found[2])
-        for model in content.get("state", {}).values():
-            state = model.get("state", {})
-            module = state.get("_esm", "")
-            if "\n" not in module:
-                continue  # none, or taken out before
-            digest = hashlib.sha256(module.encode()).hexdigest()[:12]
-            state["_esm"] = f"{FOLDER}/{digest}.js"
-            (static / FOLDER).mkdir(exist_ok=True)
-            (static / state["_esm"]).write_text(module, encoding="utf-8")
-        return found[1] + sanitize_script_content(json.dumps(content)) + found[3]
-
-    return STATES.sub(taken, page)
+def with_version(page: str, version: str) -> str:
+    """Return a page whose script for figures is that of a version of them."""
+    return SCRIPT.sub(rf"\g<1>{FOLDER}/{version}/widgets.js\g<2>", page)
 
 
-def write_modules(app: Sphinx, problem: Exception | None) -> None:
-    """Take the modules out of every page that was written."""
+def publish_figures(app: Sphinx, problem: Exception | None) -> None:
+    """Write the figures' files, and their version into every page that needs it."""
     if problem or app.builder.format != "html":
         return
-    static = Path(app.outdir) / "_static"
-    for path in Path(app.outdir).rglob("*.html"):
+    site = Path(app.outdir)
+    version = publish(site / "_static" / FOLDER, HOST).name
+    for path in site.rglob("*.html"):
         page = path.read_text(encoding="utf-8")
-        taken = take_out_modules(page, static) if STATE in page else page
-        if taken != page:
-            path.write_text(taken, encoding="utf-8")
+        if (made := with_version(page, version)) != page:
+            path.write_text(made, encoding="utf-8")
 
 
 def setup(app: Sphinx) -> None:
     """Register the renderer, and what comes after the build."""
     mime.add_renderer(WidgetRenderer)
-    app.connect("build-finished", write_modules)
+    app.connect("build-finished", publish_figures)

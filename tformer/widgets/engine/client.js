@@ -3,13 +3,13 @@
 //     const engine = connect({ worker, weights, tokenizer });
 //     const { text } = await engine.translate("A dog runs.", { onStep, signal });
 
-// One engine for all figures of a page, though each has a copy of this module.
+// One engine for all figures, though in a notebook each has a copy of this module.
 const SHARED = Symbol.for("tformer.engine");
 
-// worker: the address of worker.js, or its joined source (a string with line breaks), or
-// a Worker or MessagePort. weights, tokenizer: addresses or ArrayBuffers. Each may be a
-// function that returns (a promise of) such a value; it is called when the first request
-// comes, with { onProgress, signal }. Nothing is loaded before.
+// worker: the address of worker.js, or a Worker or MessagePort. weights, tokenizer:
+// addresses or ArrayBuffers. Each may be a function that returns (a promise of) such a
+// value; it is called when the first request comes, with { onProgress, signal }. Nothing
+// is loaded before.
 export function connect({ worker, weights, tokenizer, shared = null }) {
   if (shared === null) return new Engine(worker, weights, tokenizer);
   const engines = (globalThis[SHARED] ??= new Map());
@@ -160,9 +160,5 @@ const closed = () => new DOMException("the engine was closed", "AbortError");
 
 function openPort(worker) {
   if (typeof worker === "object" && !(worker instanceof URL)) return worker;
-  const isSource = typeof worker === "string" && worker.includes("\n");
-  const url = isSource
-    ? URL.createObjectURL(new Blob([worker], { type: "text/javascript" }))
-    : new URL(worker, document.baseURI);
-  return new Worker(url, { type: "module" });
+  return new Worker(new URL(worker, document.baseURI), { type: "module" });
 }

@@ -2,9 +2,10 @@
 // from, the line to type a sentence in, and examples that were recorded.
 import { connect } from "../engine/client.js";
 import { button, h, put, say, uid } from "./kit.js";
+import { link } from "./link.js";
 
 // A page of the book sets this: (name, key) -> the address of a file of the model.
-const PAGE = Symbol.for("tformer.page");
+export const PAGE = Symbol.for("tformer.page");
 const KERNELS = Symbol.for("tformer.kernels"); // by model key: whom to ask
 const PATIENCE = 60_000; // ms for a part of a file to come from a kernel
 
@@ -16,14 +17,15 @@ export function engineOf(model) {
   if (page && !key) return null;
   if (page) {
     const at = (name) => page(name, key);
-    return connect({ worker: at("worker.js"), weights: at("model.safetensors"), tokenizer: at("tokenizer.model"), shared: key });
+    const worker = new URL("../engine/worker.js", import.meta.url);
+    return connect({ worker, weights: at("model.safetensors"), tokenizer: at("tokenizer.model"), shared: key });
   }
   const kernels = (globalThis[KERNELS] ??= new Map());
   const shared = key || uid();
   kernels.set(shared, model); // the newest: an older one may have lost its kernel
   const from = (name) => (tools) => askKernel(kernels.get(shared), name, tools);
   return connect({
-    worker: async (tools) => new TextDecoder().decode(await from("worker.js")(tools)),
+    worker: async (tools) => link(JSON.parse(new TextDecoder().decode(await from("engine.json")(tools)))),
     weights: from("model.safetensors"),
     tokenizer: from("tokenizer.model"),
     shared,

@@ -3,10 +3,9 @@
 import { bind, button, figure, format, h, liveRegion, put, radios, say, slider, uid } from "../kit/kit.js";
 import { NUMBERS, SEARCHES, USED, VIEWS, ofHash, searchOptions, toHash, usual } from "./address.js";
 import { INSIDE } from "./views.js";
-import { askBar, engineOf, megabytes, requests, unpack } from "../kit/model.js";
+import { PAGE, askBar, engineOf, megabytes, requests, unpack } from "../kit/model.js";
 import { positionsOf, soFar, translationView } from "./translation.js";
 
-const PAGE = Symbol.for("tformer.page"); // set on a page of the book, see model_kit.js
 const ALL = 51; // where the slider of top k stands for all pieces: 0 in the state
 const PAUSE = 400; // ms after a setting's last change, before it is tried
 const STATE = ["text", ...Object.keys(usual())];

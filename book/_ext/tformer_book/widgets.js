@@ -1,13 +1,14 @@
-// Brings anywidget figures to life on a page without a kernel.
-// MyST-NB writes the state of every widget into the page; this script gives each
-// module a small model object instead of a kernel and calls its render function, when
-// the figure's place comes near the viewport (or the page is printed).
+// Brings the figures to life on a page without a kernel.
+// MyST-NB writes the state of every widget into the page; this script loads the modules
+// of each figure, which lie beside it, gives them a small model object instead of a
+// kernel and calls their render function, when the figure's place comes near the viewport
+// (or the page is printed).
 const STATE = 'script[type="application/vnd.jupyter.widget-state+json"]';
 const VIEW = 'script[type="application/vnd.jupyter.widget-view+json"]';
 
-// Where figures find the released model and the engine that runs it.
+// Where figures find the released model.
 globalThis[Symbol.for("tformer.page")] = (name, key) => {
-  const address = new URL(`model/${name}`, import.meta.url);
+  const address = new URL(`../../model/${name}`, import.meta.url);
   address.search = new URLSearchParams({ v: key });
   return address.href;
 };
@@ -51,35 +52,28 @@ const states = {};
 for (const script of document.querySelectorAll(STATE))
   Object.assign(states, JSON.parse(script.textContent).state);
 
-// A module is the address of a file beside this one; or its text, where no build took
-// it out of the page.
-const modules = new Map();
-function load(module) {
-  if (!modules.has(module)) modules.set(module, module.includes("\n") ? loadText(module) : loadFile(module));
-  return modules.get(module);
+// A figure's module, once its style sheet is there, too.
+const loaded = new Map();
+function load(figure) {
+  if (!loaded.has(figure)) {
+    const address = (suffix) => new URL(`${figure}/${figure}.${suffix}`, import.meta.url).href;
+    const both = Promise.all([import(address("js")), loadStyle(address("css"))]);
+    loaded.set(figure, both.then(([module]) => module.default));
+  }
+  return loaded.get(figure);
 }
-const made = ({ default: widget }) => (typeof widget === "function" ? widget() : widget);
-const loadFile = (name) => import(new URL(name, import.meta.url)).then(made);
-function loadText(source) {
-  const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
-  return import(address).then(made).finally(() => URL.revokeObjectURL(address));
-}
-
-const styled = new Set();
-function style(css) {
-  if (!css || styled.has(css)) return;
-  styled.add(css);
-  const element = document.createElement("style");
-  element.textContent = css;
-  document.head.append(element);
+function loadStyle(href) {
+  return new Promise((resolve, reject) => {
+    const link = document.createElement("link");
+    Object.assign(link, { rel: "stylesheet", href, onload: resolve });
+    link.onerror = () => reject(new Error(`${href} was not loaded`));
+    document.head.append(link);
+  });
 }
 
 const models = new Map();
-function modelOf(id, widget) {
-  if (!models.has(id)) {
-    const model = new Model({ ...states[id].state });
-    models.set(id, Promise.resolve(widget.initialize?.({ model })).then(() => model));
-  }
+function modelOf(id) {
+  if (!models.has(id)) models.set(id, new Model({ ...states[id].state }));
   return models.get(id);
 }
 
@@ -90,10 +84,9 @@ async function show(script) {
   const el = document.createElement("div");
   el.className = "tf-widget-view";
   try {
-    if (found?.model_module === "anywidget") {
-      style(found.state._css);
-      const widget = await load(found.state._esm);
-      await widget.render({ model: await modelOf(id, widget), el });
+    if (found?.state.figure) {
+      const widget = await load(found.state.figure);
+      await widget.render({ model: modelOf(id), el });
     } else {
       el.textContent = "This control needs a running notebook: open the chapter in Colab.";
     }
