@@ -11,6 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tformer.config import TransformerConfig
+from tformer.feedforward import ACTIVATIONS
+from tformer.positions import POSITIONS
+from tformer.residual import NORM_PLACES
 
 INTEGERS = [
     "vocab_size",
@@ -43,6 +46,17 @@ def test_every_field_has_a_test_here():
     others = {"dropout", "positions", "norm", "activation", "tie_embeddings"}
     tested = {*INTEGERS, *others}
     assert tested == {field.name for field in dataclasses.fields(TransformerConfig)}
+
+
+def test_its_choices_are_those_that_the_layers_have():
+    """They are written down again here, so that --help need not wait for torch."""
+    fields = {each.name: each for each in dataclasses.fields(TransformerConfig)}
+    for name, known in (
+        ("positions", POSITIONS),
+        ("norm", NORM_PLACES),
+        ("activation", ACTIVATIONS),
+    ):
+        assert set(fields[name].metadata["choices"]) == set(known)
 
 
 @pytest.mark.parametrize("field", INTEGERS)

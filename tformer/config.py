@@ -1,5 +1,6 @@
 """The configuration of a model: what it is, in numbers; validated once.
 
+Free of torch, so that the command line can make its options of it at once.
 Chapter 10.
 """
 
@@ -7,9 +8,12 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, Self
 
-from tformer.feedforward import ACTIVATIONS
-from tformer.positions import POSITIONS
-from tformer.residual import NORM_PLACES
+from tformer.values import one_of
+
+
+def _choice(default: str, *others: str) -> Any:
+    """A field that takes one of a few names."""
+    return dataclasses.field(default=default, metadata={"choices": (default, *others)})
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,8 @@ class ModelConfig:
             value = values[field.name]
             if field.type is int and type(value) is not int:
                 raise TypeError(f"{field.name}={value!r} must be an int")
+            if "choices" in field.metadata:
+                one_of(field.name, value, field.metadata["choices"])
         for name in sizes.split():
             require(values[name] >= 1, name, values[name], "at least 1")
         dropout = values["dropout"]
@@ -99,9 +105,9 @@ class TransformerConfig(ModelConfig):
     n_decoder_layers: int = 3
     dropout: float = 0.1
     max_len: int = 256
-    positions: str = "sinusoidal"
-    norm: str = "post"
-    activation: str = "relu"
+    positions: str = _choice("sinusoidal", "learned")
+    norm: str = _choice("post", "pre")
+    activation: str = _choice("relu", "gelu")
     tie_embeddings: bool = True
     pad_id: int = 0
     bos_id: int = 1
@@ -118,11 +124,6 @@ class TransformerConfig(ModelConfig):
             self.d_model,
             f"a multiple of n_heads={self.n_heads}",
         )
-        known = " or ".join(map(repr, POSITIONS))
-        require(self.positions in POSITIONS, "positions", self.positions, known)
-        require(self.norm in NORM_PLACES, "norm", self.norm, "'post' or 'pre'")
-        known = " or ".join(map(repr, ACTIVATIONS))
-        require(self.activation in ACTIVATIONS, "activation", self.activation, known)
         if not isinstance(self.tie_embeddings, bool):
             raise TypeError(f"tie_embeddings={self.tie_embeddings!r} must be a bool")
 

@@ -62,8 +62,10 @@ def open_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         os.chmod(temporary, stat.S_IMODE(old.st_mode) if old else 0o666 & ~_umask())
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         os.unlink(temporary)
+        if isinstance(error, OSError) and error.filename is None:  # a full disk
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from None
         raise
 
 

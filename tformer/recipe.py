@@ -4,7 +4,7 @@ What to train is the configuration. Chapter 12.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 TOKENIZERS = ("bpe", "unigram")
@@ -48,8 +48,8 @@ class Recipe:
     eval_every: int = 250
     average_last: int = 5
     patience: int | None = None
-    tokenizer: str = "bpe"
-    precision: str = "auto"
+    tokenizer: str = field(default="bpe", metadata={"choices": TOKENIZERS})
+    precision: str = field(default="auto", metadata={"choices": PRECISIONS})
     seed: int = 0
 
     def __post_init__(self) -> None:

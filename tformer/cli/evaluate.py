@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
+from contextlib import ExitStack
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from tformer.cli.options import (
+    BEAM,
     PROGRAM,
     add_command,
     add_model_and_search,
     check_search,
+    given,
     load,
+    name_of,
 )
-from tformer.cli.streams import UsageError, check_writable, unbroken, write
+from tformer.cli.streams import (
+    UsageError,
+    check_output_is_open,
+    check_writable,
+    unbroken,
+    writer,
+)
 
 
 def add_parser(commands: Any) -> None:
@@ -39,7 +49,10 @@ def add_parser(commands: Any) -> None:
         "evaluate --model runs/first --limit 100 --beam-size 1 --json scores.json",
     )
     parser.add_argument(
-        "--corpus", default="multi30k", help="as for train (default: multi30k)"
+        "--corpus",
+        default="multi30k",
+        type=name_of("a corpus"),
+        help="as for train (default: multi30k)",
     )
     parser.add_argument(
         "--test",
@@ -56,8 +69,18 @@ def add_parser(commands: Any) -> None:
         metavar="N",
         help="show the N translations of the lowest chrF (ties: in order)",
     )
-    parser.add_argument("--json", metavar="FILE", help="write scores and versions here")
-    parser.add_argument("--output", metavar="FILE", help="write the translations here")
+    parser.add_argument(
+        "--json",
+        metavar="FILE",
+        type=name_of("a file"),
+        help="write scores and versions here",
+    )
+    parser.add_argument(
+        "--output",
+        metavar="FILE",
+        type=name_of("a file"),
+        help="write the translations here",
+    )
     parser.add_argument(
         "--no-tokenised",
         action="store_true",
@@ -67,7 +90,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    check_search(options)
+    settings = check_search(given(options, [e for e in BEAM if e.name != "n_best"]))
     if options.limit is not None and options.limit < 1:
         raise UsageError(f"--limit {options.limit} must be at least 1")
     if options.worst is not None and options.worst < 1:
@@ -75,11 +98,14 @@ def _run(options: argparse.Namespace) -> int:
     for name in ("json", "output"):
         if (path := getattr(options, name)) is not None:
             check_writable(path, f"--{name}")
+    if options.json and options.output and _are_one(options.json, options.output):
+        raise UsageError(f"--json and --output are one file, {options.json}: give two")
+    check_output_is_open("the scores go there; send it to /dev/null")
 
-    from tformer import data, evaluate
+    from tformer import data
 
     corpus = data.load(options.corpus)
-    names = options.test or list(corpus.test)
+    names = list(dict.fromkeys(options.test or corpus.test))
     for name in names:
         if name not in corpus.test:
             raise UsageError(
@@ -95,60 +121,86 @@ def _run(options: argparse.Namespace) -> int:
         )
     translator = load(options)
 
-    scores = {}
-    for name in names:
-        pairs = corpus.test[name][: options.limit]
-        references = corpus.tokenised_references.get(name)
-        if references is not None:
-            references = None if options.no_tokenised else references[: options.limit]
-        report = evaluate.score(
-            translator,
-            pairs,
-            tokenised_references=references,
-            beam_size=options.beam_size,
-            length_penalty=options.length_penalty,
-            progress=not options.quiet and sys.stderr.isatty(),
-        )
-        print(f"{name}: {report}")
-        if corpus.is_synthetic:
-            print("  (generated sentences: not comparable with scores on real text)")
-        if len(pairs) < len(corpus.test[name]):
-            print(
-                f"  (the first {len(pairs)} of {len(corpus.test[name])} sentences: "
-                "not comparable with scores on all of them)"
-            )
-        checks = evaluate.check(report, tokenizer=translator.tokenizer)
-        print(f"  checks: {checks}")
-        gold = corpus.alignments.get(name, [])[: len(pairs)]
-        shares = evaluate.exact_by_phenomenon(report, gold) if gold else {}
-        if gold:
-            print(f"  exact match: {report.exact_match:.1%}")
-        for phenomenon, share in shares.items():
-            print(f"    {share.share:6.1%} of {share.n:4} with {phenomenon}")
-        if options.worst:
-            print("  the worst by chrF of the sentence:")
-            for row in report.worst(options.worst):
-                print(f"  {row.chrf:5.1f}  {row.source}")
-                print(f"         model      {unbroken(row.translation)}")
-                print(f"         reference  {row.reference}")
-        sys.stdout.flush()
-        scores[name] = report.to_dict(sentences=False)
-        scores[name]["complete"] = len(pairs) == len(corpus.test[name])
-        scores[name]["checks"] = asdict(checks)
-        if gold:
-            scores[name]["phenomena"] = {
-                phenomenon: {"n": share.n, "exact_match": share.share}
-                for phenomenon, share in shares.items()
-            }
-        if options.output:
-            write(
-                Path(options.output),
-                "".join(f"{unbroken(s.translation)}\n" for s in report.sentences),
-            )
-    if options.json:
-        record = _record(options, corpus, translator, scores)
-        write(Path(options.json), json.dumps(record, indent=2, ensure_ascii=False))
+    with ExitStack() as stack:  # the files are opened now, not after an hour's work
+        outputs = {
+            name: stack.enter_context(writer(path))
+            for name in ("json", "output")
+            if (path := getattr(options, name)) is not None
+        }
+        scores = {}
+        for name in names:
+            report, scores[name] = _score(options, corpus, name, translator, settings)
+            if "output" in outputs:
+                outputs["output"].writelines(
+                    f"{unbroken(each.translation)}\n" for each in report.sentences
+                )
+        if "json" in outputs:
+            record = _record(options, corpus, translator, scores)
+            text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
+            outputs["json"].write(text + "\n")
     return 0
+
+
+def _score(
+    options: argparse.Namespace,
+    corpus: Any,
+    name: str,
+    translator: Any,
+    settings: dict[str, Any],
+) -> tuple[Any, dict[str, Any]]:
+    """Score one test set and tell the result; the report, and what JSON gets of it."""
+    from tformer import evaluate
+
+    pairs = corpus.test[name][: options.limit]
+    references = corpus.tokenised_references.get(name)
+    if references is not None:
+        references = None if options.no_tokenised else references[: options.limit]
+    report = evaluate.score(
+        translator,
+        pairs,
+        tokenised_references=references,
+        progress=not options.quiet and sys.stderr.isatty(),
+        **settings,
+    )
+    print(f"{name}: {report}")
+    if corpus.is_synthetic:
+        print("  (generated sentences: not comparable with scores on real text)")
+    if len(pairs) < len(corpus.test[name]):
+        print(
+            f"  (the first {len(pairs)} of {len(corpus.test[name])} sentences: "
+            "not comparable with scores on all of them)"
+        )
+    checks = evaluate.check(report, tokenizer=translator.tokenizer)
+    print(f"  checks: {checks}")
+    gold = corpus.alignments.get(name, [])[: len(pairs)]
+    shares = evaluate.exact_by_phenomenon(report, gold) if gold else {}
+    if gold:
+        print(f"  exact match: {report.exact_match:.1%}")
+    for phenomenon, share in shares.items():
+        print(f"    {share.share:6.1%} of {share.n:4} with {phenomenon}")
+    if options.worst:
+        print("  the worst by chrF of the sentence:")
+        for row in report.worst(options.worst):
+            print(f"  {row.chrf:5.1f}  {row.source}")
+            print(f"         model      {unbroken(row.translation)}")
+            print(f"         reference  {row.reference}")
+    sys.stdout.flush()
+    record = report.to_dict(sentences=False) | {
+        "complete": len(pairs) == len(corpus.test[name]),
+        "checks": asdict(checks),
+    }
+    if gold:
+        record["phenomena"] = {
+            phenomenon: {"n": share.n, "exact_match": share.share}
+            for phenomenon, share in shares.items()
+        }
+    return report, record
+
+
+def _are_one(path: str, other: str) -> bool:
+    """Whether two names lead to one regular file."""
+    path, other = os.path.realpath(path), os.path.realpath(other)
+    return path == other and (os.path.isfile(path) or not os.path.exists(path))
 
 
 def _record(

@@ -1,67 +1,36 @@
-"""The options that several commands share, and how a parser gets them."""
+"""The options that several commands share, and where they come from.
+
+What a model, a recipe and a search can be told is declared by their dataclasses:
+names, kinds, defaults and choices by the fields, the help by the docstring. Here each
+field becomes an option; the ranges are checked where the dataclass checks them.
+"""
 
 from __future__ import annotations
 
 import argparse
+import re
 import textwrap
+import types
+import typing
+from collections.abc import Callable, Iterable
+from dataclasses import Field, fields
+from inspect import getdoc
 from typing import Any, NoReturn
 
-from tformer.cli.streams import UsageError, say
+from tformer.cli.streams import CHUNK, UsageError, say
+from tformer.config import TransformerConfig
+from tformer.recipe import Recipe
+from tformer.search import USUAL, SearchSettings
 
 PROGRAM = "python -m tformer"
-INTERRUPTED = 130  # the shell's status of a command that Ctrl-C ended
 
-# The same values as TransformerConfig() and Recipe(), which may not be imported before
-# --help: (option, field, type or choices, default, help). A test holds them equal.
-CONFIG_OPTIONS: list[tuple[str, str, Any, Any, str]] = [
-    (
-        *("--vocab-size", "vocab_size", int, 6000),
-        "pieces, both languages together; 800 for grammar, which has few words",
-    ),
-    ("--d-model", "d_model", int, 192, "width of the residual stream"),
-    ("--heads", "n_heads", int, 6, "attention heads; must divide d-model"),
-    ("--d-ff", "d_ff", int, 768, "inner width of the feed-forward networks"),
-    ("--encoder-layers", "n_encoder_layers", int, 3, "depth of the encoder"),
-    ("--decoder-layers", "n_decoder_layers", int, 3, "depth of the decoder"),
-    ("--dropout", "dropout", float, 0.1, "share of activations dropped in training"),
-    ("--max-len", "max_len", int, 256, "longest sequence in pieces"),
-    (
-        *("--positions", "positions", ["sinusoidal", "learned"], "sinusoidal"),
-        "what tells one place from another",
-    ),
-    ("--norm", "norm", ["post", "pre"], "post", "place of the layer norms"),
-    ("--activation", "activation", ["relu", "gelu"], "relu", "inside feed-forward"),
-]
-RECIPE_OPTIONS: list[tuple[str, str, Any, Any, str]] = [
-    ("--max-tokens", "max_tokens", int, 4096, "tokens per batch, both sides, padded"),
-    ("--warmup-steps", "warmup_steps", int, 1000, "steps of rising learning rate"),
-    ("--lr-scale", "lr_scale", float, 1.0, "factor on the paper's learning rate"),
-    ("--label-smoothing", "label_smoothing", float, 0.1, "mass spread over all pieces"),
-    ("--clip-norm", "clip_norm", float, 1.0, "largest norm of the gradient"),
-    ("--average-last", "average_last", int, 5, "checkpoints averaged at the end"),
-    ("--eval-every", "eval_every", int, 250, "steps between checkpoints"),
-    (
-        "--patience",
-        "patience",
-        int,
-        None,
-        "stop after so many checkpoints without gain",
-    ),
-    (
-        *("--tokenizer", "tokenizer", ["bpe", "unigram"], "bpe"),
-        "how pieces are learned",
-    ),
-    (
-        *("--precision", "precision", ["auto", "fp32", "bf16", "fp16"], "auto"),
-        "auto = bf16 or fp16 where the hardware has it",
-    ),
-    ("--seed", "seed", int, 0, "equal seeds repeat a run exactly on one device"),
-]
-
-# What translate hands on to beam search and to sampling, where it is given.
-SEARCH_OPTIONS = ("beam_size", "length_penalty")
-SAMPLE_OPTIONS = ("temperature", "top_k", "top_p", "seed")
-
+# A field of the configuration that is left out: the tokenizer has these ids.
+CONFIG = [each for each in fields(TransformerConfig) if not each.name.endswith("_id")]
+RECIPE = list(fields(Recipe))
+BEAM, SAMPLE = (
+    [each for each in fields(SearchSettings) if each.metadata.get("of") == search]
+    for search in ("beam", "sample")
+)
 FIELDS_FOR: dict[str, dict[str, Any]] = {"grammar": {"vocab_size": 800}}
 
 
@@ -72,12 +41,17 @@ class Parser(argparse.ArgumentParser):
         """Say it, and where to read more; status 2."""
         command = self.prog.removeprefix(PROGRAM).strip()
         hint = f"{PROGRAM} {command} --help" if command else f"{PROGRAM} --help"
-        say(f"tformer: error: {message} (see `{hint}`)")
+        say(f"tformer: error: {' '.join(message.split())} (see `{hint}`)")
         raise SystemExit(2)
 
 
 def add_command(
-    commands: Any, name: str, run: Any, summary: str, text: str, *lines: str
+    commands: Any,
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    summary: str,
+    text: str,
+    *lines: str,
 ) -> argparse.ArgumentParser:
     """A command's parser; ``run`` gets its options and returns the exit status."""
     parser: argparse.ArgumentParser = commands.add_parser(
@@ -86,30 +60,86 @@ def add_command(
         description=textwrap.dedent(text),
         epilog=examples(*lines),
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.set_defaults(run=run)
     return parser
 
 
+def add_fields(group: Any, owner: type, chosen: Iterable[Field[Any]]) -> None:
+    """One option for each field of a dataclass; what is not given stays None."""
+    texts = _described(owner)
+    for each in chosen:
+        text, default = texts[each.name].replace("%", "%%"), each.default
+        shown = " ".join(map(str, default)) if isinstance(default, tuple) else default
+        kind = _kind(each.type)
+        details: dict[str, Any] = {"dest": each.name, "default": None}
+        if kind is bool:
+            details["action"] = argparse.BooleanOptionalAction
+            shown = "yes" if default else "no"
+        elif "choices" in each.metadata:
+            details["choices"] = each.metadata["choices"]
+        else:
+            details |= {"type": kind, "metavar": "N" if kind is int else "X"}
+        if isinstance(default, tuple):
+            details["nargs"] = len(default)
+        if default is not None:
+            text += f" (default: {shown})"
+        group.add_argument(option(each.name), help=text, **details)
+
+
+def given(options: argparse.Namespace, chosen: Iterable[Field[Any]]) -> dict[str, Any]:
+    """The values that the user gave; the rest is left to the package's defaults."""
+    values = {each.name: getattr(options, each.name) for each in chosen}
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in values.items()
+        if value is not None
+    }
+
+
+def option(name: str) -> str:
+    """How a field is written on the command line; ``n_heads`` is ``--heads``."""
+    return "--" + re.sub("^n_(?=.*s$)", "", name).replace("_", "-")
+
+
+def _kind(annotation: Any) -> type:
+    """What one value of a field is: int for ``int | None``, float for two floats."""
+    if isinstance(annotation, types.UnionType) or typing.get_origin(annotation):
+        annotation = typing.get_args(annotation)[0]
+    return annotation
+
+
+def _described(owner: type) -> dict[str, str]:
+    """What a dataclass's docstring says about each of its fields, in one line."""
+    about = (getdoc(owner) or "").partition("\nArgs:\n")[2].partition("\n\n")[0]
+    entries = re.split(r"^    (\w+): ", about, flags=re.MULTILINE)[1:]
+    return {
+        name: " ".join(text.split()).removesuffix(".")
+        for name, text in zip(entries[::2], entries[1::2], strict=True)
+    }
+
+
+def name_of(what: str) -> Callable[[str], str]:
+    """A kind of option: the name of a file, a folder, …; never an empty one."""
+
+    def checked(text: str) -> str:
+        if not text.strip():
+            raise argparse.ArgumentTypeError(f"{text!r} is not the name of {what}")
+        return text
+
+    return checked
+
+
 def add_model_and_search(parser: argparse.ArgumentParser) -> None:
     """Which model, how wide a search, and where."""
     parser.add_argument(
-        "--model", metavar="RUN", help="a run folder (default: the released model)"
+        "--model",
+        metavar="RUN",
+        type=name_of("a folder"),
+        help="a run folder (default: the released model)",
     )
-    parser.add_argument(
-        "--beam-size",
-        type=int,
-        default=4,
-        metavar="N",
-        help="hypotheses kept per sentence; 1 = greedy (default: 4)",
-    )
-    parser.add_argument(
-        "--length-penalty",
-        type=float,
-        default=0.6,
-        metavar="A",
-        help="more than 0 favours longer translations (default: 0.6)",
-    )
+    add_fields(parser, SearchSettings, [each for each in BEAM if each.name != "n_best"])
     add_device(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
 
@@ -121,31 +151,27 @@ def add_device(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_table(group: Any, table: list[tuple[str, str, Any, Any, str]]) -> None:
-    """The options of a table such as `CONFIG_OPTIONS`."""
-    for option, field, kind, default, text in table:
-        shown = "never" if default is None else default
-        group.add_argument(
-            option,
-            dest=field,
-            type=str if isinstance(kind, list) else kind,
-            choices=kind if isinstance(kind, list) else None,
-            metavar=None if isinstance(kind, list) else kind.__name__.upper()[0],
-            help=f"{text} (default: {shown})",
-        )
+def check_search(settings: dict[str, Any]) -> dict[str, Any]:
+    """Refuse a search that makes no sense before a model is loaded for it.
 
-
-def examples(*commands: str) -> str:
-    """The end of a help text."""
-    return "examples:\n" + "\n".join(f"  {PROGRAM} {command}" for command in commands)
-
-
-def given(
-    options: argparse.Namespace, table: list[tuple[str, str, Any, Any, str]]
-) -> dict[str, Any]:
-    """The values that the user gave; the rest is left to the package's defaults."""
-    values = {field: getattr(options, field) for _, field, *_ in table}
-    return {field: value for field, value in values.items() if value is not None}
+    Returns:
+        The settings as they came; where the beam is wide, also how many sentences to
+        search for at once: fewer, so that memory does not grow with it.
+    """
+    beam_size = settings.get("beam_size", USUAL.beam_size)
+    if "beam_size" not in settings and "n_best" in settings:
+        beam_size = max(beam_size, settings["n_best"])
+    try:
+        SearchSettings(**settings | {"beam_size": beam_size})
+    except (TypeError, ValueError) as error:
+        names = "|".join(each.name for each in fields(SearchSettings))
+        raise UsageError(
+            re.sub(rf"\b({names})=", lambda found: option(found[1]) + " ", str(error))
+        ) from None
+    if beam_size > USUAL.beam_size:
+        batch_size = max(1, CHUNK * USUAL.beam_size // beam_size)
+        return settings | {"batch_size": batch_size}
+    return settings
 
 
 def load(options: argparse.Namespace) -> Any:
@@ -156,15 +182,6 @@ def load(options: argparse.Namespace) -> Any:
     return load_pretrained(options.model, device=choose_device(options.device))
 
 
-def check_search(options: argparse.Namespace) -> None:
-    """Refuse a search that makes no sense before a model is loaded for it."""
-    if options.beam_size is not None and options.beam_size < 1:
-        raise UsageError(f"--beam-size {options.beam_size} must be at least 1")
-    penalty = options.length_penalty
-    if penalty is not None and not penalty >= 0:
-        raise UsageError(f"--length-penalty {penalty} must not be negative")
-
-
-def option(name: str) -> str:
-    """How a field is written on the command line."""
-    return "--" + name.replace("_", "-")
+def examples(*commands: str) -> str:
+    """The end of a help text."""
+    return "examples:\n" + "\n".join(f"  {PROGRAM} {command}" for command in commands)

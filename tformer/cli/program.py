@@ -6,12 +6,17 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 
-from tformer.cli import evaluate, train, translate
-from tformer.cli.options import INTERRUPTED, PROGRAM, Parser, examples
-from tformer.cli.streams import UsageError, one_line, say, use_utf8
+from tformer.cli import evaluate, streams, train, translate
+from tformer.cli.options import PROGRAM, Parser, examples
+from tformer.cli.streams import UsageError, one_line, say
 
-__all__ = ["main"]
+WRONG = 2
+INTERRUPTED = 130  # the shell's status of a command that Ctrl-C ended
+UNHEARD = 141  # … and of one whose reader went away
+NO_MEMORY = ("out of memory", "not enough memory", "can't allocate memory")
+MISTAKES = (UsageError, ValueError, TypeError, ArithmeticError, OSError, ImportError)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,34 +26,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: without the program's name; those of the process unless given.
 
     Returns:
-        0 = done, 2 = wrong input (one line on standard error), 130 = Ctrl-C, 143 =
-        SIGTERM.
+        0 = done, 2 = wrong input (one line on standard error), and as shells have it:
+        130 = Ctrl-C, 141 = the reader of the output went away, 143 = SIGTERM.
     """
-    use_utf8()
+    streams.prepare()
+    with ExitStack() as stack:
+        if arguments is None:  # we are the program, not a guest in somebody's
+            stack.enter_context(streams.ending_at_once())
+        try:
+            status = _run(arguments)
+            with streams.told_to_stdout():
+                return status
+        except KeyboardInterrupt:
+            say("tformer: interrupted")
+            return INTERRUPTED
+        except BrokenPipeError:  # `| head`
+            streams.abandon(sys.stdout)
+            return UNHEARD
+        except (*MISTAKES, MemoryError, RuntimeError) as error:
+            if os.environ.get("TFORMER_TRACEBACK") == "1":
+                raise
+            message = one_line(error)
+            if not isinstance(error, (*MISTAKES, MemoryError)):
+                if not any(each in message.lower() for each in NO_MEMORY):
+                    raise
+                message = "out of memory: lower --beam-size, or take a smaller model"
+            say(f"tformer: error: {message}")
+            streams.abandon(sys.stdout)
+            return WRONG
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         options = build_parser().parse_args(arguments)
         return int(options.run(options))
-    except SystemExit as end:  # argparse: --help, --version or a mistake
-        return end.code if isinstance(end.code, int) else 2
-    except KeyboardInterrupt:
-        say("tformer: interrupted")
-        return INTERRUPTED
-    except BrokenPipeError:  # the reader of our output went away: `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except (
-        UsageError,
-        ValueError,
-        TypeError,
-        ArithmeticError,
-        MemoryError,
-        OSError,
-        ImportError,
-    ) as error:
-        if os.environ.get("TFORMER_TRACEBACK") == "1":
-            raise
-        say(f"tformer: error: {one_line(error)}")
-        return 2
+    except SystemExit as end:  # argparse: --help, --version or a mistake; a signal
+        return end.code if isinstance(end.code, int) else WRONG
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -6,64 +6,210 @@ Results go to standard output, everything said about them to standard error.
 from __future__ import annotations
 
 import os
+import signal
+import stat
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
+
+from tformer.files import open_atomically
 
 CHUNK = 64  # lines translated at once
+LONGEST_LINE = 1 << 20  # bytes: far more than any sentence
+READ_SIZE = 1 << 16  # bytes asked for at once
 
 
 class UsageError(Exception):
     """Something the user can put right; its text is the one line they see."""
 
 
-def decoded(lines: Iterable[str], name: str) -> Iterator[str]:
-    """Lines without their ends; what is not UTF-8 is the user's mistake."""
+# --- standard streams --------------------------------------------------------------
+
+
+def prepare() -> None:
+    """Make the standard streams fit for German, and closed ones harmless.
+
+    German needs more than ASCII, whatever the locale says; a file's name that is not
+    UTF-8 comes out as it went in. The number of a closed stream would go to the next
+    file that is opened, and what others print would end up there.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (to the end of the program)
+    ways = {
+        sys.stdin: "strict",
+        sys.stdout: "surrogateescape",
+        sys.stderr: "backslashreplace",
+    }
+    for stream, errors in ways.items():
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors=errors)
+
+
+def check_output_is_open(instead: str) -> None:
+    """Refuse to compute what nobody could see.
+
+    Args:
+        instead: what to do where standard output is closed.
+    """
+    if sys.stdout is None:
+        raise UsageError(f"standard output is closed: {instead}")
+
+
+@contextmanager
+def told_to_stdout() -> Iterator[None]:
+    """Write to standard output inside; what goes wrong with it is said of it."""
     try:
-        for line in lines:
-            yield line.removesuffix("\n")
+        yield
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise UsageError(f"standard output: {error.strerror}") from error
+
+
+def abandon(stream: Any) -> None:
+    """Give up a stream that takes nothing, or Python fails with it at its end."""
+    try:
+        stream.flush()
+    except (OSError, ValueError):
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    except AttributeError:  # it was closed from the beginning
+        pass
+
+
+def say(message: str) -> None:
+    """Tell the user something that is no result."""
+    try:
+        print(message, file=sys.stderr, flush=True)
+    except OSError:  # nobody can be told that nobody listens
+        abandon(sys.stderr)
+
+
+def one_line(error: BaseException) -> str:
+    """What an error says, in one line."""
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+        return where + error.strerror
+    text = " ".join(str(error).split())
+    return text or type(error).__name__
+
+
+# --- lines in ----------------------------------------------------------------------
+
+
+@contextmanager
+def open_input(path: str) -> Iterator[BinaryIO]:
+    """A file of lines, or a pipe that has a name."""
+    if not os.path.exists(path):
+        raise UsageError(f"--input {path}: there is no such file")
+    if os.path.isdir(path):
+        raise UsageError(f"--input {path} is a folder: name a file")
+    with open(path, "rb") as file:
+        yield file
+
+
+def standard_input() -> Any:
+    """Standard input as bytes."""
+    if sys.stdin is None:
+        raise UsageError("standard input is closed: give sentences or --input FILE")
+    return sys.stdin.buffer
+
+
+def chunks(file: BinaryIO, name: str) -> Iterator[list[str]]:
+    """The lines of a file or a pipe, a few at a time, as they come.
+
+    No more is held than was asked for, however much there is; lines that are there are
+    not kept waiting for those that are not.
+
+    Args:
+        file: UTF-8; a byte-order mark and Windows' ends of lines do no harm.
+        name: what messages call it.
+
+    Raises:
+        UsageError: not text, or a line without an end; its number is named.
+    """
+    n_lines, rest = 0, b""
+    while data := _read(file, name):
+        *lines, rest = (rest + data).split(b"\n")
+        for start in range(0, len(lines), CHUNK):
+            chunk = lines[start : start + CHUNK]
+            yield [_text(line, name, n_lines + i) for i, line in enumerate(chunk, 1)]
+            n_lines += len(chunk)
+        if len(rest) > LONGEST_LINE:
+            raise UsageError(
+                f"{name}, line {n_lines + 1} has more than {LONGEST_LINE:,} bytes: "
+                "give one sentence a line"
+            )
+    if rest:
+        yield [_text(rest, name, n_lines + 1)]
+
+
+def _read(file: Any, name: str) -> bytes:
+    try:
+        data: bytes = file.read1(READ_SIZE)
+        return data
+    except OSError as error:
+        raise UsageError(f"{name}: {error.strerror or error}") from error
+
+
+def _text(line: bytes, name: str, number: int) -> str:
+    if b"\0" in line:
+        raise UsageError(f"{name}, line {number} holds a zero byte: give a text file")
+    try:
+        text = line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
         raise UsageError(
-            f"{name} is not UTF-8 (byte {error.object[error.start]:#04x}): convert it"
+            f"{name}, line {number} is not UTF-8 (byte {line[error.start]:#04x}): "
+            "convert it"
         ) from error
+    return text.removesuffix("\r")
 
 
-def read_lines(path: Path) -> list[str]:
-    """The lines of a file."""
-    if not path.is_file():
-        raise UsageError(f"--input {path}: there is no such file")
-    with path.open(encoding="utf-8-sig", newline="\n") as file:
-        return list(decoded(file, str(path)))
+# --- files out ---------------------------------------------------------------------
 
 
 def check_writable(path: str, option: str) -> None:
     """Refuse an impossible output file now, not after an hour's work."""
-    target = Path(path)
-    if target.is_dir():
-        raise UsageError(f"{option} {target} is a folder: name a file")
-    if not target.parent.is_dir():
-        raise UsageError(f"{option} {target}: there is no folder {target.parent}")
-    if not os.access(target if target.exists() else target.parent, os.W_OK):
-        raise UsageError(f"{option} {target} cannot be written: permission denied")
+    with suppress(FileNotFoundError):
+        mode = os.stat(path).st_mode
+        if stat.S_ISDIR(mode):
+            raise UsageError(f"{option} {path} is a folder: name a file")
+        if not os.access(path, os.W_OK):
+            raise UsageError(f"{option} {path} cannot be written: permission denied")
+        if not stat.S_ISREG(mode):
+            return
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        raise UsageError(f"{option} {path}: there is no folder {folder}")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UsageError(
+            f"{option} {path}: its folder cannot be written: permission denied"
+        )
 
 
 @contextmanager
 def writer(path: str | None) -> Iterator[TextIO]:
-    """The file of that name, or standard output."""
+    """Standard output, or a file that takes its place when all is written."""
     if path is None:
-        yield sys.stdout
+        with told_to_stdout():
+            yield sys.stdout
         return
-    with Path(path).open("w", encoding="utf-8", newline="\n") as file:
-        yield file
-
-
-def write(path: Path, text: str) -> None:
-    """Write the whole file or leave the old one."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8")
-    part.replace(path)
+    with unwinding(), open_atomically(path) as file:
+        text = TextIOWrapper(file, "utf-8", "backslashreplace", newline="\n")
+        yield text
+        text.detach()
 
 
 def unbroken(text: str) -> str:
@@ -71,29 +217,55 @@ def unbroken(text: str) -> str:
     return " ".join(text.splitlines()).replace("\t", " ")
 
 
-def bar(total: int, unit: str, quiet: bool) -> Any:
-    """A progress bar where somebody watches long work."""
+def bar(total: int | None, out: TextIO, quiet: bool) -> Any:
+    """A progress bar where somebody watches long work, and does not see it come out."""
     from tqdm import tqdm
 
-    hidden = quiet or total <= CHUNK or not sys.stderr.isatty()
-    return tqdm(total=total, unit=unit, desc="translating", disable=hidden)
+    is_short = total is not None and total <= CHUNK
+    hidden = quiet or is_short or not sys.stderr.isatty() or out.isatty()
+    return tqdm(total=total, unit="line", desc="translating", disable=hidden)
 
 
-def say(message: str) -> None:
-    """Tell the user something that is no result."""
-    print(message, file=sys.stderr, flush=True)
+# --- signals -----------------------------------------------------------------------
 
 
-def one_line(error: BaseException) -> str:
-    """What an error says, in one line."""
-    if isinstance(error, OSError) and error.strerror and error.filename:
-        return f"{error.filename}: {error.strerror}"
-    text = " ".join(str(error).split())
-    return text or type(error).__name__
+def _end_at_once(signum: int, frame: Any) -> None:
+    say("tformer: interrupted")
+    os._exit(128 + signum)
 
 
-def use_utf8() -> None:
-    """German needs more than ASCII, whatever the locale says."""
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8")
+def unwind(signum: int, frame: Any) -> None:
+    """Handle a signal by an exception that ends the program."""
+    if signum == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise SystemExit(128 + signum)
+
+
+@contextmanager
+def ending_at_once() -> Iterator[None]:
+    """Let Ctrl-C end the program inside, also in the middle of an import."""
+    with handling(_end_at_once, "SIGINT"):
+        yield
+
+
+@contextmanager
+def unwinding() -> Iterator[None]:
+    """Let signals that end the program clean up what is open inside."""
+    with handling(unwind, "SIGINT", "SIGTERM", "SIGHUP"):
+        yield
+
+
+@contextmanager
+def handling(handler: Callable[[int, Any], None], *names: str) -> Iterator[None]:
+    """Handle signals inside, except those that the program was started to ignore."""
+    before = {}
+    with suppress(ValueError):  # outside the main thread nobody gets signals
+        for name in names:
+            number = getattr(signal, name, None)  # Windows lacks some
+            if number and signal.getsignal(number) is not signal.SIG_IGN:
+                before[number] = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)

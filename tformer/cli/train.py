@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,16 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tformer.cli.options import (
-    CONFIG_OPTIONS,
+    CONFIG,
     FIELDS_FOR,
     PROGRAM,
-    RECIPE_OPTIONS,
+    RECIPE,
     add_command,
     add_device,
-    add_table,
+    add_fields,
     given,
+    name_of,
 )
-from tformer.cli.streams import UsageError, say
+from tformer.cli.streams import UsageError, handling, say, unwind
+from tformer.config import TransformerConfig
+from tformer.recipe import Recipe
 
 if TYPE_CHECKING:
     from tformer.train import Event
@@ -37,7 +39,8 @@ def add_parser(commands: Any) -> None:
         Learns a tokenizer and a model on a corpus and writes both, with the history
         of the training, into a run folder. If the folder holds a run already, that run
         goes on from its last checkpoint, with its own settings. Ctrl-C and SIGTERM stop
-        after a few steps and keep the checkpoint.
+        after a few steps and keep the checkpoint. Settings that are not given are the
+        package's, except that grammar, which has few words, gets a vocabulary of 800.
         """,
         "train --corpus multi30k --steps 300 --out runs/first",
         "train --corpus multi30k --minutes 30 --patience 5 --out runs/longer",
@@ -45,21 +48,28 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument(
         "--corpus",
+        type=name_of("a corpus"),
         help="multi30k, tatoeba, grammar, a mixture such as multi30k+tatoeba, or a "
         "file of tab-separated pairs, English first (default: multi30k)",
     )
-    parser.add_argument("--out", required=True, metavar="RUN", help="the run folder")
-    parser.add_argument("--steps", type=int, help="stop after so many updates")
     parser.add_argument(
-        "--minutes", type=float, help="stop after so much time (or --steps if sooner)"
+        "--out",
+        required=True,
+        metavar="RUN",
+        type=name_of("a folder"),
+        help="the run folder",
+    )
+    parser.add_argument("--steps", type=int, help="stop after this many updates")
+    parser.add_argument(
+        "--minutes", type=float, help="stop after this long (or --steps if sooner)"
     )
     parser.add_argument(
         "--restart", action="store_true", help="begin anew in a folder that holds a run"
     )
     add_device(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
-    add_table(parser.add_argument_group("the model"), CONFIG_OPTIONS)
-    add_table(parser.add_argument_group("the recipe"), RECIPE_OPTIONS)
+    add_fields(parser.add_argument_group("the model"), TransformerConfig, CONFIG)
+    add_fields(parser.add_argument_group("the recipe"), Recipe, RECIPE)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -70,15 +80,14 @@ def _run(options: argparse.Namespace) -> int:
         raise UsageError(f"--out {folder} is a file: name a folder for the run")
 
     from tformer import data
-    from tformer.config import TransformerConfig
-    from tformer.train import Recipe, fit
+    from tformer.train import fit
     from tformer.train.checkpoints import saved_settings
 
     saved = {} if options.restart else saved_settings(folder)
     name = options.corpus or saved.get("corpus", "multi30k")
     fields = saved.get("config", {}) or FIELDS_FOR.get(name, {})
-    config = TransformerConfig.from_dict(fields | given(options, CONFIG_OPTIONS))
-    recipe = Recipe(**saved.get("recipe", {}) | given(options, RECIPE_OPTIONS))
+    config = TransformerConfig.from_dict(fields | given(options, CONFIG))
+    recipe = Recipe(**saved.get("recipe", {}) | given(options, RECIPE))
     try:
         corpus = data.load(name)
     except ValueError as error:
@@ -161,17 +170,9 @@ def _stop_on_signals() -> Iterator[_Stop]:
 
     def ask(signum: int, frame: Any) -> None:
         if stop.signal or not stop.may_wait:
-            if signum == signal.SIGINT:
-                raise KeyboardInterrupt
-            raise SystemExit(128 + signum)
+            unwind(signum, frame)
         stop.signal = signum
         say("\ntformer: stopping after a few steps (Ctrl-C again: at once)")
 
-    before = {
-        each: signal.signal(each, ask) for each in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
+    with handling(ask, "SIGINT", "SIGTERM", "SIGHUP"):
         yield stop
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)

@@ -18,6 +18,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
+from tformer.search import USUAL
+
 __all__ = [
     "Metric",
     "Report",
@@ -369,13 +371,15 @@ def _translate(
 ) -> list[str]:
     """Translate in chunks of similar length (little padding), longest first.
 
-    Longest first, so that a device that is too small says so at once.
+    Longest first, so that a device that is too small says so at once. A wide beam
+    takes fewer sentences at a time, so that memory does not grow with it.
     """
+    size = max(1, CHUNK * USUAL.beam_size // max(USUAL.beam_size, beam_size))
     order = sorted(range(len(sources)), key=lambda i: -len(sources[i]))
     translations = [""] * len(sources)
     with _bar(len(sources), progress) as bar:
-        for start in range(0, len(order), CHUNK):
-            chunk = order[start : start + CHUNK]
+        for start in range(0, len(order), size):
+            chunk = order[start : start + size]
             out = translator.translate(
                 [sources[i] for i in chunk],
                 beam_size=beam_size,
