@@ -145,8 +145,8 @@ export async function translateAll({ files, texts }, read) {
     const source = [...tokenizer.encode(text), eos_id];
     return {
       source,
-      greedy: greedy(model, source, { maxLen: 64 }),
-      beam: beamSearch(model, source, { maxLen: 64 }),
+      greedy: greedy(model, source),
+      beam: beamSearch(model, source),
     };
   });
 }

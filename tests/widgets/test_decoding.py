@@ -1,12 +1,16 @@
 """The steps of a search: recorded by Python, told by the engine, drawn as a tree."""
 
+from dataclasses import fields
+
 import pytest
 import torch
 import traitlets
 
 from tformer import decode, load_pretrained
 from tformer.pretrained import RELEASED
+from tformer.search import SEARCHES, USUAL, SearchSettings
 from tformer.widgets import Decoding
+from tformer.widgets._model import page_settings
 from tformer.widgets._searching import search_steps
 
 TEXTS = [
@@ -15,13 +19,13 @@ TEXTS = [
     "I",
 ]
 SETTINGS = [
-    {"search": "greedy"},
-    {"search": "beam", "beamSize": 4, "lengthPenalty": 0.6},
-    {"search": "beam", "beamSize": 1, "lengthPenalty": 2.0},
-    {"search": "beam", "beamSize": 6, "lengthPenalty": 0.0},
-    {"search": "sample", "temperature": 1.0, "topK": 10, "topP": 0.9, "seed": 1},
-    {"search": "sample", "temperature": 1.5, "topK": None, "topP": None, "seed": 7},
-    {"search": "sample", "temperature": 0.5, "topK": 3, "topP": None, "seed": 30},
+    SearchSettings(search="greedy"),
+    SearchSettings(),
+    SearchSettings(beam_size=1, length_penalty=2.0),
+    SearchSettings(beam_size=6, length_penalty=0.0),
+    SearchSettings(search="sample", top_k=10, top_p=0.9, seed=1),
+    SearchSettings(search="sample", temperature=1.5, seed=7),
+    SearchSettings(search="sample", temperature=0.5, top_k=3, seed=30),
 ]
 RUNS = [(text, settings) for text in TEXTS for settings in SETTINGS]
 
@@ -58,7 +62,8 @@ def told(node, recorded):
         ranked: [0, 0.6, 3].map((alpha) => ranked(finished, alpha)),
       };
     })));"""
-    given = {"folder": str(RELEASED), "runs": RUNS, "recorded": recorded}
+    runs = [(text, page_settings(settings)) for text, settings in RUNS]
+    given = {"folder": str(RELEASED), "runs": runs, "recorded": recorded}
     return node(script, given)
 
 
@@ -79,18 +84,18 @@ def test_what_is_recorded_is_what_decode_finds(translator, recorded):
     for (text, settings), steps in zip(RUNS, recorded, strict=True):
         source_ids = torch.tensor([translator.encode(text)])
         finished = steps[-1]["finished"]
-        if settings["search"] == "greedy":
+        if settings.search == "greedy":
             assert [finished[0]["ids"]] == decode.greedy(
                 translator.model, source_ids, max_len=128
             )
-        elif settings["search"] == "beam":
-            size = settings["beamSize"]
+        elif settings.search == "beam":
+            size = settings.beam_size
             (wanted,) = decode.n_best(
                 translator.model,
                 source_ids,
                 n=size,
                 beam_size=size,
-                length_penalty=settings["lengthPenalty"],
+                length_penalty=settings.length_penalty,
                 max_len=128,
             )
             assert [each["ids"] for each in finished[:size]] == [
@@ -183,7 +188,7 @@ def test_the_bars_and_all_others_are_one_whole(translator, recorded, told):
                         + torch.tensor(row["probability"]).log().item(),
                         abs=1e-4,
                     )
-        if settings["search"] == "sample":
+        if settings.search == "sample":
             for step, (shown,) in zip(steps, run["next"], strict=True):
                 drawn = [row for row in shown["rows"] if row["fate"]]
                 assert [row["id"] for row in drawn] == [step["candidates"][0]["id"]]
@@ -194,7 +199,7 @@ def test_a_piece_from_beyond_the_bars_has_the_chance_it_was_drawn_with(
 ):
     seen = 0
     for (text, settings), steps, run in zip(RUNS, recorded, told, strict=True):
-        if settings["search"] != "sample":
+        if settings.search != "sample":
             continue
         for step, (shown,) in zip(steps, run["next"], strict=True):
             before = step["hypotheses"][0]
@@ -208,9 +213,9 @@ def test_a_piece_from_beyond_the_bars_has_the_chance_it_was_drawn_with(
             logits[[0, 1, 3]] = -torch.inf
             p = decode.distribution(
                 logits.double(),
-                temperature=settings["temperature"],
-                top_k=settings["topK"],
-                top_p=settings["topP"],
+                temperature=settings.temperature,
+                top_k=settings.top_k,
+                top_p=settings.top_p,
             )
             row = shown["rows"][-1]
             assert row["drawn"] == pytest.approx(float(p[row["id"]]), rel=1e-3)
@@ -229,6 +234,44 @@ def test_the_penalty_ranks_as_the_package_does(recorded, told):
                 assert each["length"] == len(each["ids"]) + 1
                 assert each["penalty"] == pytest.approx(penalty)
                 assert each["score"] == pytest.approx(each["logProbability"] / penalty)
+
+
+def test_the_page_has_pythons_settings_by_names_of_its_own(node):
+    traits = {"search": "sample", "beam_size": 2, "length_penalty": 0.1}
+    traits |= {"temperature": 0.3, "top_k": 7, "top_p": 0.4, "seed": 5}
+    uncut = {**traits, "top_k": 0, "top_p": 1}  # by traits that cut nothing
+    wanted = [
+        page_settings(SearchSettings(**traits)),
+        page_settings(SearchSettings(**{**traits, "top_k": None, "top_p": None})),
+    ]
+    usual, found, back = node(
+        "import { USUAL, settingsOf, traitsOf } from './engine/decode/settings.js';"
+        "const found = given.map(settingsOf);"
+        "console.log(JSON.stringify([USUAL, found, found.map(traitsOf)]))",
+        [traits, uncut],
+    )
+    assert usual == page_settings(USUAL)
+    assert [{**each, "maxLen": USUAL.max_len} for each in found] == wanted
+    assert back == [traits, uncut]
+
+
+def test_the_engine_is_told_what_the_search_uses(node):
+    used = node(
+        "import { USED, USUAL, used } from './engine/decode/settings.js';"
+        "console.log(JSON.stringify(Object.keys(USED).map((search) =>"
+        " used({ ...USUAL, search }))))"
+    )
+    assert [each["search"] for each in used] == list(SEARCHES)
+    for each in used:
+        search = each.pop("search")
+        own = [
+            field.name
+            for field in fields(SearchSettings)
+            if field.metadata.get("of") == search
+        ]
+        wanted = {name: getattr(USUAL, name) for name in own if name != "n_best"}
+        assert each.items() <= page_settings(USUAL).items()
+        assert sorted(each.values(), key=str) == sorted(wanted.values(), key=str)
 
 
 def test_a_search_is_run_again_where_a_setting_changes_it(node):
@@ -279,9 +322,9 @@ def test_the_search_that_was_asked_for_is_the_one_that_is_recorded(translator):
 
 
 def test_what_cannot_be_searched_is_refused(translator):
-    with pytest.raises(ValueError, match="'best' must be 'greedy'"):
-        search_steps(translator, "A dog.", {"search": "best"})
-    with pytest.raises(traitlets.TraitError, match="beam_size"):
+    with pytest.raises(ValueError, match="beam_size=0 must be at least 1"):
         Decoding(beam_size=0)
+    with pytest.raises(traitlets.TraitError, match="beam_size"):
+        Decoding(beam_size=7)  # more than the figure has room for
     with pytest.raises(ValueError, match="nothing to translate"):
         Decoding("  ")

@@ -7,6 +7,7 @@ import pytest
 
 from tformer import load_pretrained
 from tformer.pretrained import Translator
+from tformer.search import USUAL, SearchSettings
 from tformer.widgets import LiveLab
 from tformer.widgets._model import RUNNING
 from tformer.widgets._searching import search_steps
@@ -117,11 +118,11 @@ def test_an_address_that_makes_no_sense_gives_what_is_usual(node, hash, found):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"search": "beam", "beamSize": 4, "lengthPenalty": 0.6},
-        {"search": "greedy"},
-        {"search": "sample", "temperature": 2, "topK": None, "topP": None, "seed": 3},
+        USUAL,
+        SearchSettings(search="greedy"),
+        SearchSettings(search="sample", temperature=2, seed=3),
     ],
-    ids=lambda each: each["search"],
+    ids=lambda each: each.search,
 )
 def test_each_piece_of_a_translation_is_found_in_the_steps_of_its_search(
     node, settings

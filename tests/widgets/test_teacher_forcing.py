@@ -9,7 +9,7 @@ from tformer import decode, load_pretrained
 from tformer.pretrained import RELEASED
 from tformer.widgets import TeacherForcing
 from tformer.widgets._searching import score_positions, search_steps
-from tformer.widgets.teacher_forcing import CHANGED, GIVEN, RUNNING
+from tformer.widgets.teacher_forcing import CHANGED, GIVEN, GREEDY, RUNNING
 
 PAIRS = [
     (RUNNING, GIVEN),
@@ -29,7 +29,7 @@ def recorded(translator):
     return [
         {
             "scored": score_positions(translator, text, german),
-            "steps": search_steps(translator, text, {"search": "greedy"}),
+            "steps": search_steps(translator, text, GREEDY),
         }
         for text, german in PAIRS
     ]

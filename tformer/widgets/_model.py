@@ -9,8 +9,10 @@ an example that was recorded when its cell ran.
 from __future__ import annotations
 
 import base64
+import dataclasses
 import functools
 import hashlib
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from torch import Tensor
 
 from tformer.model import Transformer
 from tformer.pretrained import RELEASED, AttentionMaps, Translator, load_pretrained
+from tformer.search import SearchSettings
 from tformer.widgets._figure import PageFigure
 from tformer.widgets._modules import FOLDER, linked
 
@@ -113,6 +116,19 @@ class ModelFigure(PageFigure):
             {"file": name, "part": part, "parts": parts, "bytes": len(data)},
             buffers=[data[part * PART : (part + 1) * PART]],
         )
+
+
+def page_settings(settings: SearchSettings) -> dict[str, Any]:
+    """Settings of a search by their names in the page: ``beam_size`` -> ``beamSize``.
+
+    ``n_best`` stays here: a figure shows all that a beam found. The way back is
+    ``engine/decode/settings.js``.
+    """
+    return {
+        re.sub("_(.)", lambda match: match[1].upper(), name): value
+        for name, value in dataclasses.asdict(settings).items()
+        if name != "n_best"
+    }
 
 
 def recorded_attention(maps: AttentionMaps) -> dict[str, Any]:

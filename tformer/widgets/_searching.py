@@ -1,60 +1,49 @@
 """Searches told step by step, for figures: what the page's engine tells, from PyTorch.
 
-Each function follows one sentence and yields a step whenever the model has spoken, in
-the shape of the engine's `Translator.steps` (``engine/pretrained.js``): the hypotheses
-with their likeliest next pieces, what became of the best continuations, and all that
-have ended. The tests hold their results to those of `tformer.decode`.
+`tformer.decode` searches and yields its steps; here each becomes what the engine's
+`Translator.steps` (``engine/pretrained.js``) yields: the hypotheses with their
+likeliest next pieces, what became of the best continuations, and all that have ended.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from tformer import decode
-from tformer.decode.stepping import Stepper, check_call, inference
+from tformer.decode.stepping import inference
 from tformer.pretrained import Translator
+from tformer.search import SearchSettings
 
 SHOWN = 8  # next pieces that a step tells of
-LONGEST = 128  # pieces
-
-Step = dict[str, Any]
-Settings = dict[str, Any]
 
 
-def search_steps(translator: Translator, text: str, settings: Settings) -> list[Step]:
-    """All steps of one search.
+def search_steps(
+    translator: Translator, text: str, settings: SearchSettings
+) -> list[dict[str, Any]]:
+    """All steps of one search, down to the last that a beam could finish.
 
     Args:
         translator: whose model.
         text: one English sentence.
-        settings: ``search`` ("greedy", "sample" or "beam") and its options, by their
-            names in the page: ``beamSize``, ``lengthPenalty``, ``temperature``,
-            ``topK``, ``topP`` (None: all), ``seed``.
-
-    Raises:
-        ValueError: there is no such search, or a value is out of range.
+        settings: how to search; a sample draws with the page's random numbers.
     """
-    options = {name: value for name, value in settings.items() if name != "search"}
     source_ids = torch.tensor([translator.encode(text)], device=translator.device)
-    if settings["search"] == "beam":
-        steps = _beam_steps(
-            translator, source_ids, options["beamSize"], options["lengthPenalty"]
-        )
-    elif settings["search"] == "greedy":
-        steps = _line_steps(translator, source_ids, None)
-    elif settings["search"] == "sample":
-        steps = _line_steps(translator, source_ids, options)
-    else:
-        raise ValueError(
-            f"search {settings['search']!r} must be 'greedy', 'sample' or 'beam'"
-        )
-    with inference(translator.model):
-        return list(steps)
+    settings = replace(settings, n_best=settings.beam_size)
+    options = {}
+    if settings.search == "sample":
+        numbers = islice(page_chances(settings.seed), settings.max_len)
+        options = {"chances": torch.tensor([list(numbers)], dtype=torch.float64)}
+    steps = decode.STEPS[settings.search](
+        translator.model, source_ids, settings, **options
+    )
+    return [_told(translator, step, settings) for step in steps]
 
 
 def score_positions(
@@ -94,129 +83,50 @@ def score_positions(
     return {"positions": positions, "logProbability": _short(total)}
 
 
-def _beam_steps(
-    translator: Translator, source_ids: Tensor, beam_size: int, alpha: float
-) -> Iterator[Step]:
-    """`decode.n_best` with n = beam_size, for one sentence."""
-    eos_id = translator.model.config.eos_id
-    longest = check_call(translator.model, source_ids, LONGEST)
-    step = Stepper(translator.model, source_ids, use_cache=True)
-    totals = torch.zeros(1)  # log p so far
-    finished: list[dict[str, Any]] = []
-    while True:
-        log_p = step.log_probabilities().cpu()
-        rows = step.tokens[:, 1:].tolist()
-        hypotheses = [
+def _told(
+    translator: Translator, step: decode.Step, settings: SearchSettings
+) -> dict[str, Any]:
+    """One step of the one sentence, spelled out."""
+    tokens, log_p = step.tokens[0, :, 1:].tolist(), step.log_p[0].cpu()
+    hypotheses = []
+    for ids, total, each in zip(tokens, step.totals[0], log_p, strict=True):
+        if total == -math.inf:
+            continue  # it only fills the beam
+        drawn = None
+        if settings.search == "sample":
+            drawn = decode.distribution(
+                each,
+                temperature=settings.temperature,
+                top_k=settings.top_k,
+                top_p=settings.top_p,
+            )
+        hypotheses.append(
             {
                 **_spelled(translator, ids),
                 "logProbability": _short(total),
-                "next": _next(translator, each),
+                "next": _next(translator, each, drawn),
             }
-            for ids, total, each in zip(rows, totals.tolist(), log_p, strict=True)
-        ]
-        sums = totals[:, None] + log_p
-        if step.length == longest:  # nothing but the end is left
-            alone = torch.full_like(sums, -math.inf)
-            alone[:, eos_id] = sums[:, eos_id]
-            sums = alone
-        best, where = sums.flatten().topk(min(2 * beam_size, sums.numel()))
-        candidates = [
-            {
-                "parent": place // log_p.size(1),
-                "id": place % log_p.size(1),
-                "piece": translator.tokenizer.id_to_piece(place % log_p.size(1)),
-                "logProbability": total,
-                "fate": "dropped",
-            }
-            for total, place in zip(best.tolist(), where.tolist(), strict=True)
-            if total > -math.inf
-        ]
-        for each in candidates[:beam_size]:
-            if each["id"] == eos_id:
-                each["fate"] = "finished"
-                ids, total = rows[each["parent"]], each["logProbability"]
-                score = total / decode.length_penalty_of(len(ids) + 1, alpha)
-                finished.append(
-                    {
-                        **_spelled(translator, ids),
-                        "logProbability": _short(total),
-                        "score": _short(score),
-                    }
-                )
-        finished.sort(key=lambda each: -each["score"])
-        grown = [each for each in candidates if each["id"] != eos_id][:beam_size]
-        is_done = not grown or len(finished) >= beam_size
-        for each in [] if is_done else grown:
-            each["fate"] = "grown"
-        totals = torch.tensor([each["logProbability"] for each in grown])
-        for each in candidates:
-            each["logProbability"] = _short(each["logProbability"])
-        yield {
-            "hypotheses": hypotheses,
-            "candidates": candidates,
-            "finished": list(finished),
+        )
+    candidates = [
+        {
+            "parent": each.parent,
+            "id": each.piece,
+            "piece": translator.tokenizer.id_to_piece(each.piece),
+            "logProbability": _short(each.log_probability),
+            "fate": each.fate,
         }
-        if is_done:
-            return
-        parents = [each["parent"] for each in grown]
-        step.extend(parents, [each["id"] for each in grown], same_sources=False)
-
-
-def _line_steps(
-    translator: Translator, source_ids: Tensor, options: Settings | None
-) -> Iterator[Step]:
-    """`decode.greedy`, or with options a sample, drawn as the page draws it."""
-    eos_id = translator.model.config.eos_id
-    longest = check_call(translator.model, source_ids, LONGEST)
-    step = Stepper(translator.model, source_ids, use_cache=True)
-    chances = page_chances(options["seed"]) if options else iter(())
-    ids: list[int] = []
-    total = 0.0
-    while step.length < longest:
-        (log_p,) = step.log_probabilities().cpu()
-        drawn = None
-        if options is None:
-            piece = int(log_p.argmax())
-        else:
-            drawn = decode.distribution(
-                log_p.double(),
-                temperature=options["temperature"],
-                top_k=options["topK"],
-                top_p=options["topP"],
-            )
-            reached = drawn.cumsum(0)
-            piece = int((reached <= next(chances) * reached[-1]).sum())
-        before = {
-            **_spelled(translator, ids),
-            "logProbability": _short(total),
-            "next": _next(translator, log_p, drawn),
+        for each in step.continuations[0]
+    ]
+    finished = [
+        {
+            **_spelled(translator, each.ids),
+            "logProbability": _short(each.log_probability),
+            "score": _short(each.score),
+            "ended": each.ended,
         }
-        total += float(log_p[piece])
-        ended = piece == eos_id
-        if not ended:
-            ids = [*ids, piece]
-        found = {
-            **_spelled(translator, ids),
-            "logProbability": _short(total),
-            "score": _short(total),
-            "ended": True,
-        }
-        yield {
-            "hypotheses": [before],
-            "candidates": [
-                {
-                    "parent": 0,
-                    "id": piece,
-                    "piece": translator.tokenizer.id_to_piece(piece),
-                    "logProbability": _short(total),
-                    "fate": "finished" if ended else "grown",
-                }
-            ],
-            "finished": [found] if ended else [],
-        }
-        if ended:
-            return
-        step.extend([0], [piece], same_sources=True)
+        for each in step.finished[0]
+    ]
+    return {"hypotheses": hypotheses, "candidates": candidates, "finished": finished}
 
 
 def page_chances(seed: int) -> Iterator[float]:

@@ -12,10 +12,12 @@ import traitlets
 
 from tformer.decode import Hypothesis, length_penalty_of
 from tformer.pretrained import Translator
-from tformer.widgets._model import RUNNING, ModelFigure
+from tformer.search import SEARCHES, USUAL, SearchSettings
+from tformer.widgets._model import RUNNING, ModelFigure, page_settings
 from tformer.widgets._searching import search_steps
 
-SEARCHES = ["greedy", "sample", "beam"]
+SETTINGS = ("beam_size", "length_penalty", "temperature", "top_k", "top_p", "seed")
+CUTS = {"top_k": 0, "top_p": 1}  # where a trait cuts nothing: None in the settings
 HEIGHTS = {"greedy": (872, 1074), "sample": (920, 1178), "beam": (1266, 1537)}
 
 
@@ -41,10 +43,10 @@ class Decoding(ModelFigure):
     Source: section 6.1; Wu et al. 2016, equation 14; Holtzman et al. 2020.
     """
 
-    search = traitlets.Enum(SEARCHES, "beam").tag(sync=True)
-    beam_size = traitlets.Int(4, min=1, max=6).tag(sync=True)
-    length_penalty = traitlets.Float(0.6, min=0, max=3).tag(sync=True)
-    temperature = traitlets.Float(1.0, min=0.1, max=2).tag(sync=True)
+    search = traitlets.Enum(SEARCHES, USUAL.search).tag(sync=True)
+    beam_size = traitlets.Int(USUAL.beam_size, min=1, max=6).tag(sync=True)
+    length_penalty = traitlets.Float(USUAL.length_penalty, min=0, max=3).tag(sync=True)
+    temperature = traitlets.Float(USUAL.temperature, min=0.1, max=2).tag(sync=True)
     top_k = traitlets.Int(10, min=0, max=50).tag(sync=True)
     top_p = traitlets.Float(0.9, min=0.05, max=1).tag(sync=True)
     seed = traitlets.Int(1, min=0, max=30).tag(sync=True)
@@ -70,15 +72,16 @@ class Decoding(ModelFigure):
     def record(self, text: str) -> dict[str, Any]:
         """The steps of all three searches, with the settings that were asked for."""
         defaults = self.trait_defaults()
-        wanted = {name: self._wanted.get(name, defaults[name]) for name in _PAGE_NAMES}
-        settings = {page: wanted[name] for name, page in _PAGE_NAMES.items()}
-        settings["topK"] = settings["topK"] or None
-        settings["topP"] = settings["topP"] if settings["topP"] < 1 else None
-        runs = [{**settings, "search": search} for search in SEARCHES]
+        wanted = {name: self._wanted.get(name, defaults[name]) for name in SETTINGS}
+        wanted |= {name: None for name, cuts in CUTS.items() if wanted[name] == cuts}
+        runs = [SearchSettings(search=each, **wanted) for each in SEARCHES]
         return {
             "runs": [
-                {**run, "steps": search_steps(self.translator, text, run)}
-                for run in runs
+                {
+                    **page_settings(each),
+                    "steps": search_steps(self.translator, text, each),
+                }
+                for each in runs
             ]
         }
 
@@ -106,16 +109,6 @@ class Decoding(ModelFigure):
 
     def __repr__(self) -> str:
         return f"Decoding ({self.search}) of “{self.text}”: {self.translation!r}."
-
-
-_PAGE_NAMES = {
-    "beam_size": "beamSize",
-    "length_penalty": "lengthPenalty",
-    "temperature": "temperature",
-    "top_k": "topK",
-    "top_p": "topP",
-    "seed": "seed",
-}
 
 
 def _ended(text: str, steps: list[dict[str, Any]]) -> dict[str, Any]:

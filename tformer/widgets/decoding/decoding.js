@@ -1,28 +1,24 @@
 // Decoding a sentence, step by step: greedy, by sampling, by beam search.
 import { bind, figure } from "../kit/kit.js";
 import { askBar, engineOf } from "../kit/model.js";
+import { TRAITS as SETTINGS, settingsOf, traitsOf } from "../engine/decode/settings.js";
 import { decodingView } from "./view.js";
 
-// Traits in Python, and what they are called in the page; 0 stands for no cut.
-const TRAITS = {
-  search: "search", beam_size: "beamSize", length_penalty: "lengthPenalty", temperature: "temperature",
-  top_k: "topK", top_p: "topP", seed: "seed", step: "step",
-};
-const CUTS = { top_k: 0, top_p: 1 };
+const TRAITS = [...SETTINGS, "step"];
 
 function render({ model, el }) {
   const root = figure(el, "tfd", "Decoding, step by step");
   const engine = engineOf(model);
-  const settings = () => Object.fromEntries(Object.entries(TRAITS).map(([trait, name]) => {
-    const value = model.get(trait);
-    return [name, value === CUTS[trait] ? null : value];
-  }));
-  const { commit, stop } = bind(model, [...Object.keys(TRAITS), "text", "example"], () => update());
+  const settings = () => {
+    const traits = Object.fromEntries(TRAITS.map((trait) => [trait, model.get(trait)]));
+    return { ...settingsOf(traits), step: traits.step };
+  };
+  const { commit, stop } = bind(model, [...TRAITS, "text", "example"], () => update());
   const view = decodingView(engine, {
     initial: settings(),
     onNeed: () => bar.ask(),
     onState: (state) => commit({
-      ...Object.fromEntries(Object.entries(TRAITS).map(([trait, name]) => [trait, state[name] ?? CUTS[trait]])),
+      ...traitsOf(state), step: state.step,
       found: state.found, text: state.found.text,
     }),
   });

@@ -2,12 +2,12 @@
 // `treeOf`, `statusAt`, `ranked` and `nextPieces` are all of its logic; they run in Node,
 // and the tests hold them to `tformer.decode`. A step is one of `Translator.steps`.
 import { lengthPenaltyOf } from "../engine/decode/beam.js";
+import { USED, USUAL, used } from "../engine/decode/settings.js";
 import { button, format, h, liveRegion, put, radios, say, slider, textTable } from "../kit/kit.js";
 import { chance, ending, meter, shown, spoken, written } from "../kit/pieces.js";
 
-export const SEARCHES = ["greedy", "sample", "beam"];
-export const DEFAULTS = { search: "beam", beamSize: 4, lengthPenalty: 0.6, temperature: 1, topK: null, topP: null, seed: 0 };
 const NAMES = { greedy: "greedy", sample: "sampling", beam: "beam search" };
+export const SEARCHES = Object.keys(NAMES);
 const ALL_K = 51; // the slider's place for "all"
 const PAUSE = 900; // ms a step, when it plays
 
@@ -97,7 +97,7 @@ const ACROSS = 20;
 const DOWN = 5;
 const ROWS = 10; // next pieces, one that was drawn from beyond them, and all the rest
 
-// The figure, given an engine (or null). Settings: those of DEFAULTS; topK and topP may be
+// The figure, given an engine (or null). Settings: those of USUAL; topK and topP may be
 // null: no cut. `step` counts from 0; -1 is the end.
 //   initial   settings to begin with, and step
 //   onState   hears { ...settings, step, found } when the reader changes something
@@ -110,7 +110,7 @@ const ROWS = 10; // next pieces, one that was drawn from beyond them, and all th
 //      set({ ...settings, step }), state(), stop() }
 export function decodingView(engine, { initial = {}, onState = () => {}, onNeed = null } = {}) {
   const { step: first = -1, ...given } = initial;
-  const settings = { ...DEFAULTS, ...given };
+  const settings = { ...USUAL, ...given };
   const need = onNeed ?? (() => run(text).catch(() => {}));
   const live = liveRegion();
   let text = "";
@@ -212,7 +212,6 @@ export function decodingView(engine, { initial = {}, onState = () => {}, onNeed 
     clearTimeout(waiting);
     pause();
     if (!engine) throw new Error("this page does not have the model: run the cell in a notebook");
-    const { search, beamSize, lengthPenalty, temperature, topK, topP, seed } = settings;
     const wanted = keyOf(settings);
     const isNew = asked !== text;
     const mine = ++turn;
@@ -232,10 +231,8 @@ export function decodingView(engine, { initial = {}, onState = () => {}, onNeed 
       found.push(step);
       frame ||= requestAnimationFrame(draw);
     };
-    const sampling = search === "sample" ? { temperature, topK, topP, seed } : {};
-    const beam = search === "beam" ? { beamSize, lengthPenalty } : {};
     try {
-      await engine.translate(asked, { search, ...sampling, ...beam, onStep, onProgress, signal });
+      await engine.translate(asked, { ...used(settings), onStep, onProgress, signal });
     } finally {
       if (mine === turn) {
         cancelAnimationFrame(frame);
@@ -255,7 +252,7 @@ export function decodingView(engine, { initial = {}, onState = () => {}, onNeed 
     pause();
     text = sentence;
     const all = recorded.length && recorded[0].hypotheses ? [{ ...settings, steps: recorded }] : recorded;
-    runs = new Map(all.map((each) => [keyOf({ ...DEFAULTS, ...each }), each.steps]));
+    runs = new Map(all.map((each) => [keyOf({ ...USUAL, ...each }), each.steps]));
     key = null;
     if (!runs.size) return Promise.resolve();
     const [name, found] = runs.has(keyOf(settings)) ? [keyOf(settings), runs.get(keyOf(settings))] : [...runs][0];
@@ -375,8 +372,7 @@ export function decodingView(engine, { initial = {}, onState = () => {}, onNeed 
     sliders.topK.show(settings.topK ?? ALL_K);
     sliders.topP.show(settings.topP ?? 1);
     sliders.seed.show(settings.seed);
-    const own = { beam: ["beamSize", "lengthPenalty"], sample: ["temperature", "topK", "topP", "seed"], greedy: [] }[settings.search];
-    for (const [name, { box }] of Object.entries(sliders)) put(box, { hidden: !own.includes(name) });
+    for (const [name, { box }] of Object.entries(sliders)) put(box, { hidden: !USED[settings.search].includes(name) });
     put(about, { hidden: settings.search !== "greedy" });
     say(about, "The likeliest piece is taken, every time. There is nothing to set.");
     say(note, isKnown || !key ? "" : ready ? "The model is asked …" : engine

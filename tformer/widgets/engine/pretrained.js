@@ -2,6 +2,7 @@
 import { beamSteps } from "./decode/beam.js";
 import { greedySteps, sampleSteps } from "./decode/choosing.js";
 import { score } from "./decode/forced.js";
+import { USUAL } from "./decode/settings.js";
 import { drain } from "./decode/stepping.js";
 import { loadTensors, sha256Of } from "./files.js";
 import { Transformer } from "./model.js";
@@ -84,12 +85,12 @@ export class Translator {
   //
   // Yields what the search yields, with pieces, texts and probabilities in place of
   // whole distributions; returns { text, hypotheses: the found ones, the best first }.
-  *steps(text, { search = "beam", shown = SHOWN, gains = [], prefix = [], ...options } = {}) {
+  *steps(text, { search = USUAL.search, shown = SHOWN, gains = [], prefix = [], ...options } = {}) {
     if (!SEARCHES[search]) {
       throw new RangeError(`search "${search}" is none of ${Object.keys(SEARCHES).join(", ")}`);
     }
     const sourceIds = this.encode(text);
-    const given = { maxLen: 128, ...options, prefix: this.#idsOf(prefix) };
+    const given = { ...options, prefix: this.#idsOf(prefix) };
     const undo = setHeadGains(this.model, gains);
     try {
       const steps = SEARCHES[search](this.model, sourceIds, given);

@@ -12,6 +12,7 @@ from typing import Any
 import traitlets
 
 from tformer.pretrained import Translator
+from tformer.search import SEARCHES, USUAL, SearchSettings
 from tformer.widgets._model import RUNNING, ModelFigure, recorded_attention
 from tformer.widgets._searching import score_positions, search_steps
 
@@ -51,13 +52,13 @@ class LiveLab(ModelFigure):
         view: the tab that is open.
     """
 
-    search = traitlets.Enum(["beam", "greedy", "sample"], "beam").tag(sync=True)
-    beam_size = traitlets.Int(4).tag(sync=True)
-    length_penalty = traitlets.Float(0.6).tag(sync=True)
-    temperature = traitlets.Float(1.0).tag(sync=True)
+    search = traitlets.Enum(SEARCHES, USUAL.search).tag(sync=True)
+    beam_size = traitlets.Int(USUAL.beam_size).tag(sync=True)
+    length_penalty = traitlets.Float(USUAL.length_penalty).tag(sync=True)
+    temperature = traitlets.Float(USUAL.temperature).tag(sync=True)
     top_k = traitlets.Int(0).tag(sync=True)
     top_p = traitlets.Float(1.0).tag(sync=True)
-    seed = traitlets.Int(0).tag(sync=True)
+    seed = traitlets.Int(USUAL.seed).tag(sync=True)
     prefix = traitlets.List(traitlets.Unicode()).tag(sync=True)
     view = traitlets.Unicode("alternatives").tag(sync=True)
     examples = traitlets.List().tag(sync=True)
@@ -82,13 +83,13 @@ class LiveLab(ModelFigure):
 
     def record(self, text: str) -> dict[str, Any]:
         """What every view shows of the translation, as the page's engine tells it."""
-        usual = {"search": "beam", "beamSize": 4, "lengthPenalty": 0.6}
-        steps = search_steps(self.translator, text, usual)
+        steps = search_steps(self.translator, text, USUAL)
+        greedy = SearchSettings(search="greedy")
         german = steps[-1]["finished"][0]["text"]
         return {
             "text": text,
             "steps": steps,
             "attention": recorded_attention(self.translator.attention(text)),
             "scored": score_positions(self.translator, text, german),
-            "greedy": search_steps(self.translator, text, {"search": "greedy"}),
+            "greedy": search_steps(self.translator, text, greedy),
         }

@@ -3,27 +3,31 @@
 //
 //     #text=A+dog+runs.&search=sample&seed=7&begin=▁Ein
 
-export const SEARCHES = ["beam", "greedy", "sample"];
+import { TRAITS, USED, USUAL, pageName, settingsOf, traitsOf, used } from "../engine/decode/settings.js";
+
+export const SEARCHES = Object.keys(USED);
 export const VIEWS = ["alternatives", "heads", "decoding", "teacher"];
 
-// Numbers: their name in the address, smallest and largest value, step and default. A top_k
-// of 0 and a top_p of 1 keep every piece.
+// Numbers: their name in the address, smallest and largest value, and step. A top_k of 0 and
+// a top_p of 1 keep every piece.
 export const NUMBERS = {
-  beam_size: { name: "beam", min: 1, max: 6, step: 1, usual: 4 },
-  length_penalty: { name: "alpha", min: 0, max: 3, step: 0.1, usual: 0.6 },
-  temperature: { name: "temperature", min: 0.1, max: 2, step: 0.1, usual: 1 },
-  top_k: { name: "top-k", min: 0, max: 50, step: 1, usual: 0 },
-  top_p: { name: "top-p", min: 0.05, max: 1, step: 0.05, usual: 1 },
-  seed: { name: "seed", min: 0, max: 30, step: 1, usual: 0 },
+  beam_size: { name: "beam", min: 1, max: 6, step: 1 },
+  length_penalty: { name: "alpha", min: 0, max: 3, step: 0.1 },
+  temperature: { name: "temperature", min: 0.1, max: 2, step: 0.1 },
+  top_k: { name: "top-k", min: 0, max: 50, step: 1 },
+  top_p: { name: "top-p", min: 0.05, max: 1, step: 0.05 },
+  seed: { name: "seed", min: 0, max: 30, step: 1 },
 };
-export const USED = { beam: ["beam_size", "length_penalty"], greedy: [], sample: ["temperature", "top_k", "top_p", "seed"] };
+
+// The numbers that a search uses.
+export const numbersOf = (search) => TRAITS.filter((trait) => USED[search].includes(pageName(trait)));
+
 const LONGEST = 400; // characters of a sentence
 
 export const usual = () => ({
-  search: "beam",
+  ...traitsOf(USUAL),
   prefix: [],
   view: "alternatives",
-  ...Object.fromEntries(Object.entries(NUMBERS).map(([key, each]) => [key, each.usual])),
 });
 
 // Only what differs from the usual, and what the chosen search uses, is written.
@@ -31,7 +35,7 @@ export function toHash(state) {
   const known = usual();
   const parts = new URLSearchParams({ text: state.text });
   if (state.search !== known.search) parts.set("search", state.search);
-  for (const key of USED[state.search]) {
+  for (const key of numbersOf(state.search)) {
     if (state[key] !== known[key]) parts.set(NUMBERS[key].name, String(state[key]));
   }
   if (state.prefix.length) parts.set("begin", state.prefix.join(" "));
@@ -58,9 +62,4 @@ export function ofHash(hash) {
 }
 
 // What the engine is told of the search.
-export function searchOptions(state) {
-  const { search, beam_size, length_penalty, temperature, top_k, top_p, seed } = state;
-  if (search === "beam") return { search, beamSize: beam_size, lengthPenalty: length_penalty };
-  if (search === "greedy") return { search };
-  return { search, temperature, topK: top_k || null, topP: top_p < 1 ? top_p : null, seed };
-}
+export const searchOptions = (state) => used(settingsOf(state));

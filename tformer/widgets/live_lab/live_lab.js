@@ -1,7 +1,7 @@
 // The live lab: a sentence of the reader's own, translated in the page piece by piece;
 // other ways at every piece; and, behind tabs, what happens inside. Chapter: the lab.
 import { bind, button, figure, format, h, liveRegion, put, radios, say, slider, uid } from "../kit/kit.js";
-import { NUMBERS, SEARCHES, USED, VIEWS, ofHash, searchOptions, toHash, usual } from "./address.js";
+import { NUMBERS, SEARCHES, VIEWS, numbersOf, ofHash, searchOptions, toHash, usual } from "./address.js";
 import { INSIDE } from "./views.js";
 import { PAGE, askBar, engineOf, megabytes, requests, unpack } from "../kit/model.js";
 import { positionsOf, soFar, translationView } from "./translation.js";
@@ -43,7 +43,7 @@ function settings(state, onChange) {
     search.pick(SEARCHES.indexOf(state.search));
     for (const [key, each] of sliders) {
       each.show(key === "top_k" ? state[key] || ALL : state[key]);
-      put(each.box, { hidden: !USED[state.search].includes(key) });
+      put(each.box, { hidden: !numbersOf(state.search).includes(key) });
     }
   };
   return { node, show };

@@ -13,10 +13,12 @@ import traitlets
 
 from tformer import decode
 from tformer.pretrained import ScoredTranslation, Translator
+from tformer.search import SearchSettings
 from tformer.widgets._model import RUNNING, ModelFigure
 from tformer.widgets._searching import score_positions, search_steps
 
 GIVEN = "Der Hund überquerte die Straße nicht, weil er müde war."
+GREEDY = SearchSettings(search="greedy")
 CHANGED = "Der Hund überquerte die Straße nicht, weil es müde war."
 
 
@@ -64,7 +66,7 @@ class TeacherForcing(ModelFigure):
         example: dict[str, Any] = {
             "translation": self._given,
             "scored": score_positions(self.translator, text, self._given),
-            "steps": search_steps(self.translator, text, {"search": "greedy"}),
+            "steps": search_steps(self.translator, text, GREEDY),
         }
         if self._other is not None:
             scored = score_positions(self.translator, text, self._other)
@@ -83,7 +85,7 @@ class TeacherForcing(ModelFigure):
         source_ids = torch.tensor(
             [translator.encode(self.text)], device=translator.device
         )
-        (found,) = decode.greedy(translator.model, source_ids, max_len=128)
+        (found,) = decode.greedy(translator.model, source_ids)
         return translator.tokenizer.decode(found)
 
     def __repr__(self) -> str:

@@ -1,5 +1,6 @@
-// Beam search: several hypotheses at once, and the best of those that ended. Chapter 13.
+// Beam search: several hypotheses at once, and the best of those that ended.
 import { row } from "../tensor.js";
+import { USUAL } from "./settings.js";
 import { Stepper, checkCall, drain } from "./stepping.js";
 
 // The best hypothesis that a beam search finds: ids without special ones.
@@ -17,8 +18,8 @@ export const nBest = (model, sourceIds, options) => drain(beamSteps(model, sourc
 // logProbability, fate }], finished }: the live ones with log p of all their next pieces,
 // their best continuations ("grown", "finished" or "dropped"), and all that have ended.
 export function* beamSteps(model, sourceIds, options = {}) {
-  const { beamSize = 4, lengthPenalty = 0.6, maxLen = 64, useCache = true, prefix = [] } = options;
-  const { n = beamSize } = options;
+  const { beamSize = USUAL.beamSize, lengthPenalty = USUAL.lengthPenalty } = options;
+  const { maxLen = USUAL.maxLen, n = beamSize, useCache = true, prefix = [] } = options;
   checkOptions(n, beamSize, lengthPenalty);
   const { eos_id } = model.config;
   const longest = checkCall(model, sourceIds, maxLen, prefix);
@@ -61,7 +62,7 @@ class Beam {
   // Enter a hypothesis that ended: its pieces without eos, its log p with it.
   finish(ids, logProbability) {
     const score = logProbability / lengthPenaltyOf(ids.length + 1, this.alpha);
-    this.finished.push({ ids, logProbability, score });
+    this.finished.push({ ids, logProbability, score, ended: true });
     this.finished.sort((a, b) => b.score - a.score); // stable: behind its equals
   }
 

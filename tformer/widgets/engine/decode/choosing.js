@@ -1,8 +1,9 @@
-// One hypothesis: take the best next piece, or draw one by chance. Chapter 13.
+// One hypothesis: take the best next piece, or draw one by chance.
 //
 // A search is a generator. It yields a step each time the model has spoken, and returns
 // its hypotheses { ids, logProbability, score }, the best first.
 import { row } from "../tensor.js";
+import { USUAL } from "./settings.js";
 import { Stepper, checkCall, drain } from "./stepping.js";
 
 const ROUNDING = 1e-6; // two sums of probabilities that differ by less are the same
@@ -19,7 +20,7 @@ export const sample = (model, sourceIds, options) =>
   drain(sampleSteps(model, sourceIds, options))[0].ids;
 
 export function sampleSteps(model, sourceIds, options = {}) {
-  const chance = randomNumbers(options.seed ?? 0);
+  const chance = randomNumbers(options.seed ?? USUAL.seed);
   const choose = (logP) => {
     const p = distribution(logP, options);
     return { id: draw(p, chance()), p };
@@ -29,7 +30,7 @@ export function sampleSteps(model, sourceIds, options = {}) {
 
 // Let one hypothesis grow; choose(logP) -> { id, p } picks each next piece, p being the
 // distribution it was drawn from, if it was. The first pieces are those of prefix.
-export function* grow(model, sourceIds, choose, { maxLen = 64, useCache = true, prefix = [] } = {}) {
+export function* grow(model, sourceIds, choose, { maxLen = USUAL.maxLen, useCache = true, prefix = [] } = {}) {
   const { eos_id } = model.config;
   const longest = checkCall(model, sourceIds, maxLen, prefix);
   const step = new Stepper(model, sourceIds, useCache);
@@ -60,7 +61,7 @@ export function* grow(model, sourceIds, choose, { maxLen = 64, useCache = true, 
 // p_i ∝ exp(log p_i / temperature), then only the topK largest, then, of the mass that is
 // left, the smallest set of largest ones that reaches topP; the rest is scaled to sum
 // to 1. Of equal pieces the lower id counts as larger.
-export function distribution(logP, { temperature = 1, topK = null, topP = null } = {}) {
+export function distribution(logP, { temperature = USUAL.temperature, topK = USUAL.topK, topP = USUAL.topP } = {}) {
   if (!(temperature >= 1e-6 && temperature < Infinity)) {
     throw new RangeError(
       `temperature=${temperature} must be above 0 (at least 1e-6) and finite; where the ` +
