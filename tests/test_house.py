@@ -14,6 +14,7 @@ import yaml
 from chapters import ROOT, project
 
 VENDOR = ROOT / "book/_static/vendor"
+LOCK, TORCH = ROOT / "requirements.txt", ROOT / "requirements-torch.txt"
 
 
 def tracked():
@@ -47,13 +48,34 @@ def test_the_repository_is_the_same_everywhere():
     assert url in setup_cell.render()
 
 
+def pins() -> dict[str, str]:
+    """Package → version of the whole lock."""
+    text = LOCK.read_text() + TORCH.read_text()
+    found = re.findall(r"^([\w.-]+)==([^\s;]+)", text, flags=re.M)
+    assert len(found) == len(re.findall(r"^\w", text, flags=re.M))
+    return dict(found)
+
+
 def test_pins_stand_in_the_lock_only():
-    lock = (ROOT / "requirements.txt").read_text()
-    assert re.search(r"^torch==\d", lock, flags=re.M)
-    assert not re.search(r"nvidia|cuda|://|--index", lock)
-    loose = [x for x in lock.splitlines() if x and x[0] != "#" and "==" not in x]
-    assert not loose
+    text = LOCK.read_text() + TORCH.read_text()
+    assert not re.search(r"nvidia|cuda|://|--index", text)
+    assert re.findall(r"^\w+==[\d.]+$", TORCH.read_text(), flags=re.M) == [
+        f"torch=={pins()['torch']}"
+    ]
     assert "==" not in " ".join(project()["dependencies"])
+
+
+def test_every_package_of_the_lock_but_torch_has_checksums():
+    packages = re.split(r"^(?=\w)", LOCK.read_text(), flags=re.M)[1:]
+    assert len(packages) > 100
+    for package in packages:
+        name, *hashes = package.split(" \\\n")
+        assert hashes, name
+        for each in hashes:
+            assert re.fullmatch(r"    --hash=sha256:[0-9a-f]{64}\n?", each), name
+    # Wheels for every system are among them, not only this one's.
+    counts = {each.split("==")[0]: each.count("--hash") for each in packages}
+    assert counts["numpy"] > 30
 
 
 def test_the_lock_fits_the_ranges():
@@ -64,16 +86,12 @@ def test_the_lock_fits_the_ranges():
     wanted = list(about["dependencies"])
     for extra in about["optional-dependencies"].values():
         wanted += extra
-    pins = {}
-    for line in (ROOT / "requirements.txt").read_text().splitlines():
-        if line and not line.startswith("#"):
-            name, _, rest = line.partition("==")
-            pins[name.lower()] = rest.split(";")[0].strip()
+    locked = {name.lower(): version for name, version in pins().items()}
     for text in wanted:
         need = Requirement(text)
         if need.name != "tformer":
-            assert need.name.lower() in pins, f"{need.name}: run make lock"
-            assert need.specifier.contains(pins[need.name.lower()]), text
+            assert need.name.lower() in locked, f"{need.name}: run make lock"
+            assert need.specifier.contains(locked[need.name.lower()]), text
 
 
 def test_vendored_files_are_what_VENDOR_md_says():

@@ -42,7 +42,7 @@ PUBLISHED = (".js", ".css")
 def fingerprint() -> str:
     """Return a checksum of all that a chapter's outputs depend on, but its code."""
     digest = hashlib.sha256(sys.version.encode())
-    files = [ROOT / "requirements.txt", Path(__file__)]
+    files = [*sorted(ROOT.glob("requirements*.txt")), Path(__file__)]
     for folder in ("tformer", "results"):
         files += sorted((ROOT / folder).rglob("*"))
     for path in files:

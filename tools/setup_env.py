@@ -1,8 +1,13 @@
 """Make .venv hold the lock and this package. Standard library only.
 
 Usage: ``python3 tools/setup_env.py`` (make does it). Does nothing when the virtual
-environment already holds what requirements.txt and pyproject.toml ask for, so it
-needs the network only once; a second time it first tries without.
+environment already holds what the lock and pyproject.toml ask for, so it needs the
+network only once; a second time it first tries without.
+
+Everything but PyTorch is installed from ready-made files whose SHA-256 the lock knows.
+PyTorch comes by its version, from wherever pip is told to look: on Linux the ordinary
+index has the CUDA build, and ``PIP_EXTRA_INDEX_URL`` or ``PIP_FIND_LINKS`` may name a
+place that has the CPU build.
 """
 
 from __future__ import annotations
@@ -19,13 +24,16 @@ VENV = ROOT / ".venv"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 STAMP = VENV / "tformer-setup.txt"
 OLDEST = (3, 11)
+LOCK, TORCH = ROOT / "requirements.txt", ROOT / "requirements-torch.txt"
+HASHED = ("--require-hashes", "--only-binary=:all:", "--no-deps", "-r", str(LOCK))
+LOCAL = ("--no-deps", "--no-index", "--no-build-isolation", "-e", str(ROOT))
 
 
 def wanted() -> str:
     """Say what the environment must hold, as one checksum."""
     digest = hashlib.sha256(sys.version.encode())
-    for name in ("requirements.txt", "pyproject.toml"):
-        digest.update((ROOT / name).read_bytes())
+    for path in (LOCK, TORCH, ROOT / "pyproject.toml", Path(__file__)):
+        digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
@@ -60,16 +68,14 @@ def main() -> int:
                 file=sys.stderr,
             )
             return 2
-    lock = ["install", "-q", "-r", str(ROOT / "requirements.txt")]
-    if not pip(*lock, "--no-index", tell=False):
-        print("setup: installing requirements.txt (minutes, once)", flush=True)
-        if not pip(*lock):
-            print("setup: the lock could not be installed (see above)", file=sys.stderr)
+    steps = {"the lock": HASHED, "PyTorch": ("-r", str(TORCH)), "tformer": LOCAL}
+    for name, what in steps.items():
+        if pip("install", "-q", "--no-index", *what, tell=False):
+            continue
+        print(f"setup: installing {name} (minutes, once)", flush=True)
+        if not pip("install", "-q", *what):
+            print(f"setup: {name} could not be installed (see above)", file=sys.stderr)
             return 1
-    package = ["install", "-q", "--no-deps", "--no-index", "--no-build-isolation"]
-    if not pip(*package, "-e", str(ROOT)):
-        print("setup: tformer could not be installed (see above)", file=sys.stderr)
-        return 1
     STAMP.write_text(wanted())
     return 0
 
