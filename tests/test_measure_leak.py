@@ -26,8 +26,16 @@ def test_the_first_split_held_every_pair_once_and_went_by_english(tatoeba):
     assert not (train & test or train & valid or valid & test)
 
 
-def test_the_first_split_s_leak_is_the_recorded_one(tatoeba):
-    test = by_english(tatoeba)["test"]
+@pytest.fixture
+def measured_file(tatoeba):
+    """Tatoeba, if it is the file that was measured: the public edition has more."""
+    if tatoeba.checksums != FOUND["checksums"]:
+        pytest.skip("another file of Tatoeba was measured: counts differ")
+    return tatoeba
+
+
+def test_the_first_split_s_leak_is_the_recorded_one(measured_file):
+    test = by_english(measured_file)["test"]
     recorded = FOUND["by_english"]
     assert len(shared(test, learned_from())) == recorded["german_in_training"]["pairs"]
     assert len(test) == recorded["test"]["pairs"]
@@ -36,11 +44,15 @@ def test_the_first_split_s_leak_is_the_recorded_one(tatoeba):
 
 
 def test_what_is_quoted_shares_nothing_with_what_was_learned(tatoeba):
-    today, recorded = tatoeba.test["tatoeba"], FOUND["by_group"]
+    today = tatoeba.test["tatoeba"]
     new = untouched(today)
     assert shared(new, learned_from()) == []
     assert set(new) < set(today)
-    assert len(new) == recorded["untouched"]["pairs"]
+
+
+def test_what_is_quoted_is_as_much_as_recorded(measured_file):
+    today, recorded = measured_file.test["tatoeba"], FOUND["by_group"]
+    assert len(untouched(today)) == recorded["untouched"]["pairs"]
     assert len(today) == recorded["test"]["pairs"]
     assert recorded["test_pairs_shared_with_train"] == 0
 
