@@ -17,7 +17,7 @@ RUN ?= runs/first
 draft := $(if $(DRAFT),--draft)
 
 .PHONY: help setup book execute site serve test test-package lab train bench mutate check \
-	format strip setup-cells lock site-report clean
+	format strip setup-cells address lock site-report clean
 
 help:  ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' \
@@ -70,8 +70,11 @@ site-report: setup  ## weight, speed, accessibility of every page of the built s
 strip: setup  ## remove outputs from the chapters, give every cell a stable id
 	@$(PY) tools/strip.py
 
-setup-cells: setup  ## write the setup cell into every chapter
-	@$(PY) tools/setup_cell.py --write
+setup-cells: setup  ## write the setup cell into every chapter (RELEASE=1: after a tag)
+	@$(PY) tools/setup_cell.py --write $(if $(RELEASE),--release)
+
+address: setup  ## set the repository's address everywhere (URL=https://github.com/…/…)
+	@$(PY) tools/address.py $(URL)
 
 lock: setup  ## resolve requirements.txt anew (UPGRADE=1: newest versions)
 	@$(PY) tools/lock.py $(if $(UPGRADE),--upgrade)

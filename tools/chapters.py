@@ -15,9 +15,14 @@ HTML = BUILD / "html"
 EXECUTED = BUILD / "executed"
 
 
+def pyproject() -> dict[str, Any]:
+    """Return pyproject.toml."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+
+
 def project() -> dict[str, Any]:
-    """Return the [project] table of pyproject.toml."""
-    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    """Return its [project] table."""
+    return pyproject()["project"]
 
 
 def pages() -> list[Path]:

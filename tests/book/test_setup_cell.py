@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import shutil
 import subprocess
@@ -10,14 +11,17 @@ import venv
 import zipfile
 from types import SimpleNamespace
 
+import chapters
 import pytest
 import setup_cell
+
+SHA256 = "0123456789abcdef" * 4
 
 
 @pytest.fixture
 def cell():
     """Return the cell, compiled for this version and a made-up repository."""
-    code = setup_cell.render(repository="https://example.invalid/book")
+    code = setup_cell.render(repository="https://example.invalid/book", sha256=SHA256)
     return compile(code, "setup cell", "exec")
 
 
@@ -64,12 +68,21 @@ def test_it_installs_the_tag_and_moves_nothing_else(
     (command,) = pip.commands
     version = setup_cell.project()["version"]
     assert command[-1].startswith("tformer[notebooks] @ https://example.invalid/book/")
-    assert command[-1].endswith(f"/v{version}.zip")
+    assert command[-1].endswith(f"/refs/tags/v{version}.zip#sha256={SHA256}")
     kept = pip.constraints.splitlines()
     for name in ("torch", "numpy", "ipywidgets"):
         assert f"{name}=={importlib.metadata.version(name)}" in kept
     assert not any(line.startswith("tformer==") for line in kept)
     assert len(capsys.readouterr().out.splitlines()) == 1
+
+
+def test_before_a_release_it_installs_the_branch(monkeypatch):
+    release = setup_cell.pyproject()["tool"]["tformer"]
+    if release["version"]:
+        assert f"#sha256={release['sha256']}" in setup_cell.render()
+    assert '/archive/refs/heads/main.zip"' in setup_cell.render(sha256="")
+    assert '/archive/refs/heads/main.zip"' in setup_cell.render(version="99.0.0")
+    assert "@" not in setup_cell.render().replace("[notebooks] @ ", "")
 
 
 def test_without_a_network_it_says_so(cell, pip, monkeypatch):
@@ -79,36 +92,86 @@ def test_without_a_network_it_says_so(cell, pip, monkeypatch):
         exec(cell, {})
 
 
-@pytest.mark.slow
-def test_pip_itself_understands_what_the_cell_asks_for(tmp_path):
-    """In a bare environment, from an archive laid out as the repository's host does."""
+@pytest.fixture
+def host(tmp_path):
+    """Archives laid out as the repository's host does, of the branch and of the tag."""
     version = setup_cell.project()["version"]
-    archive = tmp_path / f"archive/refs/tags/v{version}.zip"
-    archive.parent.mkdir(parents=True)
-    with zipfile.ZipFile(archive, "w") as file:
-        top = f"tformer-{version}"
-        file.writestr(
-            f"{top}/pyproject.toml",
-            '[build-system]\nrequires = []\nbuild-backend = "make"\n'
-            'backend-path = ["."]\n',
-        )
-        file.writestr(f"{top}/make.py", BACKEND.replace("@VERSION@", version))
-    home = tmp_path / "venv"
+    for name in ("heads/main", f"tags/v{version}"):
+        archive = tmp_path / f"archive/refs/{name}.zip"
+        archive.parent.mkdir(parents=True)
+        with zipfile.ZipFile(archive, "w") as file:
+            top = f"tformer-{version}"
+            file.writestr(
+                f"{top}/pyproject.toml",
+                '[build-system]\nrequires = []\nbuild-backend = "make"\n'
+                'backend-path = ["."]\n',
+            )
+            file.writestr(f"{top}/make.py", BACKEND.replace("@VERSION@", version))
+    return tmp_path
+
+
+@pytest.fixture
+def run_cell(host):
+    """Run a cell in a bare environment; the last line that it prints, or its error."""
+    home = host / "venv"
     venv.create(home, with_pip=True, symlinks=True)
-    python = home / "bin/python"
-    code = setup_cell.render(repository=tmp_path.as_uri())
-    for _ in range(2):  # the second time there is nothing to do
-        done = subprocess.run(
-            [python, "-c", code + "\nimport tformer; print(tformer.word)"],
+
+    def run(code):
+        code += "\nimport tformer; print(tformer.word)"
+        return subprocess.run(
+            [home / "bin/python", "-c", code],
             capture_output=True,
             text=True,
-            cwd=tmp_path,
+            cwd=host,
         )
+
+    yield run
+    shutil.rmtree(home)
+
+
+@pytest.mark.slow
+def test_pip_itself_understands_what_the_cell_asks_for(host, run_cell):
+    code = setup_cell.render(repository=host.as_uri(), sha256="")
+    for _ in range(2):  # the second time there is nothing to do
+        done = run_cell(code)
         assert done.returncode == 0, done.stderr
         said = done.stdout.splitlines()
         assert said[-1] == "here"
     assert said == ["here"]
-    shutil.rmtree(home)
+
+
+@pytest.mark.slow
+def test_a_released_archive_is_installed_only_if_its_checksum_is_right(host, run_cell):
+    [tag] = host.glob("archive/refs/tags/*.zip")
+    digest = hashlib.sha256(tag.read_bytes()).hexdigest()
+    done = run_cell(setup_cell.render(repository=host.as_uri(), sha256=SHA256))
+    assert done.returncode == 1
+    assert "could not be installed" in done.stderr
+    assert digest in done.stderr  # what came instead
+    done = run_cell(setup_cell.render(repository=host.as_uri(), sha256=digest))
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_release_is_noted_with_its_checksum(host, monkeypatch, tmp_path):
+    root = tmp_path / "clone"
+    root.mkdir()
+    text = (setup_cell.ROOT / "pyproject.toml").read_text("utf-8")
+    url = setup_cell.project()["urls"]["Repository"]
+    (root / "pyproject.toml").write_text(text.replace(url, host.as_uri()), "utf-8")
+    for module in (setup_cell, chapters):
+        monkeypatch.setattr(module, "ROOT", root)
+    [tag] = host.glob("archive/refs/tags/*.zip")
+    digest = hashlib.sha256(tag.read_bytes()).hexdigest()
+    for _ in range(2):
+        setup_cell.note_release()
+        assert setup_cell.pyproject()["tool"]["tformer"] == {
+            "version": setup_cell.project()["version"],
+            "sha256": digest,
+        }
+        assert f"#sha256={digest}" in setup_cell.render()
+    tag.unlink()
+    with pytest.raises(OSError, match="No such file"):
+        setup_cell.note_release()
 
 
 # A build backend of a few lines, so that the test needs no network.
