@@ -1,6 +1,7 @@
 """What is shown is what the package runs, and reaches those who cannot see it."""
 
 import re
+from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -138,3 +139,38 @@ def test_sentences_wrap_in_a_table_and_say_their_language():
 def test_a_row_that_does_not_fit_its_columns_is_refused():
     with pytest.raises(ValueError, match="one text for each of"):
         show.texts([["only one"]], columns=["a", "b"])
+
+
+def test_no_text_that_is_shown_can_become_html():
+    """Whatever is given, anywhere, comes back as text, and nothing else."""
+    nasty = "\"><script>alert(1)</script><b x='&amp;"
+    shown = [
+        show.texts([[nasty]], columns=[nasty], languages=[nasty]),
+        show.numbers(
+            [[1.0]], rows=[nasty], columns=[nasty], corner=nasty, caption=nasty
+        ),
+        show.figure(figures.heat_map([[1.0]], [nasty], [nasty], title=nasty)),
+        show.figure(figures.heat_map([[1.0]], ["a"], ["b"]), alt=nasty),
+    ]
+    for each in shown:
+        markup = each._repr_mimebundle_()["text/html"]
+        found = _Elements()
+        found.feed(markup)
+        assert not {"script", "b"} & found.names
+        assert nasty in found.texts
+
+
+class _Elements(HTMLParser):
+    """The elements of some HTML, and all its texts and attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.texts: list[str | None] = []
+
+    def handle_starttag(self, tag, attrs):
+        self.names.add(tag)
+        self.texts += [value for _, value in attrs]
+
+    def handle_data(self, data):
+        self.texts.append(data)

@@ -126,7 +126,7 @@ def text_table(
     """
     languages = list(languages) or [""] * len(columns)
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
-    tags = [f'<td lang="{code}"' if code else "<td" for code in languages]
+    tags = [f'<td lang="{escape(code)}"' if code else "<td" for code in languages]
     body = "".join(
         "<tr>"
         + "".join(
