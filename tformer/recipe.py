@@ -3,12 +3,16 @@
 What to train is the configuration. Chapter 12.
 """
 
-import math
 from dataclasses import dataclass, field
 
 PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 TOKENIZERS = ("bpe", "unigram")
 LARGEST = 2**63 - 1  # the largest whole number that PyTorch can count with
+RANGES = {  # beyond these float32 runs over, or rounds to 0
+    "lr_scale": (1e-30, 1e6),
+    "adam_epsilon": (1e-37, 1.0),
+    "clip_norm": (1e-30, 1e30),
+}
 
 
 @dataclass(frozen=True)
@@ -58,10 +62,10 @@ class Recipe:
         if self.patience is not None:
             _check_whole("patience", self.patience, least=1, otherwise="None or ")
         _check_whole("seed", self.seed, least=0)
-        for name in ("lr_scale", "adam_epsilon", "clip_norm"):
+        for name, (least, most) in RANGES.items():
             value = _check_number(name, getattr(self, name))
-            if not 0 < value < math.inf:
-                raise ValueError(f"{name}={value} must be positive and finite")
+            if not least <= value <= most:
+                raise ValueError(f"{name}={value} must be in [{least:g}, {most:g}]")
         if not 0 <= _check_number("label_smoothing", self.label_smoothing) < 1:
             raise ValueError(
                 f"label_smoothing={self.label_smoothing} must be in [0, 1)"
@@ -71,7 +75,7 @@ class Recipe:
         for beta in self.adam_betas:
             if not 0 <= _check_number("adam_betas", beta) < 1:
                 raise ValueError(f"adam_betas={self.adam_betas} must be in [0, 1)")
-        object.__setattr__(self, "adam_betas", tuple(self.adam_betas))  # JSON has lists
+        object.__setattr__(self, "adam_betas", tuple(map(float, self.adam_betas)))
         for name, known in (("tokenizer", TOKENIZERS), ("precision", PRECISIONS)):
             if getattr(self, name) not in known:
                 raise ValueError(

@@ -141,6 +141,7 @@ def test_what_a_model_takes_is_counted_without_making_it(config, model):
         {"max_len": 10**13},
         {"vocab_size": 10**15},
         {"vocab_size": 10**18, "d_model": 10**10},
+        {"d_model": 10**30},
     ],
 )
 def test_a_model_that_no_memory_holds_is_refused_at_once_with_its_sizes(sizes):
@@ -148,6 +149,11 @@ def test_a_model_that_no_memory_holds_is_refused_at_once_with_its_sizes(sizes):
     with pytest.raises(ValueError, match=f"{name}={value}") as caught:
         devices.check_room(small(**sizes), torch.device("cpu"))
     assert "\n" not in str(caught.value)
+
+
+def test_what_is_no_configuration_is_refused():
+    with pytest.raises(TypeError, match="config='small' must be the configuration"):
+        devices.check_room("small", torch.device("cpu"))
 
 
 def test_the_limit_of_a_container_counts(monkeypatch, tmp_path):

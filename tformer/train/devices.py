@@ -123,12 +123,15 @@ def check_room(config: ModelConfig, device: torch.device) -> None:
     """Refuse a model that cannot fit, before anything is made.
 
     Raises:
+        TypeError: it is the configuration of no model.
         ValueError: weights, gradients and Adam's averages alone are more than the
             device has; the message says what to lower.
     """
+    if not isinstance(config, ModelConfig):
+        raise TypeError(f"config={config!r} must be the configuration of a model")
     try:
         needed = _bytes_to_train(config)
-    except (RuntimeError, OverflowError) as error:  # more than 64 bits can count
+    except (RuntimeError, OverflowError, TypeError) as error:  # beyond 64 bits
         raise ValueError(f"no memory holds a model of {_sizes(config)}") from error
     there = _memory_of(device)
     if there is not None and needed > there:
