@@ -10,6 +10,7 @@ import contextlib
 import functools
 import random
 from collections.abc import Callable
+from typing import Any
 from unittest import mock
 
 import hypothesis
@@ -163,3 +164,28 @@ def random_ids() -> Callable[..., Tensor]:
         return ids.masked_fill(beyond, 0)
 
     return random_ids
+
+
+@pytest.fixture(scope="session")
+def make_translator() -> Callable[[list[str]], Any]:
+    """``make_translator(sentences)``: a tiny one whose tokenizer has learned them.
+
+    Untrained, but with large weights: it says something else for each sentence.
+    """
+    from tformer.config import TransformerConfig
+    from tformer.model import Transformer
+    from tformer.tokenization import Tokenizer
+    from tformer.translator import Translator
+
+    def make_translator(sentences: list[str]) -> Translator:
+        tokenizer = Tokenizer.train(sentences * 3, 330, algorithm="bpe")
+        torch.manual_seed(4)
+        sizes = {"d_model": 32, "n_heads": 4, "d_ff": 64, "max_len": 64}
+        depth = {"n_encoder_layers": 2, "n_decoder_layers": 1}
+        model = Transformer(TransformerConfig(330, **sizes, **depth))
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter += 0.15 * torch.randn_like(parameter)
+        return Translator(model.eval(), tokenizer, {"name": "tiny"})
+
+    return make_translator

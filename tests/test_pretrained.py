@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
+import copy
 import json
-import random
+import math
 import shutil
 from pathlib import Path
 
@@ -13,10 +13,11 @@ import torch
 from safetensors.torch import save_file
 from torch.testing import assert_close
 
-from tformer import Transformer, TransformerConfig, decode, load_pretrained
+from tformer import load_pretrained, weights
 from tformer.files import load_tensors, save_tensors
-from tformer.pretrained import RELEASED, Translator
+from tformer.pretrained import RELEASED
 from tformer.tokenization import Tokenizer
+from tformer.translator import Translator
 
 SENTENCES = [
     "A man is riding a horse.",
@@ -29,21 +30,13 @@ SENTENCES = [
 
 
 @pytest.fixture(scope="module")
-def tokenizer() -> Tokenizer:
-    return Tokenizer.train(SENTENCES * 3, 330, algorithm="bpe")
+def translator(make_translator):
+    return make_translator(SENTENCES)
 
 
 @pytest.fixture(scope="module")
-def translator(tokenizer) -> Translator:
-    """Untrained, but with large weights: it says something else for each sentence."""
-    torch.manual_seed(4)
-    sizes = {"d_model": 32, "n_heads": 4, "d_ff": 64, "max_len": 64}
-    depth = {"n_encoder_layers": 2, "n_decoder_layers": 1}
-    model = Transformer(TransformerConfig(330, **sizes, **depth))
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter += 0.15 * torch.randn_like(parameter)
-    return Translator(model.eval(), tokenizer, {"name": "tiny"})
+def tokenizer(translator):
+    return translator.tokenizer
 
 
 @pytest.fixture
@@ -148,6 +141,62 @@ def rewrite(folder: Path, change) -> None:
 
 
 @pytest.mark.parametrize(
+    "claim",
+    [
+        {"d_model": 2_000_000},
+        {"d_ff": 2**40},
+        {"n_encoder_layers": 10**9},
+        {"n_decoder_layers": 10**9},
+        {"vocab_size": 10**12},
+        {"max_len": 10**10},
+        {"max_len": 10**10, "positions": "learned"},
+    ],
+    ids=str,
+)
+def test_a_claim_of_a_huge_model_is_refused_before_one_is_built(
+    claim, folder, monkeypatch
+):
+    def build(config):
+        raise AssertionError("a model was built")
+
+    monkeypatch.setattr(weights, "build", build)
+    rewrite(folder, lambda _, metadata: metadata["config"].update(claim))
+    message = r"model.safetensors claims (a model of [\d,]+ weights and holds|max_len=)"
+    with pytest.raises(ValueError, match=message):
+        load_pretrained(folder)
+
+
+def test_saving_twice_gives_the_same_bytes(translator, tmp_path):
+    files = []
+    for name in "abcdefgh":  # the order of a header's entries is not always the same
+        translator.save(tmp_path / name)
+        files.append((tmp_path / name / "model.safetensors").read_bytes())
+    assert len(set(files)) == 1
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.int8, torch.bool, torch.complex64, torch.float8_e4m3fn, "float16"]
+)
+def test_a_dtype_that_cannot_hold_weights_is_refused(dtype, translator, tmp_path):
+    with pytest.raises(TypeError, match="cannot hold weights: take one of float16"):
+        translator.save(tmp_path / "new", dtype=dtype)
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(("value", "dtype"), [(1e6, "float16"), (math.nan, "float32")])
+def test_weights_that_could_not_be_loaded_again_are_not_saved(
+    value, dtype, translator, tmp_path
+):
+    model = copy.deepcopy(translator.model)
+    with torch.no_grad():
+        model.encoder.layers[1].feed_forward.expand.bias[3] = value
+    broken = Translator(model, translator.tokenizer)
+    with pytest.raises(ValueError, match=r"^encoder.layers.1.*expand.bias holds NaN"):
+        broken.save(tmp_path / "new", dtype=getattr(torch, dtype))
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda w, m: m["config"].update(d_ff=65), "has shape .*the model needs"),
@@ -180,214 +229,6 @@ def test_nothing_is_ever_unpickled(folder):
     torch.save({"a": torch.ones(2)}, folder / "model.safetensors")
     with pytest.raises(ValueError, match="not a safetensors file"):
         load_pretrained(folder)
-
-
-def test_a_model_and_a_tokenizer_must_fit(translator, tokenizer):
-    other = Transformer(TransformerConfig(331, 32, 4, 64, 1, 1))
-    with pytest.raises(
-        ValueError, match="vocab_size=331, the tokenizer vocab_size=330"
-    ):
-        Translator(other, tokenizer)
-
-
-# --- translating -------------------------------------------------------------------
-
-
-def test_a_string_gives_a_string_and_a_list_a_list(translator):
-    one = translator.translate(SENTENCES[0])
-    assert isinstance(one, str)
-    assert translator.translate([SENTENCES[0]]) == [one]
-    assert translator.translate(tuple(SENTENCES[:2]))[0] == one
-    assert translator.translate([]) == []
-
-
-def test_order_is_kept_whatever_the_batches_are(translator):
-    texts = [" ".join(SENTENCES[: i % 3 + 1]) for i in range(7)] + SENTENCES
-    random.Random(0).shuffle(texts)
-    alone = [translator.translate(text, max_len=12) for text in texts]
-    assert len(set(alone)) >= 4  # it can tell them apart
-    for batch_size in (1, 3, 64):
-        assert translator.translate(texts, max_len=12, batch_size=batch_size) == alone
-
-
-def test_translating_is_beam_search_of_four_unless_told(
-    translator, tokenizer, monkeypatch
-):
-    text = SENTENCES[0]
-    source_ids = torch.tensor([[*tokenizer.encode(text), 2]])
-    [ids] = decode.beam_search(translator.model, source_ids, max_len=9)
-    assert translator.translate(text, max_len=9) == tokenizer.decode(ids)
-    [ids] = decode.greedy(translator.model, source_ids, max_len=9)
-    assert translator.translate(text, max_len=9, beam_size=1) == tokenizer.decode(ids)
-
-    calls = []
-    monkeypatch.setattr(
-        decode, "beam_search", lambda *args, **options: calls.append(options) or [[5]]
-    )
-    translator.translate(text)
-    translator.translate([text], beam_size=2, length_penalty=3.0, max_len=7)
-    assert calls == [
-        {"beam_size": 4, "length_penalty": 0.6, "max_len": 128},
-        {"beam_size": 2, "length_penalty": 3.0, "max_len": 7},
-    ]
-
-
-@pytest.mark.parametrize("text", ["", "   ", "\n\t", "\u200b"])
-def test_a_text_without_words_is_refused(text, translator):
-    with pytest.raises(ValueError, match="nothing to translate in .*: give a text"):
-        translator.translate(text)
-    with pytest.raises(ValueError, match="nothing to translate"):
-        translator.translate([SENTENCES[0], text])
-
-
-def test_a_text_of_10_000_characters_is_refused_in_one_short_line(translator):
-    for text in ("horse " * 2000, "x" * 10_000):
-        with pytest.raises(ValueError, match="takes 63: split it into sentences") as e:
-            translator.translate(text)
-        assert repr(text[:40]) in str(e.value)
-        assert len(str(e.value)) < 200
-
-
-def test_the_longest_text_that_fits_is_translated(translator):
-    n = 63
-    text = "x" * (n - 1)  # every x a piece, and one for the blank before
-    assert len(translator.tokenizer.encode(text)) == n
-    assert isinstance(translator.translate(text, max_len=3), str)
-    with pytest.raises(ValueError, match="has 64 pieces, the model takes 63"):
-        translator.translate(text + "x")
-
-
-@pytest.mark.parametrize("text", [None, 7, [None], ["a", 7], b"bytes"])
-def test_what_is_no_text_is_a_type_error(text, translator):
-    with pytest.raises(TypeError):
-        translator.translate(text)
-
-
-def test_any_unicode_can_be_translated(translator):
-    for text in ("🐴🐴🐴", "Ein Pferd", "马", "\ufeffhorse\x00", "e\u0301", "<s> </s>"):
-        assert isinstance(translator.translate(text, max_len=5), str)
-
-
-def test_a_batch_holds_at_least_one_sentence(translator):
-    with pytest.raises(ValueError, match="batch_size=0 must be at least 1"):
-        translator.translate(SENTENCES, batch_size=0)
-
-
-# --- sampling, lists of the best, scores --------------------------------------------
-
-
-def test_a_sample_depends_on_its_own_text_and_seed_alone(translator):
-    texts = [SENTENCES[i % 6] for i in (0, 4, 1, 0, 5, 2, 0)]
-    options = {"temperature": 0.9, "top_k": 20, "top_p": 0.95, "max_len": 9}
-    drawn = translator.sample(texts, seed=3, **options)
-    assert len({drawn[0], drawn[3], drawn[6]}) == 3  # the same text, three times
-    assert drawn != translator.sample(texts, seed=4, **options)
-    seeds = decode.row_seeds(3, len(texts))
-    for batch_size in (1, 2, 64):
-        again = translator.sample(texts, seed=3, batch_size=batch_size, **options)
-        assert again == drawn
-    for text, seed, wanted in zip(texts, seeds, drawn, strict=True):
-        assert translator.sample(text, seed=seed, **options) == wanted
-    assert translator.sample(texts[::-1], seed=seeds[::-1], **options) == drawn[::-1]
-    assert translator.sample([], **options) == []
-
-
-def test_the_settings_of_a_sample_reach_it(translator):
-    greedy = translator.translate(SENTENCES, beam_size=1, max_len=9)
-    assert translator.sample(SENTENCES, max_len=9) != greedy
-    for settings in ({"temperature": 1e-6}, {"top_k": 1}, {"top_p": 1e-6}):
-        assert translator.sample(SENTENCES, max_len=9, **settings) == greedy
-    with pytest.raises(ValueError, match=r"temperature=0.0 .*search greedily"):
-        translator.sample(SENTENCES[0], temperature=0)
-    with pytest.raises(ValueError, match="2 seeds for 6 texts: give one each"):
-        translator.sample(SENTENCES, seed=[1, 2])
-
-
-def test_the_first_of_the_best_is_the_translation(translator):
-    options = {"max_len": 9, "length_penalty": 0.3}
-    lists = translator.n_best(SENTENCES, 5, **options, beam_size=6)
-    assert [len(best) for best in lists] == [5] * 6
-    texts = translator.translate(SENTENCES, beam_size=6, **options)
-    assert [best[0].text for best in lists] == texts
-    for text, best in zip(SENTENCES, lists, strict=True):
-        again = translator.n_best(text, 5, **options, beam_size=6)
-        assert [each.text for each in again] == [each.text for each in best]
-        assert all(a.score >= b.score for a, b in itertools.pairwise(best))
-        assert all(each.log_probability < each.score < 0 for each in best)
-
-
-def test_a_longer_list_widens_the_beam_unless_told(translator):
-    assert len(translator.n_best(SENTENCES[0], max_len=5)) == 4
-    nine = translator.n_best(SENTENCES[0], 9, max_len=5)
-    assert nine == translator.n_best(SENTENCES[0], 9, beam_size=9, max_len=5)
-    with pytest.raises(ValueError, match="n_best=9 .*at most beam_size=4"):
-        translator.n_best(SENTENCES[0], 9, beam_size=4)
-
-
-def test_a_score_is_that_of_the_tokenizers_pieces(translator, tokenizer):
-    sources, targets = SENTENCES[:3], ["Ein Pferd.", "Zwei Hunde", "Die Frau liest."]
-    scored = translator.score(sources, targets)
-    assert translator.score(sources, targets, batch_size=1)[1].log_probability == (
-        pytest.approx(scored[1].log_probability, abs=1e-4)
-    )
-    for source, target, found in zip(sources, targets, scored, strict=True):
-        assert found.pieces == [*tokenizer.pieces(target), "</s>"]
-        assert len(found.log_probabilities) == len(found.pieces)
-        total = pytest.approx(sum(found.log_probabilities))
-        assert found.log_probability == total
-        source_ids = torch.tensor([[*tokenizer.encode(source), 2]])
-        [alone] = decode.score(translator.model, source_ids, [tokenizer.encode(target)])
-        wanted = pytest.approx(alone.log_probabilities, abs=1e-4)
-        assert found.log_probabilities == wanted
-        assert translator.score(source, target).pieces == found.pieces
-
-
-@pytest.mark.parametrize(
-    ("texts", "translations", "error", "message"),
-    [
-        ("a", ["b"], TypeError, "two strings, or two sequences"),
-        (["a"], "b", TypeError, "two strings, or two sequences"),
-        (["a", "b"], ["c"], ValueError, "2 texts and 1 translations: give one for"),
-        ("a", " ", ValueError, "nothing to translate"),
-        ("", "b", ValueError, "nothing to translate"),
-        ("a", "x" * 99, ValueError, "the model takes 63"),
-        (["a"], [None], TypeError, "expected a string"),
-    ],
-)
-def test_pairs_that_cannot_be_scored_are_refused(
-    texts, translations, error, message, translator
-):
-    with pytest.raises(error, match=message):
-        translator.score(texts, translations)
-
-
-# --- attention ---------------------------------------------------------------------
-
-
-def test_attention_comes_with_the_pieces_of_its_rows_and_columns(translator):
-    text = SENTENCES[0]
-    maps = translator.attention(text)
-    source = [*translator.tokenizer.pieces(text), "</s>"]
-    assert maps.source_pieces == source
-    assert maps.target_pieces[0] == "<s>"
-    assert maps.predicted_pieces == [*maps.target_pieces[1:], "</s>"]
-    assert maps.translation == translator.translate(text)
-    n, m = len(source), len(maps.target_pieces)
-    assert maps.encoder.shape == (2, 4, n, n)  # layer, head, query, key
-    assert maps.decoder.shape == (1, 4, m, m)
-    assert maps.cross.shape == (1, 4, m, n)
-    for weights in (maps.encoder, maps.decoder, maps.cross):
-        assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
-    assert (maps.decoder.triu(1) == 0).all()
-
-
-def test_attention_looks_at_a_given_translation(translator):
-    german = "Ein Mann reitet."
-    maps = translator.attention(SENTENCES[0], german)
-    assert maps.translation == german
-    assert maps.predicted_pieces == [*translator.tokenizer.pieces(german), "</s>"]
-    with pytest.raises(ValueError, match="nothing to translate"):
-        translator.attention("")
 
 
 # --- the released model ------------------------------------------------------------

@@ -53,8 +53,8 @@ def test_a_corpus_with_alignments_is_scored_by_split_phenomenon_and_rule():
 
     from tformer import Transformer, TransformerConfig, evaluate
     from tformer.data import grammar
-    from tformer.pretrained import Translator
     from tformer.tokenization import Tokenizer
+    from tformer.translator import Translator
 
     corpus = grammar.generate(100, 4, 3, seed=2)
     torch.manual_seed(0)

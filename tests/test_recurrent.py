@@ -16,8 +16,9 @@ from tformer.config import TransformerConfig
 from tformer.data import Corpus
 from tformer.files import load_tensors, save_tensors
 from tformer.loss import cross_entropy
-from tformer.pretrained import Translator, build
 from tformer.recurrent import RecurrentConfig, RecurrentSeq2Seq
+from tformer.translator import Translator
+from tformer.weights import build
 
 SMALL = {"vocab_size": 13, "d_model": 6, "d_hidden": 5, "dropout": 0.0, "max_len": 16}
 

@@ -49,6 +49,16 @@ class ModelConfig:
         fit = len(set(special)) == 4 and all(0 <= i < vocab_size for i in special)
         require(fit, "pad_id, bos_id, eos_id, unk_id", special, rule)
 
+    @property
+    def n_parameters(self) -> int:
+        """Numbers that a model of this configuration learns, without building one."""
+        raise NotImplementedError
+
+    @property
+    def n_constants(self) -> int:
+        """Numbers in its tables that are computed, not learned."""
+        return 0
+
     def to_dict(self) -> dict[str, Any]:
         """The fields as a plain dictionary, ready for JSON."""
         return dataclasses.asdict(self)
@@ -126,6 +136,25 @@ class TransformerConfig(ModelConfig):
         )
         if not isinstance(self.tie_embeddings, bool):
             raise TypeError(f"tie_embeddings={self.tie_embeddings!r} must be a bool")
+
+    @property
+    def n_parameters(self) -> int:
+        """Numbers that a model of this configuration learns, without building one."""
+        width, inner = self.d_model, self.d_ff
+        attention = 4 * (width * width + width)
+        feed_forward = 2 * width * inner + inner + width
+        norm = 2 * width
+        encoder = self.n_encoder_layers * (attention + feed_forward + 2 * norm)
+        decoder = self.n_decoder_layers * (2 * attention + feed_forward + 3 * norm)
+        tables = (1 if self.tie_embeddings else 3) * self.vocab_size * width
+        positions = self.max_len * width if self.positions == "learned" else 0
+        last_norms = 2 * norm if self.norm == "pre" else 0
+        return encoder + decoder + tables + positions + last_norms
+
+    @property
+    def n_constants(self) -> int:
+        """Numbers in its tables that are computed, not learned."""
+        return self.max_len * self.d_model if self.positions == "sinusoidal" else 0
 
 
 def require(holds: bool, name: str, value: object, rule: str) -> None:

@@ -150,6 +150,21 @@ def _ordered(content: bytes) -> tuple[bytes, memoryview]:
     return len(header).to_bytes(8, "little") + header, memoryview(content)[start:]
 
 
+def read_header(path: Path) -> tuple[dict[str, tuple[int, ...]], dict[str, Any]]:
+    """What `save_tensors` wrote, all but the numbers: shapes by name, and metadata.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: truncated, not safetensors, not ours, or its header was changed.
+    """
+    with _opened(path) as file:
+        names = list(file.keys())
+        shapes = {name: tuple(file.get_slice(name).get_shape()) for name in names}
+        header = _checked_header(path, file.metadata())
+    header.pop("sha256")
+    return shapes, {name: json.loads(value) for name, value in header.items()}
+
+
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read what `save_tensors` wrote.
 
@@ -157,28 +172,46 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         FileNotFoundError: no such file.
         ValueError: truncated, not safetensors, not ours, or changed since written.
     """
+    with _opened(path) as file:
+        names = list(file.keys())
+        tensors = {name: file.get_tensor(name) for name in names}
+        header = _checked_header(path, file.metadata())
+    if header.pop("sha256") != _checksum(tensors):
+        raise _changed(path)
+    return tensors, {name: json.loads(value) for name, value in header.items()}
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """A safetensors file; whatever it lacks is said in one way."""
     from safetensors import SafetensorError, safe_open
 
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
     try:
         with safe_open(path, framework="pt") as file:
-            header, names = file.metadata() or {}, list(file.keys())
-            tensors = {name: file.get_tensor(name) for name in names}
+            yield file
     except (SafetensorError, OSError) as error:
         raise ValueError(
             f"{path} is truncated or not a safetensors file ({error}): "
             "copy or download it again"
         ) from error
+
+
+def _checked_header(path: Path, header: dict[str, str] | None) -> dict[str, str]:
+    header = header or {}
     if not {"sha256", "sha256_of_header"} <= header.keys():
         raise ValueError(f"{path} was not written by tformer: it carries no checksum")
-    header_is_right = header.pop("sha256_of_header") == _header_checksum(header)
-    if not header_is_right or header.pop("sha256") != _checksum(tensors):
-        raise ValueError(
-            f"{path} was changed after it was written: its checksum does not fit. "
-            "Copy or download it again"
-        )
-    return tensors, {name: json.loads(value) for name, value in header.items()}
+    if header.pop("sha256_of_header") != _header_checksum(header):
+        raise _changed(path)
+    return header
+
+
+def _changed(path: Path) -> ValueError:
+    return ValueError(
+        f"{path} was changed after it was written: its checksum does not fit. "
+        "Copy or download it again"
+    )
 
 
 def _header_checksum(header: dict[str, str]) -> str:

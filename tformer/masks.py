@@ -132,6 +132,24 @@ def check_ids(ids: Tensor, *, vocab_size: int, pad_id: int) -> None:
     _check_visible(ids, pad_id)
 
 
+def check_padded_right(ids: Tensor, *, pad_id: int) -> None:
+    """Raise unless padding stands only at the end of each row.
+
+    Called where ids enter a search: a position counts from the left, so padding there
+    would move a sentence to where no training sentence was.
+
+    Raises:
+        ValueError: a row is padded on the left or inside; the message names it.
+    """
+    is_pad = ids == pad_id
+    wrong = (is_pad[:, :-1] & ~is_pad[:, 1:]).any(dim=-1)
+    if bool(wrong.any()):
+        row = int(wrong.nonzero()[0, 0])
+        raise ValueError(
+            f"row {row} has pad_id={pad_id} before its last token: pad on the right"
+        )
+
+
 def _check_visible(ids: Tensor, pad_id: int) -> None:
     empty = (ids == pad_id).all(dim=-1)
     if bool(empty.any()):

@@ -56,6 +56,20 @@ class RecurrentConfig(ModelConfig):
     def __post_init__(self) -> None:
         self.check("vocab_size d_model d_hidden max_len")
 
+    @property
+    def n_parameters(self) -> int:
+        """Numbers that a model of this configuration learns, without building one."""
+        width, hidden = self.d_model, self.d_hidden
+
+        def gru(d_input: int) -> int:
+            return 3 * hidden * (d_input + hidden + 2)
+
+        encoder = 2 * gru(width) + hidden * hidden + hidden  # both ways, and to_state
+        attention = hidden * hidden + 2 * hidden * hidden + hidden
+        decoder = gru(width + 2 * hidden)
+        to_output = (3 * hidden + width + 1) * width
+        return self.vocab_size * width + encoder + attention + decoder + to_output
+
 
 class RecurrentCache:
     """What the decoder need not compute twice while a translation grows.

@@ -694,7 +694,7 @@ MUTATIONS = [
     ),
     Mutation(
         "translator: seeds in the order of lengths",
-        "pretrained.py",
+        "translator.py",
         "[seeds[i] for i in chosen]",
         "list(seeds[: len(chosen)])",
     ),

@@ -24,7 +24,7 @@ import torch
 from tformer import TransformerConfig, data, evaluate, train
 from tformer.data import Corpus, grammar
 from tformer.files import write_json
-from tformer.pretrained import Translator
+from tformer.translator import Translator
 
 ROOT = Path(__file__).resolve().parent.parent
 WATCHED = [

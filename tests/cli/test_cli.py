@@ -343,7 +343,7 @@ def test_sentences_given_are_translated_in_order(run, capsys):
 
 
 def test_the_search_options_reach_the_search(run, capsys, monkeypatch):
-    from tformer.pretrained import Translator
+    from tformer.translator import Translator
 
     calls = []
 
@@ -376,7 +376,7 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS)
 def test_each_way_to_translate_gets_its_options_and_no_others(way, run, monkeypatch):
-    from tformer.pretrained import Translator
+    from tformer.translator import Translator
 
     calls = []
 
@@ -431,7 +431,7 @@ def test_a_translation_with_line_breaks_is_still_one_line(
     way, run, capsys, monkeypatch
 ):
     """Pieces of single bytes can spell any character."""
-    from tformer.pretrained import Candidate, Translator
+    from tformer.translator import Candidate, Translator
 
     text = "eins\nzwei\tdrei\x85vier\r\nfünf"
     answer = [Candidate(text, -1.0, -0.5)] if way == "n_best" else text

@@ -113,6 +113,11 @@ def test_scoring_is_without_dropout_and_gives_the_mode_back(make_model, source_i
     model(source_ids, source_ids).sum().backward()  # no inference tensors left behind
 
 
+def test_a_source_that_is_padded_on_the_left_is_not_scored(model, source_ids):
+    with pytest.raises(ValueError, match="row 0 has pad_id=0 before its last token"):
+        decode.score(model, source_ids.flip(1), TARGETS)
+
+
 @pytest.mark.parametrize(
     ("targets", "error", "message"),
     [
@@ -120,9 +125,14 @@ def test_scoring_is_without_dropout_and_gives_the_mode_back(make_model, source_i
         ([], ValueError, r"shape \(batch, length\)"),
         ([[5, 13], [], [], []], ValueError, "token id 13 is outside the vocabulary"),
         ([[4] * 16, [], [], []], ValueError, "of 16 pieces is too long.*takes 15"),
-        ([[5, 2], [], [], []], ValueError, r"row 0 .*\[1, 5, 2\].*without eos \(2\)"),
-        ([[], [1, 5], [], []], ValueError, r"row 1 .*give bos \(1\) \+ pieces"),
-        ([[], [5, 0, 6], [], []], ValueError, "row 1 .*padded on the right"),
+        ([[5, 2], [], [], []], ValueError, "translation 0 holds the special id 2"),
+        ([[], [1, 5], [], []], ValueError, "translation 1 holds the special id 1"),
+        ([[], [5, 0, 6], [], []], ValueError, "translation 1 holds the special id 0"),
+        ([[], [], [], [5, 0]], ValueError, "translation 3 holds the special id 0"),
+        ([[5.5], [], [], []], ValueError, "piece of translation 0=5.5 must be a whole"),
+        ([[True], [], [], []], TypeError, "piece of translation 0=True must be a who"),
+        (torch.tensor([[1, 5, 2]] * 4), ValueError, r"row 0 .*without eos \(2\)"),
+        (torch.tensor([[1, 5, 1]] * 4), ValueError, r"row 0 .*give bos \(1\)"),
         (torch.tensor([[5, 6]] * 4), ValueError, r"row 0 .*give bos \(1\)"),
         (torch.tensor([[0, 1, 6]] * 4), ValueError, "row 0 .*padded on the right"),
         (torch.ones(4, 2), TypeError, "int64, got torch.float32"),

@@ -293,6 +293,20 @@ def test_the_ends_of_the_random_numbers_draw_a_possible_piece(chance):
     assert _draw(thirds, torch.tensor([1 - 2**-53], dtype=torch.float64)).item() == 2
 
 
+@pytest.mark.parametrize(
+    ("chosen", "error", "message"),
+    [
+        ([5], TypeError, "must return an int64 tensor of pieces, got list"),
+        (torch.tensor([5.0]), TypeError, "got torch.float32"),
+        (torch.tensor([5, 5]), ValueError, r"one piece for each of 1 rows.*\(2,\)"),
+        (torch.tensor([0]), ValueError, "piece 0, which has probability 0: pad, bos"),
+    ],
+)
+def test_a_choice_that_is_no_piece_is_refused(chosen, error, message, bigram):
+    with pytest.raises(error, match=message):
+        decode.grow(bigram(), torch.tensor([[5, 2]]), lambda *_: chosen)
+
+
 def test_each_row_needs_a_seed(bigram):
     with pytest.raises(ValueError, match="2 seeds for 3 rows: give one for each"):
         decode.sample(bigram(), torch.tensor([[5, 2]] * 3), seed=[1, 2])

@@ -330,6 +330,8 @@ def test_decoding_leaves_its_input_and_the_gradients_alone(search):
         (lambda s: s[:, :0], ValueError, r"shape \(batch, length\)"),
         (lambda s: s + 20, ValueError, "outside the vocabulary 0…19"),
         (lambda s: s * 0, ValueError, "row 0 has no visible token"),
+        (lambda s: s.flip(1), ValueError, "row 0 has pad_id=0 before its last token"),
+        (lambda s: s.index_fill(1, torch.tensor(1), 0), ValueError, "pad on the right"),
         (lambda s: s[:, :1].repeat(1, 33), ValueError, "33 tokens.*max_len=32"),
     ],
 )

@@ -9,8 +9,8 @@ from tformer import Transformer, TransformerConfig, evaluate
 from tformer.data import grammar
 from tformer.data.alignment import AlignedPair, piece_links, words_of_pieces
 from tformer.evaluate import AlignmentRule
-from tformer.pretrained import Translator
 from tformer.tokenization import Tokenizer
+from tformer.translator import Translator
 
 
 def gold(n_english: int, n_german: int, sure, possible=()) -> AlignedPair:

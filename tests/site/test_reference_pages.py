@@ -40,7 +40,7 @@ def test_every_entry_of_the_bibliography_says_who_cites_it():
         ("model", "tformer.model.Transformer"),
         ("model", "tformer.config.TransformerConfig"),
         ("training", "tformer.pretrained.load_pretrained"),
-        ("training", "tformer.pretrained.Translator.translate"),
+        ("training", "tformer.translator.Translator.translate"),
         ("training", "tformer.train.fit"),
         ("training", "tformer.evaluate.score"),
         ("decoding", "tformer.decode.greedy"),

@@ -9,8 +9,8 @@ import traitlets
 from torch.testing import assert_close
 
 from tformer import load_pretrained, trace
-from tformer.pretrained import Translator
 from tformer.tokenization import Tokenizer
+from tformer.translator import Translator
 from tformer.widgets import Heads
 from tformer.widgets._model import RUNNING
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tformer import load_pretrained
-from tformer.pretrained import Translator
 from tformer.search import USUAL, SearchSettings
+from tformer.translator import Translator
 from tformer.widgets import LiveLab
 from tformer.widgets._model import RUNNING
 from tformer.widgets._searching import search_steps

@@ -10,9 +10,10 @@ import torch
 from torch.testing import assert_close
 
 from tformer import Transformer, TransformerConfig, load_pretrained
-from tformer.pretrained import RELEASED, Translator
+from tformer.pretrained import RELEASED
 from tformer.recurrent import RecurrentConfig, RecurrentSeq2Seq
 from tformer.tokenization import Tokenizer
+from tformer.translator import Translator
 from tformer.widgets._model import (
     ENGINE,
     PART,

@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from tformer import Transformer, TransformerConfig, load_pretrained, trace
-from tformer.pretrained import RELEASED, Translator
+from tformer.pretrained import RELEASED
 from tformer.tokenization import Tokenizer
+from tformer.translator import Translator
 from tformer.widgets import ResidualStream
 from tformer.widgets._model import RUNNING
 from tformer.widgets.residual_stream import SHOWN, stream_states

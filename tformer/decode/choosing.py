@@ -225,7 +225,7 @@ def row_seeds(seed: int | Iterable[int], n_rows: int) -> list[int]:
         TypeError: a seed that is no whole number.
         ValueError: not one seed for each row.
     """
-    if not isinstance(seed, Iterable):
+    if not isinstance(seed, Iterable) or getattr(seed, "ndim", 1) == 0:
         seed = whole("seed", seed)
         return [seed + STRIDE * row for row in range(n_rows)]
     seeds = [whole("seed", each) for each in seed]

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from tformer import masks
-from tformer.decode.stepping import Seq2Seq, inference
+from tformer.decode.stepping import Seq2Seq, check_call, inference
+from tformer.values import whole
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def score(
             pieces belong, longer than the model's max_len.
     """
     config = model.config
-    masks.check_ids(source_ids, vocab_size=config.vocab_size, pad_id=config.pad_id)
+    check_call(model, source_ids, config.max_len)
     if not isinstance(target_ids, Tensor):
         target_ids = _batch(target_ids, config, source_ids.device)
     _check_targets(target_ids, config, n_rows=source_ids.size(0))
@@ -80,10 +81,24 @@ def _batch(
     translations: Sequence[Sequence[int]], config: Any, device: torch.device
 ) -> Tensor:
     """Lists of pieces -> (B, T) bos + pieces, padded on the right."""
-    rows = [[config.bos_id, *pieces] for pieces in translations]
+    rows = [
+        [config.bos_id, *(_checked(piece, row, config) for piece in pieces)]
+        for row, pieces in enumerate(translations)
+    ]
     width = max(map(len, rows), default=0)
     filled = [row + [config.pad_id] * (width - len(row)) for row in rows]
     return torch.tensor(filled, dtype=torch.int64, device=device)
+
+
+def _checked(piece: int, row: int, config: Any) -> int:
+    """A piece of a list, if a translation can hold it."""
+    piece = whole(f"a piece of translation {row}", piece)
+    if piece in (config.pad_id, config.bos_id, config.eos_id):
+        raise ValueError(
+            f"translation {row} holds the special id {piece}: give its pieces alone, "
+            "without bos, eos and padding"
+        )
+    return piece
 
 
 def _check_targets(target_ids: Tensor, config: Any, *, n_rows: int) -> None:

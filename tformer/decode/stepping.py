@@ -183,6 +183,7 @@ def check_call(model: Seq2Seq, source_ids: Tensor, max_len: int) -> int:
     """
     config = model.config
     masks.check_ids(source_ids, vocab_size=config.vocab_size, pad_id=config.pad_id)
+    masks.check_padded_right(source_ids, pad_id=config.pad_id)
     return min(max_len, config.max_len - 1)
 
 

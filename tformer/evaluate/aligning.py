@@ -27,7 +27,7 @@ import torch
 from torch import Tensor
 
 from tformer.data.alignment import AlignedPair, Links, words_of_pieces
-from tformer.pretrained import Translator
+from tformer.translator import Translator
 
 __all__ = [
     "AlignmentRule",

@@ -22,11 +22,11 @@ from torch import Tensor
 
 from tformer.config import ModelConfig
 from tformer.files import load_tensors, save_tensors, sweep
-from tformer.pretrained import load_parameters
 from tformer.recipe import Recipe
 from tformer.tokenization import Tokenizer
 from tformer.train.devices import random_state, set_random_state
 from tformer.train.events import Look, Record
+from tformer.weights import load_parameters
 
 try:
     import fcntl

@@ -3,7 +3,6 @@
 Chapter 12.
 """
 
-import dataclasses
 import os
 import platform
 from collections.abc import Iterator
@@ -14,7 +13,6 @@ import torch
 from torch import Tensor
 
 from tformer.config import ModelConfig
-from tformer.pretrained import build
 
 AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
 NO_MEMORY = ("out of memory", "not enough memory", "can't allocate memory")
@@ -161,29 +159,8 @@ def memory_told(config: ModelConfig, max_tokens: int) -> Iterator[None]:
 
 
 def _bytes_to_train(config: ModelConfig) -> int:
-    """What weights, gradients and Adam's averages take.
-
-    Shapes are counted, nothing is allocated. Every layer of a stack is like its first,
-    so two are enough to know how much each adds.
-    """
-    depths = {
-        field.name: getattr(config, field.name)
-        for field in dataclasses.fields(config)
-        if field.name.endswith("layers")
-    }
-    shallow = dataclasses.replace(config, **dict.fromkeys(depths, 1))
-
-    def count(**changes: int) -> int:
-        with torch.device("meta"):
-            model = build(dataclasses.replace(shallow, **changes))
-        n_weights = sum(each.numel() for each in model.parameters())
-        n_constants = sum(each.numel() for each in model.buffers())
-        return BYTES_OF_A_WEIGHT * n_weights + 4 * n_constants
-
-    base = count()
-    return base + sum(
-        (depth - 1) * (count(**{name: 2}) - base) for name, depth in depths.items()
-    )
+    """What weights, gradients and Adam's averages take."""
+    return BYTES_OF_A_WEIGHT * config.n_parameters + 4 * config.n_constants
 
 
 def _memory_of(device: torch.device) -> int | None:

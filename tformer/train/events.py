@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, TypedDict
 
-from tformer.pretrained import Translator
+from tformer.translator import Translator
 
 
 class Look(TypedDict):

@@ -21,7 +21,6 @@ import torch
 from tformer.config import TransformerConfig
 from tformer.data import Corpus
 from tformer.files import write_json
-from tformer.pretrained import Translator, load_parameters
 from tformer.recipe import Recipe
 from tformer.recurrent import RecurrentConfig
 from tformer.tokenization import Tokenizer
@@ -36,6 +35,8 @@ from tformer.train.devices import (
 from tformer.train.events import Event, Listener, Look, Record
 from tformer.train.loop import Loop
 from tformer.train.progress import display
+from tformer.translator import Translator
+from tformer.weights import load_parameters
 
 
 @dataclass(frozen=True)

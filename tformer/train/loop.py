@@ -17,7 +17,6 @@ from torch import Tensor, nn
 from tformer.config import TransformerConfig
 from tformer.data import Batch, Batches, Corpus, batches, encode_pairs
 from tformer.loss import cross_entropy
-from tformer.pretrained import Translator, build
 from tformer.recipe import Recipe
 from tformer.recurrent import RecurrentConfig
 from tformer.schedule import inverse_square_root
@@ -25,6 +24,8 @@ from tformer.tokenization import Tokenizer
 from tformer.train.checkpoints import State
 from tformer.train.devices import AUTOCAST, choose_precision
 from tformer.train.events import Evaluation, Event, Look, Record, Sample, Stop
+from tformer.translator import Translator
+from tformer.weights import build
 
 LOG_EVERY = 10  # steps between looks at the loss: a look makes a GPU wait
 N_SAMPLES = 3

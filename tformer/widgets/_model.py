@@ -22,8 +22,9 @@ import traitlets
 from torch import Tensor
 
 from tformer.model import Transformer
-from tformer.pretrained import RELEASED, AttentionMaps, Translator, load_pretrained
+from tformer.pretrained import RELEASED, load_pretrained
 from tformer.search import SearchSettings
+from tformer.translator import AttentionMaps, Translator
 from tformer.widgets._figure import PageFigure
 from tformer.widgets._modules import FOLDER, linked
 

@@ -18,8 +18,8 @@ from torch import Tensor
 
 from tformer import decode
 from tformer.decode.stepping import inference
-from tformer.pretrained import Translator
 from tformer.search import SearchSettings
+from tformer.translator import Translator
 
 SHOWN = 8  # next pieces that a step tells of
 

@@ -11,8 +11,8 @@ from typing import Any
 import traitlets
 
 from tformer.decode import Hypothesis, length_penalty_of
-from tformer.pretrained import Translator
 from tformer.search import SEARCHES, USUAL, SearchSettings
+from tformer.translator import Translator
 from tformer.widgets._model import RUNNING, ModelFigure, page_settings
 from tformer.widgets._searching import search_steps
 

@@ -13,7 +13,8 @@ import traitlets
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from tformer.pretrained import Translator, load_pretrained
+from tformer.pretrained import load_pretrained
+from tformer.translator import Translator
 from tformer.widgets._figure import PageFigure
 from tformer.widgets._model import RUNNING
 

@@ -13,7 +13,7 @@ import traitlets
 from torch import Tensor
 
 from tformer import trace
-from tformer.pretrained import AttentionMaps, Translator
+from tformer.translator import AttentionMaps, Translator
 from tformer.widgets._model import RUNNING, ModelFigure, recorded_attention
 
 Head = tuple[str, int, int]

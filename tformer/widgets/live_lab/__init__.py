@@ -11,8 +11,8 @@ from typing import Any
 
 import traitlets
 
-from tformer.pretrained import Translator
 from tformer.search import SEARCHES, USUAL, SearchSettings
+from tformer.translator import Translator
 from tformer.widgets._model import RUNNING, ModelFigure, recorded_attention
 from tformer.widgets._searching import score_positions, search_steps
 

@@ -18,7 +18,7 @@ from tformer import masks
 from tformer.attention import MultiHeadAttention, attention
 from tformer.decoder import DecoderLayer
 from tformer.encoder import EncoderLayer
-from tformer.pretrained import Translator
+from tformer.translator import Translator
 from tformer.widgets._figure import PageFigure
 
 Rows = Sequence[Sequence[float]]

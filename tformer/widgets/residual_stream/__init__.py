@@ -14,7 +14,7 @@ import traitlets
 from torch import Tensor
 
 from tformer import decode, trace
-from tformer.pretrained import Translator
+from tformer.translator import Translator
 from tformer.widgets._model import RUNNING, ModelFigure
 
 SHOWN = 5  # pieces that a state of the stream tells of

@@ -12,8 +12,8 @@ import torch
 import traitlets
 
 from tformer import decode
-from tformer.pretrained import ScoredTranslation, Translator
 from tformer.search import SearchSettings
+from tformer.translator import ScoredTranslation, Translator
 from tformer.widgets._model import RUNNING, ModelFigure
 from tformer.widgets._searching import score_positions, search_steps
 

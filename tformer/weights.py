@@ -1,0 +1,149 @@
+"""A model's weights in a file: how they are kept, and what a model takes back.
+
+The file says in its header what model it holds; that is compared with what lies in it
+before a model of that size is built.
+"""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from tformer.config import ModelConfig, TransformerConfig
+from tformer.files import load_tensors, read_header, save_tensors
+from tformer.model import Transformer
+from tformer.recurrent import RecurrentConfig, RecurrentSeq2Seq
+
+KINDS: dict[str, tuple[type[ModelConfig], type]] = {  # the name stands in the file
+    "transformer": (TransformerConfig, Transformer),
+    "recurrent": (RecurrentConfig, RecurrentSeq2Seq),
+}
+DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+LARGEST_TABLE = 2**27  # numbers in a table that is computed, so in no file
+
+
+def build(config: ModelConfig) -> Any:
+    """An untrained model, of the kind that its configuration describes.
+
+    Raises:
+        TypeError: the configuration of no model we have.
+    """
+    for config_class, model_class in KINDS.values():
+        if isinstance(config, config_class):
+            return model_class(config)
+    raise TypeError(
+        f"expected a TransformerConfig or a RecurrentConfig, got {config!r}"
+    )
+
+
+def stored_weights(model: nn.Module, dtype: torch.dtype) -> dict[str, Tensor]:
+    """A model's weights by name, as a file keeps them.
+
+    Args:
+        model: whose parameters.
+        dtype: one of `DTYPES`.
+
+    Raises:
+        TypeError: another dtype, which would keep something else than the weights.
+        ValueError: a weight that is not finite in that dtype; the message names it.
+    """
+    if dtype not in DTYPES:
+        known = ", ".join(str(each).removeprefix("torch.") for each in DTYPES)
+        raise TypeError(f"dtype={dtype} cannot hold weights: take one of {known}")
+    weights = {name: each.detach().to(dtype) for name, each in model.named_parameters()}
+    for name, weight in weights.items():
+        if not bool(weight.isfinite().all()):
+            raise ValueError(
+                f"{name} holds NaN, infinity, or numbers beyond what {dtype} can hold "
+                f"({torch.finfo(dtype).max:g}): keep an earlier checkpoint, or take a "
+                "wider dtype"
+            )
+    return weights
+
+
+def save_model(
+    path: Path, config: ModelConfig, weights: dict[str, Tensor], *, tokenizer: str
+) -> None:
+    """Write weights with what `load_model` needs to know.
+
+    Args:
+        path: ends in ``.safetensors``.
+        config: of the model they belong to.
+        weights: from `stored_weights`.
+        tokenizer: the fingerprint of the tokenizer that the model was trained with.
+    """
+    kind = next(kind for kind, (each, _) in KINDS.items() if isinstance(config, each))
+    metadata = {"kind": kind, "config": config.to_dict(), "tokenizer": tokenizer}
+    save_tensors(path, weights, metadata)
+
+
+def load_model(path: Path) -> tuple[Any, str]:
+    """Build the model that a file holds.
+
+    Returns:
+        The model, in eval mode on the CPU, and its tokenizer's fingerprint.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: truncated, changed, not ours, or a configuration that does not fit
+            the weights.
+    """
+    shapes, metadata = read_header(path)
+    try:
+        config_class, _ = KINDS[metadata.get("kind", "transformer")]
+        config = config_class.from_dict(metadata["config"])
+        fingerprint = metadata["tokenizer"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} holds no tformer model: {error}") from error
+    _check_size(config, shapes, origin=str(path))
+    weights, _ = load_tensors(path)
+    model = build(config)
+    load_parameters(model, weights, origin=str(path))
+    return model.eval(), fingerprint
+
+
+def _check_size(
+    config: ModelConfig, shapes: dict[str, tuple[int, ...]], *, origin: str
+) -> None:
+    """Raise if a model would be far larger than the file that claims to hold it."""
+    stored = sum(math.prod(shape) for shape in shapes.values())
+    claimed = config.n_parameters
+    if claimed > 2 * stored:
+        raise ValueError(
+            f"{origin} claims a model of {claimed:,} weights and holds {stored:,}: its "
+            "configuration is not that of its weights"
+        )
+    if config.n_constants > LARGEST_TABLE:
+        raise ValueError(
+            f"{origin} claims max_len={config.to_dict()['max_len']:,}: a table of that "
+            "many positions does not fit in memory"
+        )
+
+
+def load_parameters(
+    model: nn.Module, weights: dict[str, Tensor], *, origin: str
+) -> None:
+    """Copy named weights into a model, all of them or none.
+
+    Raises:
+        ValueError: a name is missing or unknown, a shape differs, a weight is not
+            finite; the message names ``origin`` and the weight.
+    """
+    parameters = dict(model.named_parameters())
+    for name in sorted(parameters.keys() ^ weights.keys()):
+        what = "lacks" if name in parameters else "has the unknown weight"
+        raise ValueError(f"{origin} {what} {name}: it is of another kind of model")
+    for name, parameter in parameters.items():
+        weight = weights[name]
+        if weight.shape != parameter.shape:
+            raise ValueError(
+                f"{origin}: {name} has shape {tuple(weight.shape)}, the model needs "
+                f"{tuple(parameter.shape)}: the configurations differ"
+            )
+        if not bool(weight.isfinite().all()):
+            raise ValueError(f"{origin}: {name} holds NaN or infinity")
+    with torch.no_grad():
+        for name, parameter in parameters.items():
+            parameter.copy_(weights[name])
