@@ -176,6 +176,18 @@ def test_a_pair_that_fits_no_batch_is_named() -> None:
     assert len(make([([5] * 10 + [EOS], [6] * 20)], max_tokens=32)) == 1
 
 
+@pytest.mark.parametrize("max_tokens", [float("nan"), float("inf"), 99.5, True, "99"])
+def test_a_budget_that_is_no_whole_number_is_refused(max_tokens) -> None:
+    with pytest.raises(ValueError, match="max_tokens=.* must be a whole number"):
+        make([([5, EOS], [6])], max_tokens=max_tokens)
+
+
+@pytest.mark.parametrize("max_tokens", [0, -4096])
+def test_a_budget_of_nothing_is_refused(max_tokens) -> None:
+    with pytest.raises(ValueError, match=f"max_tokens={max_tokens}; raise max_tokens"):
+        make([([5, EOS], [6])], max_tokens=max_tokens)
+
+
 def test_nothing_to_batch_is_an_error() -> None:
     with pytest.raises(ValueError, match="the corpus is empty"):
         make([])

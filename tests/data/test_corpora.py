@@ -6,6 +6,8 @@ import gzip
 import hashlib
 import os
 import socket
+import sys
+import time
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -481,10 +483,15 @@ def test_translations_of_one_english_stay_in_one_split(tsv) -> None:
     [
         (
             "no tab here",
-            "line 4: expected English, tab, German; there is no tab in 'no",
+            "line 4: expected English, tab, German; there is no tab in 'no tab here'"
+            r"\. Put one between",
         ),
-        ("English\t ", "line 4: the German side is empty"),
-        ("\tDeutsch", "line 4: the English side is empty"),
+        ("English\t ", r"line 4: the German side is empty\. Complete the line or"),
+        ("\tDeutsch", r"line 4: the English side is empty\. Complete the line or"),
+        (
+            "a\t" + "b" * 1_000_000,
+            "line 4: longer than 1,000,000 bytes; is this a text",
+        ),
     ],
 )
 def test_a_bad_line_of_a_tsv_is_numbered(tsv, line, message) -> None:
@@ -492,6 +499,26 @@ def test_a_bad_line_of_a_tsv_is_numbered(tsv, line, message) -> None:
     tsv.write_text("\n".join([*lines[:3], line, *lines[3:]]), encoding="utf-8")
     with pytest.raises(DataError, match=message):
         data.load(tsv)
+
+
+def test_a_long_file_without_a_line_s_end_is_not_read_to_its_end(tsv) -> None:
+    with tsv.open("wb") as file:
+        file.truncate(2 << 30)  # 2 GB of zeros that take no room on the disk
+    start = time.monotonic()
+    with pytest.raises(DataError, match="line 1: longer than"):
+        data.load(tsv)
+    assert time.monotonic() - start < 5
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="others allow no such names")
+def test_a_tsv_whose_name_is_not_utf_8_is_read_and_named(tsv) -> None:
+    odd = tsv.with_name(os.fsdecode(b"paare\xff.tsv"))
+    tsv.rename(odd)
+    corpus = data.load(odd)
+    assert len(corpus.train) == 180
+    for text in (corpus.name, str(corpus), corpus.attribution, *corpus.checksums):
+        assert "paare\\udcff" in text
+        text.encode("utf-8")
 
 
 def test_a_tsv_that_is_not_utf_8_names_the_line(tsv) -> None:

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
+from numbers import Integral
 
 import torch
 from torch import Tensor
@@ -166,10 +167,13 @@ def batches(
         only when asked.
 
     Raises:
-        ValueError: there is no pair, or one does not fit into ``max_tokens``.
+        ValueError: there is no pair, or one does not fit into ``max_tokens``, or that
+            is not a whole number.
 
     Source: section 5.1.
     """
+    if isinstance(max_tokens, bool) or not isinstance(max_tokens, Integral):
+        raise ValueError(f"max_tokens={max_tokens!r} must be a whole number.")
     if not encoded:
         raise ValueError("there are no pairs to make batches of: the corpus is empty.")
     draw = random.Random(f"batches/{seed}/{epoch}")

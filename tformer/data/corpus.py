@@ -180,6 +180,15 @@ def shared(pairs: Iterable[Pair], others: Iterable[Pair]) -> list[Pair]:
     ]
 
 
+def printable(name: str) -> str:
+    r"""A file's name as text that any file or terminal can hold.
+
+    Bytes of a name that are no UTF-8 (Python keeps them as lone surrogates) become
+    ``\udcff`` and the like.
+    """
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def keys(pairs: Iterable[Pair], side: int = 0) -> set[str]:
     """The keys of the English sides, or (``side`` 1) of the German ones."""
     return {sentence_key(pair[side]) for pair in pairs}

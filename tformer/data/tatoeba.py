@@ -73,19 +73,21 @@ def load() -> Corpus:
 
 def _pairs(path: Path) -> list[Pair]:
     """Distinct pairs of ``deu.txt``: the first two of its columns."""
+    pairs: dict[Pair, None] = {}
     try:
         with zipfile.ZipFile(path) as archive, archive.open("deu.txt") as file:
-            text = io.TextIOWrapper(file, encoding="utf-8").read()
+            for number, line in enumerate(io.TextIOWrapper(file, "utf-8"), start=1):
+                columns = [column.strip() for column in line.split("\t", 2)[:2]]
+                if len(columns) < 2 or not (columns[0] and columns[1]):
+                    raise DataError(
+                        f"{path}, deu.txt, line {number}: expected English, tab, "
+                        "German; mend or remove the line."
+                    )
+                pairs[columns[0], columns[1]] = None
+    except DataError:
+        raise
     except (OSError, KeyError, zipfile.BadZipFile, ValueError, EOFError) as error:
         raise DataError(
             f"{path} is damaged or holds no deu.txt ({error}); replace or remove it."
         ) from error
-    pairs: dict[Pair, None] = {}
-    for number, line in enumerate(text.removesuffix("\n").split("\n"), start=1):
-        columns = [column.strip() for column in line.split("\t", 2)[:2]]
-        if len(columns) < 2 or not (columns[0] and columns[1]):
-            raise DataError(
-                f"{path}, deu.txt, line {number}: expected English, tab, German."
-            )
-        pairs[columns[0], columns[1]] = None
     return list(pairs)

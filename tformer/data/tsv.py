@@ -5,6 +5,7 @@ Chapter: 11, Data.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections import Counter
 from pathlib import Path
@@ -14,13 +15,14 @@ from tformer.data.corpus import (
     DataError,
     Pair,
     components,
+    printable,
     split_position,
 )
-from tformer.data.files import sha256
 
 __all__ = ["load"]
 
 LEAST = 10  # groups of pairs, enough for one in valid and one in test
+LONGEST_LINE = 1_000_000  # bytes; no sentence has so many
 LARGEST = 0.2  # share of the pairs: a group with more of them is always trained on
 
 
@@ -39,32 +41,7 @@ def load(path: str | os.PathLike[str]) -> Corpus:
     path = Path(path)
     if not path.is_file():
         raise DataError(f"there is no file {path}.")
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}.") from error
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        number = data.count(b"\n", 0, error.start) + 1
-        raise DataError(
-            f"{path}, line {number}: not UTF-8 (byte 0x{data[error.start]:02x}); save "
-            "the file as UTF-8."
-        ) from error
-    pairs: dict[Pair, None] = {}
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        columns = [column.strip() for column in line.split("\t")]
-        if len(columns) < 2:
-            raise DataError(
-                f"{path}, line {number}: expected English, tab, German; there is no "
-                f"tab in {line.strip()[:60]!r}."
-            )
-        if not columns[0] or not columns[1]:
-            side = "German" if columns[0] else "English"
-            raise DataError(f"{path}, line {number}: the {side} side is empty.")
-        pairs[columns[0], columns[1]] = None
+    pairs, digest = _read(path)
     groups = components(list(pairs))
     sizes = Counter(groups)
     if len(sizes) < LEAST:
@@ -85,11 +62,66 @@ def load(path: str | os.PathLike[str]) -> Corpus:
         split = valid if name in valid_names else test if name in test_names else train
         split.append(pair)
     return Corpus(
-        name=path.stem,
+        name=printable(path.stem),
         train=train,
         valid=valid,
         test={"test": test},
         licence="The reader's own.",
-        attribution=path.name,
-        checksums={path.name: sha256(path)},
+        attribution=printable(path.name),
+        checksums={printable(path.name): digest},
     )
+
+
+def _read(path: Path) -> tuple[dict[Pair, None], str]:
+    """The distinct pairs of a file, in order, and the SHA-256 of its bytes.
+
+    Lines are read one by one: what is kept is the pairs.
+    """
+    pairs: dict[Pair, None] = {}
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            lines = iter(lambda: file.readline(LONGEST_LINE + 1), b"")
+            for number, line in enumerate(lines, start=1):
+                digest.update(line)
+                if pair := _pair(line, number):
+                    pairs[pair] = None
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}.") from error
+    except DataError as error:
+        raise DataError(f"{path}, {error}") from error
+    return pairs, digest.hexdigest()
+
+
+def _pair(line: bytes, number: int) -> Pair | None:
+    """A line's English and German, or None if the line is empty.
+
+    Raises:
+        DataError: it is not a pair; the message begins with the line's number.
+    """
+    if len(line) > LONGEST_LINE:
+        raise DataError(
+            f"line {number}: longer than {LONGEST_LINE:,} bytes; is this a text file "
+            "with one pair on each line?"
+        )
+    try:
+        text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"line {number}: not UTF-8 (byte 0x{line[error.start]:02x}); save the file "
+            "as UTF-8."
+        ) from error
+    if not text.strip():
+        return None
+    english, *rest = (column.strip() for column in text.split("\t", 2))
+    if not rest:
+        raise DataError(
+            f"line {number}: expected English, tab, German; there is no tab in "
+            f"{text.strip()[:60]!r}. Put one between the two sentences."
+        )
+    if not english or not rest[0]:
+        side = "German" if english else "English"
+        raise DataError(
+            f"line {number}: the {side} side is empty. Complete the line or remove it."
+        )
+    return english, rest[0]
