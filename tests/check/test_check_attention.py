@@ -181,6 +181,8 @@ MISTAKES = {
     "rows-do-not-sum-to-1": [build(late=lambda w, m, q: w * 0.9)],
     "wrong-numbers": [
         build(normalise=lambda s: (2 * s).softmax(-1)),
+    ],
+    "key-transposed-by-reshape": [
         build(scores=lambda q, k: q @ k.reshape(k.size(-1), k.size(-2))),
     ],
     "only-two-axes": [build(scores=lambda q, k: q @ k.t())],

@@ -62,20 +62,23 @@ class Result:
 
 
 def grade(
-    part: str, mine: Function, probes: Sequence[Callable[[Function], None]], praise: str
+    part: str,
+    mine: Function,
+    probes: Sequence[Callable[[Function], str | None]],
+    praise: str,
 ) -> Result:
     """Ask the probes in order, print what a teacher would say, and return it.
 
     Args:
         part: what is graded, for the headline.
         mine: the reader's function.
-        probes: each takes `mine` and raises `Mistake` if it finds one.
+        probes: each takes `mine` and raises `Mistake` if it finds one; it may return a
+            remark that follows the praise.
         praise: what to say if none does.
     """
     try:
         _is_a_function(part, mine)
-        for probe in probes:
-            probe(mine)
+        remarks = [remark for probe in probes if (remark := probe(mine))]
     except Mistake as mistake:
         result = Result(False, mistake.message, mistake.diagnosis)
     except Exception as problem:
@@ -86,7 +89,7 @@ def grade(
             "not-judged",
         )
     else:
-        result = Result(True, " ".join(praise.split()), "correct")
+        result = Result(True, " ".join([*praise.split(), *remarks]), "correct")
     mark = "✓" if result else "✗"
     text = textwrap.fill(
         result.message, 76, initial_indent="  ", subsequent_indent="  "

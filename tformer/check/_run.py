@@ -192,6 +192,9 @@ class Stopped(Mistake):
             ),
             ("stops-with-an-error", ""),
         )
+        if "must match the size" in reason[0] or "broadcast" in reason[0]:
+            for line in _lines(mine, lambda line, node: bool(_loses_axis(line))):
+                name, says = "keepdim-forgotten", KEEPDIM.format(line=line)
         super().__init__(
             name,
             f"Your function stops with {type(problem).__name__}"
@@ -203,11 +206,17 @@ class Stopped(Mistake):
 # What is behind the errors that people meet most.
 REASONS: tuple[tuple[str, str, str], ...] = (
     (
+        r"torch\.return_types\.m|'m(ax|in)' object|return_types",
+        "values-forgotten",
+        "max and min along an axis return two things, the values and where they "
+        "stand: add .values, or use amax and amin.",
+    ),
+    (
         r"Boolean value of Tensor with more than one value",
         "truth-of-a-tensor",
         "A tensor of many numbers is neither true nor false. To ask whether there is "
-        "one, write “is not None”; to choose entry by entry, torch.where or "
-        "masked_fill.",
+        "one, write “is not None”; to join two masks, &, not “and”; to choose entry by "
+        "entry, torch.where, clamp or masked_fill, not “if”, min or max.",
     ),
     (
         r"not implemented for 'Float'|only supports boolean type|"
@@ -215,6 +224,12 @@ REASONS: tuple[tuple[str, str, str], ...] = (
         "not-bool",
         "&, | and ~ join truth values, and one side is made of numbers. Compare "
         "(ids != pad_id), say dtype=torch.bool, or end in .bool().",
+    ),
+    (
+        r"^m(ax|in|aximum|inimum)\(\).*got \(int, Tensor\)|Tensor, not (int|float)$",
+        "number-and-tensor",
+        "PyTorch's max, min, maximum and minimum compare two tensors. To cut off at a "
+        "number: clamp(min=0), or relu for 0.",
     ),
     (
         r"view size is not compatible",
@@ -228,6 +243,17 @@ REASONS: tuple[tuple[str, str, str], ...] = (
         "This needs to know along which axis: dim=-1.",
     ),
 )
+
+
+KEEPDIM = (
+    "Look at “{line}”: a sum, mean or maximum along an axis loses that axis, and what "
+    "is left is lined up from the right, with the wrong one. Keep it: keepdim=True."
+)
+
+
+def _loses_axis(line: str) -> bool:
+    reduces = re.search(r"\.(sum|mean|a?max|a?min|var|std|norm|logsumexp)\([^)]", line)
+    return bool(reduces) and "keepdim" not in line and "None]" not in line
 
 
 def _where(mine: Function, problem: Exception) -> str:

@@ -6,13 +6,16 @@ import itertools
 from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+from torch.nn import functional
 
 from tformer.check._compare import (
     Known,
     Slip,
+    Switches,
     compare,
     matches,
+    slips,
 )
 from tformer.check._grade import Function, Mistake, Result, grade
 from tformer.check._run import (
@@ -22,6 +25,8 @@ from tformer.check._run import (
     probe_gradients,
 )
 
+Bend = Callable[[Tensor], Tensor]
+
 
 class _Weights:
     """Two layers of random weights, in the paper's orientation."""
@@ -30,7 +35,7 @@ class _Weights:
         generator = torch.Generator().manual_seed(seed)
 
         def random(*size: int) -> Tensor:
-            return torch.randn(size, generator=generator, dtype=torch.float64)
+            return torch.randn(size, generator=generator)
 
         self.x = random(2, 3, d_model)
         self.w_1, self.b_1 = random(d_model, d_ff), random(d_ff)
@@ -41,73 +46,119 @@ class _Weights:
         return dict(vars(self))
 
     def right(self) -> Tensor:
-        return (self.x @ self.w_1 + self.b_1).relu() @ self.w_2 + self.b_2
+        return self.built()
+
+    def built(
+        self,
+        *,
+        enter: Bend = lambda x: x,
+        bend_first: Bend = lambda hidden: hidden,
+        b_1: float = 1.0,
+        bend: Bend = torch.relu,
+        b_2: float = 1.0,
+        bend_last: Bend = lambda output: output,
+        leave: Callable[[Tensor, Tensor], Tensor] = lambda x, output: output,
+    ) -> Tensor:
+        """The network in steps, each of which can be exchanged for a wrong one."""
+        hidden = bend_first(enter(self.x) @ self.w_1) + b_1 * self.b_1
+        output = bend(hidden) @ self.w_2 + b_2 * self.b_2
+        return leave(self.x, bend_last(output))
 
 
-def _wrong_feed_forward(w: _Weights) -> Known:
-    hidden = w.x @ w.w_1
-    wide = hidden + w.b_1
-    right = w.right()
-    straight = wide @ w.w_2 + w.b_2
-    yield Slip(
-        "relu-missing",
+def _straight(hidden: Tensor) -> Tensor:
+    return hidden
+
+
+ACTIVATIONS: dict[str, Bend] = {
+    "gelu": functional.gelu,
+    "gelu, its approximation,": lambda z: functional.gelu(z, approximate="tanh"),
+    "sigmoid": torch.sigmoid,
+    "tanh": torch.tanh,
+    "silu": functional.silu,
+    "leaky_relu": functional.leaky_relu,
+    "elu": functional.elu,
+    "softplus": functional.softplus,
+    "softmax": lambda z: z.softmax(-1),
+    "relu6": functional.relu6,
+    "the square of relu": lambda z: z.relu().square(),
+}
+SLIPS: Switches = {
+    "relu-missing": (
+        {"bend": _straight},
         "There is no ReLU between the two layers. Two linear maps in a row are one "
         "linear map: the wide middle would be for nothing. max(0, x W₁ + b₁) first.",
-        straight,
-    )
-    yield Slip(
-        "relu-after-the-second-layer",
+    ),
+    "relu-after-the-second-layer": (
+        {"bend": _straight, "bend_last": torch.relu},
         "Your ReLU stands after the second layer. It belongs between the two; after "
         "the second one it would let the network only ever add to the stream, never "
         "take away.",
-        straight.relu(),
-    )
-    yield Slip(
-        "relu-twice",
+    ),
+    "relu-twice": (
+        {"bend_last": torch.relu},
         "There is a ReLU after the second layer, too. What the network adds to the "
         "stream must be free to be negative: only one, in the middle.",
-        right.relu(),
-    )
-    yield Slip(
-        "relu-before-the-bias",
+    ),
+    "relu-before-the-bias": (
+        {"bend_first": torch.relu, "bend": _straight},
         "You cut at 0 before adding b₁. The bias decides from where on a hidden number "
         "counts: add it first, max(0, x W₁ + b₁).",
-        (hidden.relu() + w.b_1) @ w.w_2 + w.b_2,
-    )
-    yield Slip(
-        "relu-on-the-input",
+    ),
+    "relu-on-the-input": (
+        {"enter": torch.relu, "bend": _straight},
         "You cut the input at 0. The ReLU acts on the wide middle: max(0, x W₁ + b₁).",
-        (w.x.relu() @ w.w_1 + w.b_1) @ w.w_2 + w.b_2,
-    )
-    for name, activation in (
-        ("gelu", nn.functional.gelu),
-        ("gelu", lambda each: nn.functional.gelu(each, approximate="tanh")),
-        ("sigmoid", torch.sigmoid),
-        ("tanh", torch.tanh),
-        ("silu", nn.functional.silu),
-        ("leaky_relu", nn.functional.leaky_relu),
-        ("softmax", lambda each: each.softmax(-1)),
-    ):
-        yield Slip(
-            "other-activation",
+    ),
+    **{
+        f"other-activation:{name}": (
+            {"bend": each},
             f"You use {name}. It may well work (GELU came later and is common), but "
-            f"the paper's network is max(0, …): ReLU.",
-            activation(wide) @ w.w_2 + w.b_2,
+            "the paper's network is max(0, …): ReLU.",
         )
-    yield Slip(
-        "absolute-value",
+        for name, each in ACTIVATIONS.items()
+    },
+    "absolute-value": (
+        {"bend": torch.abs},
         "You take the absolute value. max(0, z) sets what is negative to 0.",
-        wide.abs() @ w.w_2 + w.b_2,
-    )
-    yield Slip("first-bias-missing", "b₁ is missing.", hidden.relu() @ w.w_2 + w.b_2)
-    yield Slip("second-bias-missing", "b₂ is missing.", wide.relu() @ w.w_2)
-    yield Slip("biases-missing", "Both biases are missing.", hidden.relu() @ w.w_2)
-    yield Slip(
-        "residual-inside",
+    ),
+    "sign": (
+        [
+            {"bend": lambda z: z.clamp(max=0)},
+            {"bend": lambda z: (-z).relu()},
+        ],
+        "You keep what is negative and cut off what is positive: max(0, z), not "
+        "min(0, z).",
+    ),
+    "steps": (
+        {"bend": lambda z: (z > 0).to(z.dtype)},
+        "Your hidden numbers are 0 or 1. Where z is positive, z itself goes on.",
+    ),
+    "first-bias-missing": ({"b_1": 0.0}, "b₁ is missing."),
+    "second-bias-missing": ({"b_2": 0.0}, "b₂ is missing."),
+    "biases-missing": ({"b_1": 0.0, "b_2": 0.0}, "Both biases are missing."),
+    "residual-inside": (
+        {"leave": lambda x, output: x + output},
         "You add x at the end. That is the residual connection's work, one level "
         "higher; inside, x would be counted twice.",
-        right + w.x,
-    )
+    ),
+    "norm-inside": (
+        [
+            {"leave": lambda x, output: _normal(output)},
+            {"enter": lambda x: _normal(x)},
+            {"leave": lambda x, output: _normal(x + output)},
+        ],
+        "There is a layer norm in it. The norm belongs to the residual connection, "
+        "one level higher; the network itself is max(0, x W₁ + b₁) W₂ + b₂.",
+    ),
+}
+
+
+def _normal(x: Tensor) -> Tensor:
+    return functional.layer_norm(x, x.shape[-1:])
+
+
+def _wrong_feed_forward(w: _Weights) -> Known:
+    for name, says, gives in slips(w.built, SLIPS):
+        yield Slip(name.split(":")[0], says, gives)
 
 
 def _run_feed_forward(mine: Function, w: _Weights) -> Tensor:

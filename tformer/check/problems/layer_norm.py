@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,8 +13,10 @@ from tformer.check._compare import (
     CLOSE,
     Known,
     Slip,
+    Switches,
     compare,
     matches,
+    slips,
 )
 from tformer.check._grade import Function, Mistake, Result, grade
 from tformer.check._run import (
@@ -73,87 +76,169 @@ OUTSIDE = (
 )
 
 
-def _wrong_norms(x: Tensor, gain: Tensor, bias: Tensor, epsilon: float) -> Known:
-    mean = x.mean(-1, keepdim=True)
-    from_mean = x - mean
-    variance = from_mean.square().mean(-1, keepdim=True)
-    unbiased = x.var(-1, keepdim=True)
-    square = x.square().mean(-1, keepdim=True)
-    root = (variance + epsilon).sqrt()
-    plain = from_mean / root
+Measure = Callable[[Tensor], Tensor]
 
-    yield Slip(
-        "unbiased-variance",
+
+def _mean(x: Tensor) -> Tensor:
+    return x.mean(-1, keepdim=True)
+
+
+def _variance(x: Tensor) -> Tensor:
+    return x.var(-1, correction=0, keepdim=True)
+
+
+def _square(x: Tensor) -> Tensor:
+    return _mean(x.square())
+
+
+def built(
+    x: Tensor,
+    gain: Tensor,
+    bias: Tensor,
+    epsilon: float,
+    *,
+    enter: Callable[[Tensor, Tensor, Tensor], Tensor] = lambda x, gain, bias: x,
+    centre: Measure = _mean,
+    spread: Measure = _variance,
+    divisor: Callable[[Tensor, float], Tensor] = lambda v, e: (v + e).sqrt(),
+    gained: Callable[[Tensor, Tensor], Tensor] = lambda normal, gain: gain * normal,
+    shifted: Callable[[Tensor, Tensor], Tensor] = lambda normal, bias: normal + bias,
+    leave: Callable[[Tensor, Tensor, Tensor], Tensor] | None = None,
+) -> Tensor:
+    """Layer norm in steps, each of which can be exchanged for a wrong one."""
+    x = enter(x, gain, bias)
+    normal = (x - centre(x)) / divisor(spread(x), epsilon)
+    if leave:
+        return leave(normal, gain, bias)
+    return shifted(gained(normal, gain), bias)
+
+
+def _zero(x: Tensor) -> Tensor:
+    return torch.zeros_like(_mean(x))
+
+
+SLIPS: Switches = {
+    "unbiased-variance": (
+        {"spread": lambda x: x.var(-1, keepdim=True)},
         UNBIASED,
-        gain * from_mean / (unbiased + epsilon).sqrt() + bias,
-    )
-    yield Slip(
-        "epsilon-outside-the-root",
-        OUTSIDE,
-        gain * from_mean / (variance.sqrt() + epsilon) + bias,
-    )
-    yield Slip(
-        "std-plus-epsilon",
-        "x.std() + epsilon makes two mistakes at once. "
-        + UNBIASED
-        + " And: "
-        + OUTSIDE,
-        gain * from_mean / (unbiased.sqrt() + epsilon) + bias,
-    )
-    yield Slip(
-        "root-forgotten",
+    ),
+    "epsilon-outside-the-root": ({"divisor": lambda v, e: v.sqrt() + e}, OUTSIDE),
+    "std-plus-epsilon": (
+        {
+            "spread": lambda x: x.var(-1, keepdim=True),
+            "divisor": lambda v, e: v.sqrt() + e,
+        },
+        f"x.std() + epsilon makes two mistakes at once. {UNBIASED} And: {OUTSIDE}",
+    ),
+    "root-forgotten": (
+        {"divisor": lambda v, e: v + e},
         "You divide by the variance. Divide by its root: the variance is in squares.",
-        gain * from_mean / (variance + epsilon) + bias,
-    )
-    yield Slip(
-        "mean-not-taken-away",
+    ),
+    "mean-not-taken-away": (
+        {"centre": _zero},
         "You divide by the root but never take the mean away: x − mean goes on top.",
-        gain * x / root + bias,
-    )
-    yield Slip(
-        "rms-norm",
+    ),
+    "rms-norm": (
+        [
+            {"centre": _zero, "spread": _square},
+            {
+                "centre": _zero,
+                "spread": _square,
+                "leave": lambda normal, gain, bias: gain * normal,
+            },
+        ],
         "You divide by the root of the mean square, without taking the mean away. That "
-        "is RMSNorm, which many later models use. Layer norm takes the mean away "
-        "first.",
-        gain * x / (square + epsilon).sqrt() + bias,
-    )
-    yield Slip(
-        "variance-about-zero",
+        "is RMSNorm, which many later models use (without a bias). Layer norm takes "
+        "the mean away first.",
+    ),
+    "variance-about-zero": (
+        {"spread": _square},
         "Your variance is the mean of x². The variance is the mean of (x − mean)²: "
         "take the mean away before you square.",
-        gain * from_mean / (square + epsilon).sqrt() + bias,
-    )
-    yield Slip(
-        "gain-and-bias-missing",
+    ),
+    "absolute-deviation": (
+        [
+            {
+                "spread": lambda x: _mean((x - _mean(x)).abs()),
+                "divisor": lambda v, e: v + e,
+            },
+            {"spread": lambda x: _mean((x - _mean(x)).abs())},
+        ],
+        "You divide by the mean of the absolute distances from the mean. The norm "
+        "squares them: √(mean of (x − mean)² + ε).",
+    ),
+    "unit-length": (
+        [
+            {
+                "spread": lambda x: (x - _mean(x)).norm(dim=-1, keepdim=True),
+                "divisor": lambda v, e: v + e,
+            },
+            {"spread": lambda x: (x - _mean(x)).square().sum(-1, keepdim=True)},
+        ],
+        "You bring each vector to length 1: the squares are summed. The variance is "
+        "their mean, so that each number, not the whole vector, is of size 1.",
+    ),
+    "minimum-and-maximum": (
+        {
+            "centre": lambda x: x.amin(-1, keepdim=True),
+            "spread": lambda x: x.amax(-1, keepdim=True) - x.amin(-1, keepdim=True),
+            "divisor": lambda v, e: v + e,
+        },
+        "You stretch each vector to the range 0 to 1, from its smallest number to its "
+        "largest. The norm uses mean and variance.",
+    ),
+    "median": (
+        {"centre": lambda x: x.median(-1, keepdim=True).values},
+        "You take the median away; the norm takes the mean away.",
+    ),
+    "gain-and-bias-missing": (
+        {"leave": lambda normal, gain, bias: normal},
         "You normalise and stop there. Scale and shift the result: gain * … + bias. "
         "Without them the norm would fix every vector's size for good.",
-        plain,
-    )
-    yield Slip(
-        "gain-missing", "The gain is missing: gain * normalised + bias.", plain + bias
-    )
-    yield Slip(
-        "bias-missing", "The bias is missing: gain * normalised + bias.", gain * plain
-    )
-    yield Slip(
-        "gain-and-bias-swapped",
+    ),
+    "gain-missing": (
+        {"gained": lambda normal, gain: normal},
+        "The gain is missing: gain * normalised + bias.",
+    ),
+    "bias-missing": (
+        {"shifted": lambda normal, bias: normal},
+        "The bias is missing: gain * normalised + bias.",
+    ),
+    "bias-subtracted": (
+        {"shifted": lambda normal, bias: normal - bias},
+        "You subtract the bias; it is added.",
+    ),
+    "gain-divides": (
+        {"gained": lambda normal, gain: normal / gain},
+        "You divide by the gain; it multiplies.",
+    ),
+    "gain-and-bias-swapped": (
+        {"leave": lambda normal, gain, bias: bias * normal + gain},
         "Gain and bias have changed places: gain multiplies, bias is added.",
-        bias * plain + gain,
-    )
-    yield Slip(
-        "bias-before-gain",
+    ),
+    "bias-before-gain": (
+        {"leave": lambda normal, gain, bias: gain * (normal + bias)},
         "You add the bias first and multiply both by the gain. Gain first, then bias: "
         "gain * normalised + bias.",
-        gain * (plain + bias),
-    )
-    yield Slip(
-        "gain-before-the-norm",
+    ),
+    "gain-plus-one": (
+        {"gained": lambda normal, gain: (1 + gain) * normal},
+        "You multiply by 1 + gain, as some later models do. Here the gain begins at 1 "
+        "itself: gain * normalised + bias.",
+    ),
+    "gain-before-the-norm": (
+        {
+            "enter": lambda x, gain, bias: gain * x + bias,
+            "leave": lambda normal, gain, bias: normal,
+        },
         "You multiply by the gain (or add the bias) before normalising, and the norm "
         "takes it out again. Both come last.",
-        right_norm(
-            gain * x + bias, torch.ones_like(gain), torch.zeros_like(bias), epsilon
-        ),
-    )
+    ),
+}
+
+
+def _wrong_norms(x: Tensor, gain: Tensor, bias: Tensor, epsilon: float) -> Known:
+    part = functools.partial(built, x, gain, bias, epsilon)
     for name, (axis, message) in AXES.items():
         if isinstance(axis, tuple) and max(axis) >= x.dim():
             continue
@@ -162,6 +247,7 @@ def _wrong_norms(x: Tensor, gain: Tensor, bias: Tensor, epsilon: float) -> Known
             spread = x.var(axis, correction=correction, keepdim=True)
             for divisor in ((spread + epsilon).sqrt(), spread.sqrt() + epsilon):
                 yield Slip(name, message, gain * (x - wrong_mean) / divisor + bias)
+    yield from slips(part, SLIPS)
 
 
 def _run_norm(

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -13,10 +14,10 @@ from torch import Tensor, nn
 from tformer.attention import MultiHeadAttention
 from tformer.check._compare import (
     Known,
-    Slip,
     compare,
     matches,
     recognise,
+    slips,
 )
 from tformer.check._grade import Function, Mistake, Result, grade
 from tformer.check._run import (
@@ -112,31 +113,28 @@ class Case:
         finish: Callable[[nn.Linear, Tensor], Tensor] = lambda linear, x: linear(x),
         sources: tuple[str, str, str] = ("query", "key", "value"),
         projected: tuple[bool, bool, bool] = (True, True, True),
-    ) -> Tensor | None:
-        """The layer with one step exchanged; None where the shapes do not allow it."""
+    ) -> Tensor:
+        """The layer with steps exchanged for wrong ones."""
         layer, heads = self.layer, self.layer.n_heads
         maps = (layer.to_query, layer.to_key, layer.to_value)
-        try:
-            with torch.no_grad():
-                query, key, value = (
-                    split(project(linear, x) if use else x, heads)
-                    for linear, x, use in zip(
-                        maps,
-                        (getattr(self, name) for name in sources),
-                        projected,
-                        strict=True,
-                    )
+        with torch.no_grad():
+            query, key, value = (
+                split(project(linear, x) if use else x, heads)
+                for linear, x, use in zip(
+                    maps,
+                    (getattr(self, name) for name in sources),
+                    projected,
+                    strict=True,
                 )
-                divisor = math.sqrt(query.size(-1)) if root is None else root
-                scores = query @ key.mT / divisor
-                if self.mask is not None:
-                    scores = hide(scores, self.mask)
-                weights = softmax(scores)
-                if self.mask is not None:
-                    weights = late(weights, self.mask)
-                return finish(layer.to_output, merge(weights @ value))
-        except RuntimeError:
-            return None
+            )
+            divisor = math.sqrt(query.size(-1)) if root is None else root
+            scores = query @ key.mT / divisor
+            if self.mask is not None:
+                scores = hide(scores, self.mask)
+            weights = softmax(scores)
+            if self.mask is not None:
+                weights = late(weights, self.mask)
+            return finish(layer.to_output, merge(weights @ value))
 
 
 def _view(x: Tensor, n_heads: int) -> Tensor:
@@ -158,28 +156,28 @@ def wrong_layers(case: Case) -> Known:
     width = case.query.size(-1)
     heads = case.layer.n_heads
     each = width // heads
-    table: list[tuple[str, str, Tensor | None]] = [
+    table: list[tuple[str, str, dict[str, Any]]] = [
         (
             "view-without-transpose",
             VIEW.format(where="view without transpose, at the split and at the merge?"),
-            case.built(split=_view, merge=_flat),
+            dict(split=_view, merge=_flat),
         ),
         (
             "view-without-transpose",
             VIEW.format(where="view without transpose, at the split?"),
-            case.built(split=_view),
+            dict(split=_view),
         ),
         (
             "not-transposed-back",
             VIEW.format(where="a reshape without transpose, at the merge?"),
-            case.built(merge=_flat),
+            dict(merge=_flat),
         ),
         (
             "attends-among-heads",
             "Each word attends to its own heads: the heads stand behind the words, "
             "(B, T, H, Dh), so the last two axes are heads and numbers. Bring the "
             f"heads forward before attention: {TRANSPOSE}.",
-            case.built(
+            dict(
                 split=lambda x, n: x.unflatten(-1, (n, -1)),
                 merge=lambda x: x.flatten(-2),
             ),
@@ -188,13 +186,13 @@ def wrong_layers(case: Case) -> Known:
             "one-wide-head",
             "There is one head, as wide as the model: the width is never cut, so "
             "every word has one set of weights.",
-            case.built(split=lambda x, n: x[:, None]),
+            dict(split=lambda x, n: x[:, None]),
         ),
         (
             "interleaved",
             f"Your heads take every {heads}th number. Head 0 must have the first "
             f"{each} of them, head 1 the next: cut into (H, Dh), not (Dh, H).",
-            case.built(
+            dict(
                 split=interleaved_split,
                 merge=lambda x: x.permute(0, 2, 3, 1).flatten(-2),
             ),
@@ -203,68 +201,68 @@ def wrong_layers(case: Case) -> Known:
             "concatenated-in-the-wrong-order",
             "The heads are concatenated in the wrong order: their numbers alternate. "
             "All Dh numbers of head 0 come first, as W_O expects them.",
-            case.built(merge=lambda x: x.permute(0, 2, 3, 1).flatten(-2)),
+            dict(merge=lambda x: x.permute(0, 2, 3, 1).flatten(-2)),
         ),
         (
             "concatenated-in-the-wrong-order",
             "The heads are concatenated in the wrong order: the last one comes first. "
             "W_O expects head 0 in its first rows.",
-            case.built(merge=lambda x: right_merge(x.flip(1))),
+            dict(merge=lambda x: right_merge(x.flip(1))),
         ),
         (
             "scaled-by-d-model",
             f"You divide by √{width}, the root of d_model. A dot product in a head has "
             f"only d_model / n_heads = {each} terms: divide by √{each}. (Take the "
             "width from the query after the split: query.size(-1).)",
-            case.built(root=math.sqrt(width)),
+            dict(root=math.sqrt(width)),
         ),
         (
             "not-scaled",
             f"The scores are not scaled: divide them by √{each}, the root of the "
             "head's width, before softmax.",
-            case.built(root=1.0),
+            dict(root=1.0),
         ),
         (
             "scaled-without-root",
             f"You divide by the head's width {each}; it should be its root.",
-            case.built(root=float(each)),
+            dict(root=float(each)),
         ),
         (
             "scaled-by-head-count",
             "You divide by the root of the number of heads. What counts is the number "
             f"of terms in a dot product, the head's width: √{each}.",
-            case.built(root=math.sqrt(heads)),
+            dict(root=math.sqrt(heads)),
         ),
         (
             "softmax-over-heads",
             "Softmax runs over the axis of heads, so the heads compete for each pair "
             "of words. Every head has a budget of its own, for each query: "
             "softmax(dim=-1), over the keys.",
-            case.built(softmax=lambda s: s.softmax(1)),
+            dict(softmax=lambda s: s.softmax(1)),
         ),
         (
             "softmax-over-queries",
             "Softmax runs over the queries. Each query shares out its own budget among "
             "the keys: softmax(dim=-1).",
-            case.built(softmax=lambda s: s.softmax(-2)),
+            dict(softmax=lambda s: s.softmax(-2)),
         ),
         (
             "softmax-over-the-batch",
             "Softmax runs over the batch: sentences compete. It belongs to the keys: "
             "softmax(dim=-1).",
-            case.built(softmax=lambda s: s.softmax(0)),
+            dict(softmax=lambda s: s.softmax(0)),
         ),
         (
             "no-output-projection",
             "W_O is missing: you return the heads side by side. Let layer.to_output "
             "mix them; otherwise each number of the output comes from one head alone.",
-            case.built(finish=lambda linear, x: x),
+            dict(finish=lambda linear, x: x),
         ),
         (
             "weight-not-transposed",
             "nn.Linear computes x @ weight.T + bias; somewhere you multiply with "
             "weight as it is. Call the layer's map itself: layer.to_query(query).",
-            case.built(
+            dict(
                 project=lambda linear, x: x @ linear.weight + linear.bias,
                 finish=lambda linear, x: x @ linear.weight + linear.bias,
             ),
@@ -273,7 +271,7 @@ def wrong_layers(case: Case) -> Known:
             "bias-forgotten",
             "The biases are missing: nn.Linear computes x @ weight.T + bias. Call the "
             "layer's map itself: layer.to_query(query).",
-            case.built(
+            dict(
                 project=lambda linear, x: x @ linear.weight.T,
                 finish=lambda linear, x: x @ linear.weight.T,
             ),
@@ -282,49 +280,48 @@ def wrong_layers(case: Case) -> Known:
             "values-not-projected",
             "The values go in as they are. They need their map, too: "
             "layer.to_value(value).",
-            case.built(projected=(True, True, False)),
+            dict(projected=(True, True, False)),
         ),
         (
             "nothing-projected",
             "You cut the inputs themselves into heads. Project first, "
             "layer.to_query(query) and so on: without its own maps a head sees only "
             "its part of every vector.",
-            case.built(projected=(False, False, False)),
+            dict(projected=(False, False, False)),
         ),
         (
             "values-from-the-keys",
             "Your values are made from key. They must be made from value.",
-            case.built(sources=("query", "key", "key")),
+            dict(sources=("query", "key", "key")),
         ),
         (
             "keys-and-values-swapped",
             "Key and value have changed places.",
-            case.built(sources=("query", "value", "key")),
+            dict(sources=("query", "value", "key")),
         ),
         (
             "keys-from-the-query",
             "Keys and values are made from query: this is always self-attention. Here "
             "the queries come from one sentence, keys and values from another.",
-            case.built(sources=("query", "query", "query")),
+            dict(sources=("query", "query", "query")),
         ),
         (
             "averaged",
             "You merge the heads by adding or averaging them. They are concatenated, "
             "side by side.",
-            case.built(
-                merge=lambda x: right_merge(x.mean(1, keepdim=True).expand_as(x))
-            ),
+            dict(merge=lambda x: right_merge(x.mean(1, keepdim=True).expand_as(x))),
         ),
     ]
-    for name, message, wrong in table:
-        if wrong is not None:
-            yield Slip(name, message, wrong)
+    if case.mask is not None:
+        table += _mask_slips(case.mask)
+    named: dict[str, tuple[list[dict[str, Any]], str]] = {}
+    for name, says, settings in table:
+        named.setdefault(name, ([], says))[0].append(settings)
+    return slips(case.built, named)
 
 
-def wrong_masks(case: Case) -> Known:
+def _mask_slips(mask: Tensor) -> list[tuple[str, str, dict[str, Any]]]:
     """Right without a mask, wrong with one."""
-    assert case.mask is not None
-    mask = case.mask
     fill = "scores.masked_fill(~mask, float('-inf')), before softmax."
 
     def only_first_head(scores: Tensor, mask: Tensor) -> Tensor:
@@ -336,35 +333,35 @@ def wrong_masks(case: Case) -> Known:
         other = flat.repeat(scores.size(1), 1, 1).view(scores.shape)
         return scores.masked_fill(~other, -math.inf)
 
-    table: list[tuple[str, str, Tensor | None]] = [
+    table: list[tuple[str, str, dict[str, Any]]] = [
         (
             "mask-ignored",
             f"The mask changes nothing. Fill forbidden scores: {fill}",
-            case.built(hide=lambda s, m: s),
+            dict(hide=lambda s, m: s),
         ),
         (
             "mask-flipped",
             "The mask is the wrong way round: True means may attend, and you hide "
             "exactly those. (nn.MultiheadAttention has it the other way.)",
-            case.built(hide=lambda s, m: s.masked_fill(m, -math.inf)),
+            dict(hide=lambda s, m: s.masked_fill(m, -math.inf)),
         ),
         (
             "mask-after-softmax",
             "You apply the mask after softmax, so rows no longer sum to 1. Fill the "
             f"scores instead: {fill}",
-            case.built(hide=lambda s, m: s, late=lambda w, m: w * m),
+            dict(hide=lambda s, m: s, late=lambda w, m: w * m),
         ),
         (
             "mask-multiplied",
             "You multiply the scores by the mask, which makes them 0, and e⁰ = 1. "
             f"Fill them with −∞: {fill}",
-            case.built(hide=lambda s, m: s * m),
+            dict(hide=lambda s, m: s * m),
         ),
         (
             "mask-on-one-head",
             "Only the first head is masked. Let the mask broadcast over the heads: it "
             "has an axis of size 1 for them.",
-            case.built(hide=only_first_head),
+            dict(hide=only_first_head),
         ),
     ]
     if mask.dim() == 4:
@@ -375,12 +372,10 @@ def wrong_masks(case: Case) -> Known:
                 "one axis and repeat the mask, but sentence by sentence is "
                 "repeat_interleave, not repeat. Better: keep the axes apart and let "
                 "(B, 1, 1, Tk) broadcast.",
-                case.built(hide=tiled),
+                dict(hide=tiled),
             )
         )
-    for name, message, wrong in table:
-        if wrong is not None and not matches(wrong, case.right()):
-            yield Slip(name, message, wrong)
+    return table
 
 
 def _compare(case: Case, found: Tensor, known: Known) -> None:
@@ -465,8 +460,13 @@ def _probe_masked(mine: Function) -> None:
         try:
             found = case.run(mine)
         except Stopped as stopped:
-            if mask is whole:
-                raise
+            if "cannot be multiplied" in stopped.message or mask is whole:
+                raise Mistake(
+                    "mask-adds-an-axis",
+                    f"With a mask of shape {tuple(mask.shape)} it stops, without one "
+                    "it works. Do you unsqueeze the mask? Then the scores, too, get an "
+                    f"axis more. It broadcasts as it comes. {stopped.message}",
+                ) from None
             as_many = Case.random(seed=2, tq=tq, n_heads=2, mask=mask)
             if mask.dim() == 4 and _works(mine, as_many):
                 raise Mistake(
@@ -482,7 +482,7 @@ def _probe_masked(mine: Function) -> None:
                 "must broadcast over the heads (and the rest). Give masked_fill the "
                 f"mask as it is. {stopped.message}",
             ) from None
-        _compare(case, found, wrong_masks(case))
+        _compare(case, found, wrong_layers(case))
 
 
 def _probe_layer_gradients(mine: Function) -> None:

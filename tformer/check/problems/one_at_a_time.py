@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from tformer.attention import attention
 from tformer.check._compare import (
@@ -20,6 +22,7 @@ from tformer.check._run import (
     Stopped,
     as_tensor,
     call,
+    draw,
 )
 
 TOLERANCE = 1e-5
@@ -27,7 +30,7 @@ TOLERANCE = 1e-5
 
 @dataclass(frozen=True)
 class Case:
-    """One query, keys and values, all in float64."""
+    """One query, keys and values."""
 
     query: Tensor
     keys: Tensor
@@ -36,12 +39,8 @@ class Case:
     @classmethod
     def random(cls, length: int, width: int, out: int, seed: int) -> Case:
         """Draw a case whose sizes all differ."""
-        generator = torch.Generator().manual_seed(seed)
-
-        def draw(*shape: int) -> Tensor:
-            return torch.randn(*shape, generator=generator, dtype=torch.float64)
-
-        return cls(2 * draw(width), draw(length, width), draw(length, out))
+        query, keys = draw(width, seed=seed), draw(length, width, seed=seed + 10)
+        return cls(2 * query, keys, draw(length, out, seed=seed + 20))
 
     def right(self) -> Tensor:
         """The output of the package's attention for this query."""
@@ -185,6 +184,63 @@ def _large(mine: Function) -> None:
         raise Mistake("overflow", about)
 
 
+COPIES = {"clone", "equal", "contiguous", "detach", "to", "float", "double"}
+
+
+class _Reading(TorchFunctionMode):
+    """Follows how a function reads keys and values."""
+
+    def __init__(self, case: Case) -> None:
+        super().__init__()
+        self.keys, self.values = case.keys.shape, case.values.shape
+        self.at_once = False
+        self.compared = 0
+        self.compared_before_values: int | None = None
+        self.passes = 0
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        returned = func(*args, **(kwargs or {}))
+        name = getattr(func, "__name__", "")
+        if name in COPIES or name == "__get__":
+            return returned
+        given = args[0].shape if args and isinstance(args[0], Tensor) else None
+        if given == self.keys and name in ("__iter__", "unbind"):
+            self.passes += 1
+        if given == self.values and self.compared_before_values is None:
+            self.compared_before_values = self.compared
+        if isinstance(returned, Tensor) and len(self.keys) > 1:
+            self.at_once |= self.keys[0] in returned.shape
+            self.compared += any(
+                isinstance(each, Tensor) and each.shape[-1:] == self.keys[1:]
+                for each in args
+            )
+        return returned
+
+
+def _reads_in_turn(mine: Function) -> None:
+    case = Case.random(11, 4, 3, seed=5)
+    with _Reading(case) as reading:
+        case.run(mine)
+    before = reading.compared_before_values or 0
+    if reading.at_once or before >= len(case.keys):
+        raise Mistake(
+            "all-at-once",
+            "The output is right, but you hold the scores of all keys at once, which "
+            "is what was to be avoided. Read one key and its value, one after the "
+            "other, and carry three things along: the largest score so far, the total "
+            "of the powers and the mix.",
+        )
+    if reading.passes > 1:
+        raise Mistake(
+            "two-passes",
+            "The output is right, but you read all keys twice, the first time to find "
+            "the largest score. Do it in one pass: when a larger score arrives, "
+            "rescale what you have summed so far.",
+        )
+
+
 def one_at_a_time(mine: Function) -> Result:
     """Grade one query's attention that reads keys and values one at a time.
 
@@ -199,4 +255,4 @@ def one_at_a_time(mine: Function) -> Result:
         "The same output as with all keys at once, whatever their order, and scores "
         "near 1000 do not break it."
     )
-    return grade("one_at_a_time", mine, [_small, _large], praise)
+    return grade("one_at_a_time", mine, [_small, _large, _reads_in_turn], praise)

@@ -1,0 +1,295 @@
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from answers import right, wrong
+
+
+@right
+def plain(query, key, value, *, mask=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    weights = F.softmax(scores, dim=-1)
+    return weights @ value, weights
+
+
+@right
+def divides_in_place(query, key, value, *, mask=None):
+    scores = query @ key.mT
+    scores /= math.sqrt(query.size(-1))
+    if mask is not None:
+        scores.masked_fill_(~mask, -torch.inf)
+    weights = torch.softmax(scores, -1)
+    return weights @ value, weights
+
+
+@right
+def as_the_annotated_transformer(query, key, value, mask=None, dropout=None):
+    d_k = query.size(-1)
+    scores = torch.matmul(query, key.transpose(-2, -1)) / math.sqrt(d_k)
+    if mask is not None:
+        scores = scores.masked_fill(mask == 0, -1e9)
+    p_attn = scores.softmax(dim=-1)
+    if dropout is not None:
+        p_attn = dropout(p_attn)
+    return torch.matmul(p_attn, value), p_attn
+
+
+@right
+def with_einsum(query, key, value, *, mask=None):
+    scores = torch.einsum("...qd,...kd->...qk", query, key) * query.shape[-1] ** -0.5
+    if mask is not None:
+        scores = torch.where(mask, scores, torch.tensor(-torch.inf))
+    weights = scores.softmax(-1)
+    return torch.einsum("...qk,...kv->...qv", weights, value), weights
+
+
+@right
+def adds_zeros_and_infinities(query, key, value, *, mask=None):
+    scores = query @ key.mT / math.sqrt(query.size(-1))
+    if mask is not None:
+        bias = torch.zeros(mask.shape)
+        bias.masked_fill_(mask.logical_not(), float("-inf"))
+        scores = scores + bias
+    weights = scores.softmax(-1)
+    return weights @ value, weights
+
+
+@right
+def own_softmax(query, key, value, *, mask=None):
+    scores = query @ key.mT / math.sqrt(query.size(-1))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    powers = (scores - scores.max(-1, keepdim=True).values).exp()
+    weights = powers / powers.sum(-1, keepdim=True)
+    return weights @ value, weights
+
+
+@wrong("gradient-in-place", "Right numbers, but this cuts the gradient")
+def own_softmax_in_place(query, key, value, *, mask=None):
+    s = query @ key.mT / math.sqrt(query.size(-1))
+    if mask is not None:
+        s = s.masked_fill(~mask, -math.inf)
+    s = s - s.max(-1, keepdim=True).values
+    s.exp_()
+    s /= s.sum(-1, keepdim=True)
+    return s @ value, s
+
+
+@wrong("gradient-cut", "numpy()")
+def in_numpy(query, key, value, *, mask=None):
+    q, k, v = query.numpy(), key.numpy(), value.numpy()
+    s = q @ np.swapaxes(k, -2, -1) / np.sqrt(q.shape[-1])
+    if mask is not None:
+        s = np.where(mask.numpy(), s, -np.inf)
+    e = np.exp(s - s.max(-1, keepdims=True))
+    w = e / e.sum(-1, keepdims=True)
+    return torch.from_numpy(w @ v), torch.from_numpy(w)
+
+
+@wrong("not-a-tensor", "NumPy")
+def numpy_arrays(query, key, value, *, mask=None):
+    q, k, v = query.numpy(), key.numpy(), value.numpy()
+    s = q @ np.swapaxes(k, -2, -1) / np.sqrt(q.shape[-1])
+    e = np.exp(s)
+    w = e / e.sum(-1, keepdims=True)
+    return w @ v, w
+
+
+@wrong("gradient-cut", "no_grad")
+def under_no_grad(query, key, value, *, mask=None):
+    with torch.no_grad():
+        return plain(query, key, value, mask=mask)
+
+
+@wrong("gradient-partly-cut", "detach")
+def weights_detached(query, key, value, *, mask=None):
+    _, weights = plain(query, key, value, mask=mask)
+    return weights.detach() @ value, weights
+
+
+@wrong("truth-of-a-tensor", "is not None")
+def truth_of_the_mask(query, key, value, *, mask=None):
+    scores = query @ key.mT / math.sqrt(query.size(-1))
+    if mask:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = scores.softmax(-1)
+    return weights @ value, weights
+
+
+@wrong("mask-flipped", "True means may attend")
+def hides_where_true(query, key, value, *, mask=None):
+    s = query @ key.mT / math.sqrt(query.size(-1))
+    if mask is not None:
+        s += mask * -1e9
+    weights = s.softmax(-1)
+    return weights @ value, weights
+
+
+@wrong("mask-flipped")
+def fills_where_true(query, key, value, *, mask=None):
+    s = query @ key.mT / math.sqrt(query.size(-1))
+    if mask is not None:
+        s = s.masked_fill(mask, -1e9)
+    weights = s.softmax(-1)
+    return weights @ value, weights
+
+
+@wrong("mask-adds-an-axis", "unsqueeze")
+def mask_unsqueezed(query, key, value, *, mask=None):
+    s = query @ key.mT / math.sqrt(query.size(-1))
+    if mask is not None:
+        if mask.dim() > 2:
+            mask = mask.unsqueeze(1)
+        s = s.masked_fill(~mask, -math.inf)
+    weights = s.softmax(-1)
+    return weights @ value, weights
+
+
+@wrong("mask-adds-an-axis", "unsqueeze")
+def mask_always_unsqueezed(query, key, value, *, mask=None):
+    s = query @ key.mT / math.sqrt(query.size(-1))
+    if mask is not None:
+        s = s.masked_fill(~mask.unsqueeze(1), -math.inf)
+    weights = s.softmax(-1)
+    return weights @ value, weights
+
+
+@wrong("keepdim-forgotten", "keepdim=True")
+def sum_without_keepdim(query, key, value, *, mask=None):
+    s = query @ key.mT / math.sqrt(query.size(-1))
+    if mask is not None:
+        s = s.masked_fill(~mask, -math.inf)
+    e = s.exp()
+    weights = e / e.sum(-1)
+    return weights @ value, weights
+
+
+@wrong("keepdim-forgotten", "keepdim=True")
+def max_without_keepdim(query, key, value, *, mask=None):
+    s = query @ key.mT / math.sqrt(query.size(-1))
+    if mask is not None:
+        s = s.masked_fill(~mask, -math.inf)
+    e = (s - s.max(-1).values).exp()
+    weights = e / e.sum(-1, keepdim=True)
+    return weights @ value, weights
+
+
+@wrong("values-forgotten", ".values")
+def max_without_values(query, key, value, *, mask=None):
+    s = query @ key.mT / math.sqrt(query.size(-1))
+    e = (s - s.max(-1, keepdim=True)).exp()
+    weights = e / e.sum(-1, keepdim=True)
+    return weights @ value, weights
+
+
+@wrong("softmax-over-queries")
+def softmax_over_dim_2(query, key, value, *, mask=None):
+    s = query @ key.mT / math.sqrt(query.size(-1))
+    if mask is not None:
+        s = s.masked_fill(~mask, -math.inf)
+    weights = s.softmax(-2)
+    return weights @ value, weights
+
+
+@wrong("softmax-over-queries", "second slip: The scores are not scaled")
+def two_slips(query, key, value, *, mask=None):
+    s = query @ key.mT
+    if mask is not None:
+        s = s.masked_fill(~mask, -math.inf)
+    weights = s.softmax(-2)
+    return weights @ value, weights
+
+
+@wrong("mask-multiplied", "e⁰")
+def fills_with_zero(query, key, value, *, mask=None):
+    s = query @ key.mT / math.sqrt(query.size(-1))
+    if mask is not None:
+        s = s.masked_fill(~mask, 0)
+    weights = s.softmax(-1)
+    return weights @ value, weights
+
+
+@wrong("mask-leaks", "too small")
+def fills_with_little(query, key, value, *, mask=None):
+    s = query @ key.mT / math.sqrt(query.size(-1))
+    if mask is not None:
+        s = s.masked_fill(~mask, -10)
+    weights = s.softmax(-1)
+    return weights @ value, weights
+
+
+@wrong("axes-squeezed", "squeeze")
+def squeezes(query, key, value, *, mask=None):
+    output, weights = plain(query, key, value, mask=mask)
+    return output.squeeze(), weights.squeeze()
+
+
+@wrong("random", "dropout")
+def with_dropout(query, key, value, *, mask=None):
+    output, weights = plain(query, key, value, mask=mask)
+    return F.dropout(output, 0.1), weights
+
+
+@wrong("scaled-by-width")
+def no_root(query, key, value, *, mask=None):
+    s = query @ key.mT / query.size(-1)
+    weights = s.softmax(-1)
+    return weights @ value, weights
+
+
+@wrong("only-two-axes")
+def dot_t(query, key, value, *, mask=None):
+    s = query @ key.T / math.sqrt(query.shape[1])
+    if mask is not None:
+        s = s.masked_fill(mask == 0, -1e20)
+    weights = s.softmax(1)
+    return weights @ value, weights
+
+
+@wrong("changes-inputs")
+def scales_the_query_in_place(query, key, value, *, mask=None):
+    query /= math.sqrt(query.size(-1))
+    weights = (query @ key.mT).softmax(-1)
+    return weights @ value, weights
+
+
+@wrong("scale-rounded", "whole number")
+def whole_root(query, key, value, *, mask=None):
+    s = query @ key.mT / (query.size(-1) // 2)
+    weights = s.softmax(-1)
+    return weights @ value, weights
+
+
+@wrong("nan", "mean")
+def minus_the_mean_overflows(query, key, value, *, mask=None):
+    s = query @ key.mT / math.sqrt(query.size(-1))
+    if mask is not None:
+        s = s.masked_fill(~mask, -1e9)
+    e = (s - s.mean(-1, keepdim=True)).exp()
+    weights = e / e.sum(-1, keepdim=True)
+    return weights @ value, weights
+
+
+@wrong("key-transposed-by-reshape", "reshape")
+def key_reshaped(query, key, value, *, mask=None):
+    s = query @ key.reshape(*key.shape[:-2], key.size(-1), key.size(-2))
+    weights = (s / math.sqrt(query.size(-1))).softmax(-1)
+    return weights @ value, weights
+
+
+@wrong("cosine", "length")
+def cosine_similarity(query, key, value, *, mask=None):
+    s = F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).mT
+    weights = s.softmax(-1)
+    return weights @ value, weights
+
+
+@wrong("log-softmax", "logarithm")
+def log_weights(query, key, value, *, mask=None):
+    s = query @ key.mT / math.sqrt(query.size(-1))
+    weights = s.log_softmax(-1)
+    return weights @ value, weights

@@ -1,0 +1,72 @@
+import torch
+
+from answers import right, wrong
+
+
+@right
+def tril(length):
+    return torch.tril(torch.ones(length, length)).bool()
+
+
+@right
+def by_comparison(length):
+    return torch.arange(length)[:, None] >= torch.arange(length)
+
+
+@right
+def as_the_annotated_transformer(size):
+    attn_shape = (1, size, size)
+    subsequent_mask = torch.triu(torch.ones(attn_shape), diagonal=1).type(torch.uint8)
+    return subsequent_mask == 0
+
+
+@wrong("flipped")
+def as_torch_wants_it(length):
+    return torch.triu(torch.ones(length, length, dtype=torch.bool), diagonal=1)
+
+
+@wrong("additive", "bool")
+def as_torch_generates_it(length):
+    return torch.triu(torch.full((length, length), float("-inf")), diagonal=1)
+
+
+@wrong("additive")
+def additive_little(length):
+    return (1 - torch.tril(torch.ones(length, length))) * -1e9
+
+
+@wrong("not-bool")
+def floats(length):
+    return torch.tril(torch.ones(length, length))
+
+
+@wrong("not-bool")
+def ints(length):
+    return torch.tril(torch.ones(length, length, dtype=torch.int64))
+
+
+@wrong("sees-the-next")
+def one_too_many(length):
+    return torch.ones(length, length, dtype=torch.bool).tril(1)
+
+
+@wrong("does-not-see-itself")
+def strictly_before(length):
+    i = torch.arange(length)
+    return i[None, :] < i[:, None]
+
+
+@wrong("not-a-tensor")
+def lists(length):
+    return [[j <= i for j in range(length)] for i in range(length)]
+
+
+@wrong("sees-the-future")
+def upper(length):
+    return torch.ones(length, length).triu() == 1
+
+
+@wrong("additive")
+def flipped_additive(length):
+    m = torch.zeros(length, length)
+    return m.masked_fill(torch.ones(length, length).tril() == 0, -torch.inf)

@@ -1,0 +1,73 @@
+import torch
+
+from answers import right, wrong
+
+
+@right
+def plain(layer, x, memory, target_mask, source_mask):
+    x = layer.self_attention_residual(
+        x, lambda h: layer.self_attention(h, mask=target_mask)
+    )
+    x = layer.cross_attention_residual(
+        x, lambda h: layer.cross_attention(h, memory, mask=source_mask)
+    )
+    return layer.feed_forward_residual(x, lambda h: layer.feed_forward(h))
+
+
+@wrong("x-instead-of-h", "argument")
+def x_for_h(layer, x, memory, target_mask, source_mask):
+    x = layer.self_attention_residual(
+        x, lambda h: layer.self_attention(x, mask=target_mask)
+    )
+    x = layer.cross_attention_residual(
+        x, lambda h: layer.cross_attention(x, memory, mask=source_mask)
+    )
+    return layer.feed_forward_residual(x, lambda h: layer.feed_forward(x))
+
+
+@wrong("x-instead-of-h", "cross-attention")
+def x_for_h_in_one(layer, x, memory, target_mask, source_mask):
+    x = layer.self_attention_residual(
+        x, lambda h: layer.self_attention(h, mask=target_mask)
+    )
+    x = layer.cross_attention_residual(
+        x, lambda h: layer.cross_attention(x, memory, mask=source_mask)
+    )
+    return layer.feed_forward_residual(x, layer.feed_forward)
+
+
+@wrong("result-instead-of-function", "lambda")
+def result_for_function(layer, x, memory, target_mask, source_mask):
+    x = layer.self_attention_residual(x, layer.self_attention(x, mask=target_mask))
+    x = layer.cross_attention_residual(
+        x, layer.cross_attention(x, memory, mask=source_mask)
+    )
+    return layer.feed_forward_residual(x, layer.feed_forward(x))
+
+
+@wrong("calls-the-layer")
+def itself(layer, x, memory, target_mask, source_mask):
+    return layer(x, memory, target_mask, source_mask)
+
+
+@wrong("gradient-cut")
+def frozen(layer, x, memory, target_mask, source_mask):
+    with torch.no_grad():
+        return plain(layer, x, memory, target_mask, source_mask)
+
+
+@wrong("masks-swapped")
+def swapped(layer, x, memory, target_mask, source_mask):
+    return plain(layer, x, memory, source_mask, target_mask)
+
+
+@wrong("no-residuals")
+def bare(layer, x, memory, target_mask, source_mask):
+    x = layer.self_attention(x, mask=target_mask)
+    x = layer.cross_attention(x, memory, mask=source_mask)
+    return layer.feed_forward(x)
+
+
+@wrong("mask-flipped", "wrong way round")
+def flipped(layer, x, memory, target_mask, source_mask):
+    return plain(layer, x, memory, target_mask, ~source_mask)

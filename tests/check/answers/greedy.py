@@ -1,0 +1,90 @@
+import torch
+
+from answers import right, wrong
+
+
+@right
+def plain(next_logits, *, bos_id, eos_id, max_len):
+    ids = [bos_id]
+    for _ in range(max_len):
+        best = int(next_logits(torch.tensor([ids]))[0, -1].argmax())
+        if best == eos_id:
+            break
+        ids.append(best)
+    return ids[1:]
+
+
+@right
+def in_tensors(next_logits, *, bos_id, eos_id, max_len):
+    ys = torch.ones(1, 1).fill_(bos_id).long()
+    for _ in range(max_len):
+        prob = next_logits(ys)[:, -1]
+        _, next_word = torch.max(prob, dim=1)
+        next_word = next_word.item()
+        if next_word == eos_id:
+            break
+        ys = torch.cat([ys, torch.ones(1, 1).long().fill_(next_word)], dim=1)
+    return ys[0, 1:].tolist()
+
+
+@wrong("random", "argmax")
+def sampled(next_logits, *, bos_id, eos_id, max_len):
+    ids = [bos_id]
+    for _ in range(max_len):
+        p = next_logits(torch.tensor([ids]))[0, -1].softmax(-1)
+        best = torch.multinomial(p, 1).item()
+        if best == eos_id:
+            break
+        ids.append(best)
+    return ids[1:]
+
+
+@wrong("emits-bos-and-eos")
+def annotated(next_logits, *, bos_id, eos_id, max_len):
+    ys = torch.full((1, 1), bos_id)
+    for _ in range(max_len):
+        word = next_logits(ys)[:, -1].argmax(-1)
+        ys = torch.cat([ys, word[None]], dim=1)
+        if word.item() == eos_id:
+            break
+    return ys[0].tolist()
+
+
+@wrong("emits-bos", "never-stops")
+def older(next_logits, *, bos_id, eos_id, max_len):
+    ys = torch.full((1, 1), bos_id)
+    for _ in range(max_len - 1):
+        word = next_logits(ys)[:, -1].argmax(-1)
+        ys = torch.cat([ys, word[None]], dim=1)
+    return ys[0].tolist()
+
+
+@wrong("emits-eos")
+def checks_late(next_logits, *, bos_id, eos_id, max_len):
+    ids = [bos_id]
+    while len(ids) <= max_len:
+        ids.append(next_logits(torch.tensor([ids]))[0, -1].argmax().item())
+        if ids[-1] == eos_id:
+            break
+    return ids[1:]
+
+
+@wrong("max-len-ignored")
+def while_true(next_logits, *, bos_id, eos_id, max_len):
+    ids = [bos_id]
+    while True:
+        best = next_logits(torch.tensor([ids]))[0, -1].argmax().item()
+        if best == eos_id:
+            return ids[1:]
+        ids.append(best)
+
+
+@wrong("stops-at-repeats", "twice")
+def avoids_repeats(next_logits, *, bos_id, eos_id, max_len):
+    ids = [bos_id]
+    for _ in range(max_len):
+        best = int(next_logits(torch.tensor([ids]))[0, -1].argmax())
+        if best == eos_id or best in ids:
+            break
+        ids.append(best)
+    return ids[1:]

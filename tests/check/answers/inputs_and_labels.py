@@ -1,0 +1,46 @@
+import torch
+
+from answers import right, wrong
+
+
+@right
+def padded(targets, *, pad_id, bos_id, eos_id):
+    width = max(len(t) for t in targets) + 1
+    inputs = [[bos_id, *t] + [pad_id] * (width - len(t) - 1) for t in targets]
+    labels = [[*t, eos_id] + [pad_id] * (width - len(t) - 1) for t in targets]
+    return torch.tensor(inputs), torch.tensor(labels)
+
+
+@right
+def filled(targets, pad_id, bos_id, eos_id):
+    n = max(map(len, targets)) + 2
+    whole = torch.full((len(targets), n), pad_id)
+    for i, t in enumerate(targets):
+        whole[i, : len(t) + 2] = torch.tensor([bos_id, *t, eos_id])
+    return whole[:, :-1], whole[:, 1:]
+
+
+@right
+def with_pad_sequence(targets, *, pad_id, bos_id, eos_id):
+    from torch.nn.utils.rnn import pad_sequence
+
+    a = [torch.tensor([bos_id, *t]) for t in targets]
+    b = [torch.tensor([*t, eos_id]) for t in targets]
+    kind = dict(batch_first=True, padding_value=pad_id)
+    return pad_sequence(a, **kind), pad_sequence(b, **kind)
+
+
+@wrong("changes-inputs")
+def appends(targets, *, pad_id, bos_id, eos_id):
+    for t in targets:
+        t.append(eos_id)
+    return padded(targets, pad_id=pad_id, bos_id=bos_id, eos_id=eos_id)
+
+
+@wrong("pad-id-ignored")
+def zeros(targets, *, pad_id, bos_id, eos_id):
+    n = max(map(len, targets)) + 2
+    whole = torch.zeros((len(targets), n), dtype=torch.long)
+    for i, t in enumerate(targets):
+        whole[i, : len(t) + 2] = torch.tensor([bos_id, *t, eos_id])
+    return whole[:, :-1], whole[:, 1:]

@@ -1,0 +1,75 @@
+import torch
+
+from answers import right, wrong
+
+
+@right
+def indexed(ids, pad_id):
+    return (ids != pad_id)[:, None, None, :]
+
+
+@right
+def unsqueezed(ids, pad_id=0):
+    return (ids != pad_id).unsqueeze(1).unsqueeze(2)
+
+
+@right
+def viewed(ids, pad_id):
+    b, t = ids.shape
+    return ids.ne(pad_id).view(b, 1, 1, t)
+
+
+@right
+def looped(ids, pad_id):
+    out = torch.ones(ids.shape[0], 1, 1, ids.shape[1], dtype=torch.bool)
+    for i, row in enumerate(ids):
+        for j, x in enumerate(row):
+            if x == pad_id:
+                out[i, 0, 0, j] = False
+    return out
+
+
+@wrong("flipped")
+def true_where_padding(ids, pad_id):
+    return (ids == pad_id)[:, None, None, :]
+
+
+@wrong("axes-missing")
+def two_axes(ids, pad_id):
+    return ids != pad_id
+
+
+@wrong("axes-missing")
+def three_axes(ids, pad_id):
+    return (ids != pad_id).unsqueeze(1)
+
+
+@wrong("wrong-axis")
+def on_the_queries(ids, pad_id):
+    return (ids != pad_id)[:, None, :, None]
+
+
+@wrong("not-bool")
+def floats(ids, pad_id):
+    return (ids != pad_id).float()[:, None, None, :]
+
+
+@wrong("pad-id-ignored")
+def zero(ids, pad_id):
+    return (ids != 0)[:, None, None, :]
+
+
+@wrong("pad-id-ignored")
+def truth(ids, pad_id):
+    return ids.bool()[:, None, None]
+
+
+@wrong("additive")
+def additive(ids, pad_id):
+    return torch.where(ids == pad_id, -torch.inf, 0.0)[:, None, None]
+
+
+@wrong("hides-queries")
+def both_sides(ids, pad_id):
+    real = ids != pad_id
+    return (real[:, None, :] & real[:, :, None])[:, None]

@@ -1,0 +1,72 @@
+import torch
+
+from answers import right, wrong
+
+
+@right
+def view_and_transpose(x, n_heads):
+    b, t, d = x.shape
+    return x.reshape(b, t, n_heads, d // n_heads).transpose(1, 2)
+
+
+@right
+def stacked_chunks(x, n_heads):
+    if x.size(-1) % n_heads:
+        raise ValueError("n_heads must divide the width")
+    return torch.stack(x.chunk(n_heads, dim=-1), dim=1)
+
+
+@right
+def permuted(x, n_heads):
+    batch_size, seq_len, d_model = x.size()
+    assert d_model % n_heads == 0
+    return x.reshape(batch_size, seq_len, n_heads, -1).permute(0, 2, 1, 3).contiguous()
+
+
+@wrong("view-without-transpose")
+def straight_view(x, n_heads):
+    b, t, d = x.shape
+    return x.reshape(b, n_heads, t, d // n_heads)
+
+
+@wrong("not-transposed")
+def no_transpose(x, n_heads):
+    b, t, d = x.shape
+    return x.reshape(b, t, n_heads, d // n_heads)
+
+
+@wrong("interleaved")
+def other_way_round(x, n_heads):
+    b, t, d = x.shape
+    return x.reshape(b, t, d // n_heads, n_heads).permute(0, 3, 1, 2)
+
+
+@wrong("returns-several")
+def a_list(x, n_heads):
+    return list(x.chunk(n_heads, dim=-1))
+
+
+@wrong("axis-lost", "squeeze")
+def squeezed(x, n_heads):
+    return view_and_transpose(x, n_heads).squeeze()
+
+
+@right
+def view_only(x, n_heads):
+    b, t, d = x.shape
+    return x.view(b, t, n_heads, d // n_heads).transpose(1, 2).view(b, n_heads, t, -1)
+
+
+@wrong("gradient-cut", "tensor(")
+def through_lists(x, n_heads):
+    b, t, d = x.shape
+    assert d % n_heads == 0
+    w = d // n_heads
+    rows = [
+        [
+            [x[i, j, h * w : h * w + w].tolist() for j in range(t)]
+            for h in range(n_heads)
+        ]
+        for i in range(b)
+    ]
+    return torch.tensor(rows)

@@ -1,0 +1,94 @@
+import torch
+
+from answers import right, wrong
+
+
+def my_causal_mask(length):
+    return torch.ones(length, length, dtype=torch.bool).tril()
+
+
+def my_padding_mask(ids, pad_id):
+    return (ids != pad_id)[:, None, None, :]
+
+
+@right
+def own_earlier_answers(source_ids, target_ids, pad_id):
+    T = target_ids.size(1)
+    return my_causal_mask(T) & my_padding_mask(target_ids, pad_id)
+
+
+@right
+def own_earlier_answers_without_source(target_ids, pad_id):
+    return my_padding_mask(target_ids, pad_id) & my_causal_mask(target_ids.shape[-1])
+
+
+@right
+def on_the_device(target_ids, *, pad_id):
+    t = target_ids.size(1)
+    causal = torch.ones(t, t, dtype=torch.bool, device=target_ids.device).tril()
+    return causal & (target_ids != pad_id)[:, None, None, :]
+
+
+@right
+def multiplied(target_ids, pad_id):
+    t = target_ids.size(1)
+    causal = torch.ones(t, t).tril()
+    real = (target_ids != pad_id).float()[:, None, None, :]
+    return (causal * real).bool()
+
+
+@wrong("not-bool", "dtype=torch.bool")
+def float_causal(target_ids, pad_id):
+    T = target_ids.size(1)
+    real = (target_ids != pad_id)[:, None, None, :]
+    return torch.ones(T, T).tril() & real
+
+
+@wrong("not-bool")
+def multiplied_as_numbers(target_ids, pad_id):
+    T = target_ids.size(1)
+    real = (target_ids != pad_id)[:, None, None, :]
+    return torch.ones(T, T).tril() * real
+
+
+@wrong("or-instead-of-and")
+def joined_by_or(target_ids, pad_id):
+    return my_padding_mask(target_ids, pad_id) | my_causal_mask(target_ids.size(1))
+
+
+@wrong("padding-forgotten")
+def causal_alone(target_ids, pad_id):
+    return my_causal_mask(target_ids.size(1))
+
+
+@wrong("future-forgotten")
+def padding_alone(target_ids, pad_id):
+    return my_padding_mask(target_ids, pad_id)
+
+
+@wrong("made-from-the-source")
+def from_the_source(source_ids, target_ids, pad_id):
+    return my_padding_mask(source_ids, pad_id) & my_causal_mask(source_ids.size(1))
+
+
+@wrong("flipped")
+def flipped(target_ids, pad_id):
+    return ~(my_padding_mask(target_ids, pad_id) & my_causal_mask(target_ids.size(1)))
+
+
+@wrong("truth-of-a-tensor", "“and”")
+def joined_by_and(target_ids, pad_id):
+    return my_causal_mask(target_ids.size(1)) and my_padding_mask(target_ids, pad_id)
+
+
+@wrong("half-flipped", "causal half")
+def half_flipped(target_ids, pad_id):
+    T = target_ids.size(1)
+    future = torch.triu(torch.ones(T, T), diagonal=1).bool()
+    return future & my_padding_mask(target_ids, pad_id)
+
+
+@wrong("half-flipped", "padding half")
+def other_half_flipped(target_ids, pad_id):
+    T = target_ids.size(1)
+    return my_causal_mask(T) & (target_ids == pad_id)[:, None, None, :]
