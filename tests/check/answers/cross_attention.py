@@ -3,7 +3,7 @@ import math
 import torch
 
 from answers import right, wrong
-from tformer import attention
+from tformer.attention import attention
 
 
 @right
@@ -113,3 +113,21 @@ def appended(x, memory, w_query, w_key, w_value, *, mask=None):
         seen = torch.ones(x.shape[0], 1, x.shape[1], dtype=torch.bool)
         mask = torch.cat([mask, seen], dim=-1)
     return attention(x @ w_query, both @ w_key, both @ w_value, mask=mask)[0]
+
+
+@wrong("scaled-by-length")
+def by_root_of_length(x, memory, w_query, w_key, w_value, *, mask=None):
+    q, k, v = x @ w_query, memory @ w_key, memory @ w_value
+    s = q @ k.transpose(1, 2) / math.sqrt(k.shape[1])
+    if mask is not None:
+        s = s.masked_fill(~mask, -torch.inf)
+    return torch.softmax(s, dim=-1) @ v
+
+
+@wrong("scaled-without-root")
+def by_width(x, memory, w_query, w_key, w_value, *, mask=None):
+    q, k, v = x @ w_query, memory @ w_key, memory @ w_value
+    s = q @ k.transpose(1, 2) / k.shape[2]
+    if mask is not None:
+        s = s.masked_fill(~mask, -torch.inf)
+    return torch.softmax(s, dim=-1) @ v

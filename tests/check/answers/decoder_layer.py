@@ -61,7 +61,7 @@ def swapped(layer, x, memory, target_mask, source_mask):
     return plain(layer, x, memory, source_mask, target_mask)
 
 
-@wrong("no-residuals")
+@wrong("residuals-forgotten")
 def bare(layer, x, memory, target_mask, source_mask):
     x = layer.self_attention(x, mask=target_mask)
     x = layer.cross_attention(x, memory, mask=source_mask)

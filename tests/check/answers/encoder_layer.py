@@ -18,9 +18,7 @@ def with_key_and_value(x, source_mask, self_attention, feed_forward, norm_1, nor
 
 
 @right
-def in_place_on_a_new_tensor(
-    x, source_mask, self_attention, feed_forward, norm_1, norm_2
-):
+def in_place_on_a_new(x, source_mask, self_attention, feed_forward, norm_1, norm_2):
     y = self_attention(x, mask=source_mask)
     y += x
     y = norm_1(y)

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 
 from tformer.check._compare import (
+    Switches,
+    compare,
     matches,
     recognise,
     slips,
@@ -18,6 +20,7 @@ from tformer.check._run import (
     Stopped,
     as_tensor,
     call,
+    probe_gradients,
 )
 
 
@@ -40,7 +43,7 @@ class Across:
         generator = torch.Generator().manual_seed(100 * t + s)
 
         def draw(*shape: int) -> Tensor:
-            return torch.randn(*shape, generator=generator, dtype=torch.float64)
+            return torch.randn(*shape, generator=generator)
 
         mask = torch.ones(2, 1, s, dtype=torch.bool)
         mask[0, 0, s - 2 :] = False
@@ -59,28 +62,56 @@ class Across:
         to_query: str = "w_query",
         to_key: str = "w_key",
         to_value: str = "w_value",
+        turned: bool = False,
         mask: str = "given",
-        scaled: bool = True,
+        root: str = "width",
         axis: int = -1,
+        leave: str = "alone",
     ) -> Tensor:
         """What comes out; other words than the default ones make a known mistake."""
 
         def projected(what: str, by: str) -> Tensor:
-            source: Tensor = getattr(self, what)
-            return source @ getattr(self, by) if by else source
+            sources = {"both": torch.cat([self.memory, self.x], dim=1)}
+            source: Tensor = sources.get(what, getattr(self, what, self.x))
+            if not by:
+                return source
+            weight: Tensor = getattr(self, by)
+            return source @ (weight.mT if turned else weight)
 
         asks = projected(query, to_query)
         scores = asks @ projected(key, to_key).mT
-        if scaled:
-            scores = scores / math.sqrt(asks.size(-1))
+        scores = (
+            scores
+            / {
+                "width": math.sqrt(asks.size(-1)),
+                "none": 1.0,
+                "no root": asks.size(-1),
+                "d_model": math.sqrt(self.x.size(-1)),
+                "length": math.sqrt(scores.size(-1)),
+            }[root]
+        )
         may = torch.ones_like(scores, dtype=torch.bool)
-        if self.mask is not None and mask != "none":
-            given = {"flipped": ~self.mask, "queries": self.mask.mT}
-            may = may & given.get(mask, self.mask)
+        if self.mask is not None and mask not in ("none", "times", "late"):
+            mine = self.mask
+            if key == "both":
+                seen = torch.ones_like(self.x[:, None, :, 0], dtype=torch.bool)
+                mine = torch.cat([mine, seen], dim=-1)
+            may = may & {
+                "flipped": ~mine,
+                "flipped little": ~mine,
+                "queries": mine.mT,
+            }.get(mask, mine)
         if mask == "causal":
             may = may.tril()
-        weights = scores.masked_fill(~may, -math.inf).softmax(axis)
-        return weights @ projected(value, to_value)
+        fill = -1e9 if mask == "flipped little" else -math.inf
+        scores = scores.masked_fill(~may, fill)
+        if mask == "times" and self.mask is not None:
+            scores = scores * self.mask
+        weights = scores.softmax(axis)
+        if mask == "late" and self.mask is not None:
+            weights = weights * self.mask
+        output = weights @ projected(value, to_value)
+        return self.x + output if leave == "residual" else output
 
     def run(self, mine: Function) -> Tensor:
         """The reader's output, a tensor."""
@@ -98,7 +129,7 @@ class Across:
         return as_tensor(found, "the output, with a row for each target position")
 
 
-CROSSINGS: dict[str, tuple[list[dict[str, object]], str]] = {
+CROSSINGS: Switches = {
     "queries-from-the-memory": (
         [
             {"query": "memory", "key": "x", "value": "x", "mask": mask}
@@ -144,7 +175,7 @@ CROSSINGS: dict[str, tuple[list[dict[str, object]], str]] = {
         "batch. Hand it to attention(…, mask=mask).",
     ),
     "mask-flipped": (
-        [{"mask": "flipped"}],
+        [{"mask": "flipped"}, {"mask": "flipped little"}],
         "The mask is the wrong way round: here True means may attend. attention() "
         "takes it as it is, without ~.",
     ),
@@ -155,7 +186,7 @@ CROSSINGS: dict[str, tuple[list[dict[str, object]], str]] = {
         "broadcasts over the queries as it is: (B, 1, S).",
     ),
     "not-scaled": (
-        [{"scaled": False}],
+        [{"root": "none"}],
         "The scores are not divided by the root of the width of a query. attention() "
         "does it for you.",
     ),
@@ -185,6 +216,47 @@ CROSSINGS: dict[str, tuple[list[dict[str, object]], str]] = {
         "Keys and values are made by the same matrix. There is one for each: w_key "
         "says what a piece can be found by, w_value what it hands over.",
     ),
+    "scaled-by-d-model": (
+        [{"root": "d_model"}],
+        "You divide by √D, the root of the stream's width. The scores are sums over "
+        "the width of a query, which w_query makes: query.size(-1). attention() takes "
+        "care of it.",
+    ),
+    "scaled-without-root": (
+        [{"root": "no root"}],
+        "You divide by the width of a query; it should be its root.",
+    ),
+    "scaled-by-length": (
+        [{"root": "length"}],
+        "You divide by the root of the number of keys. What counts is the width of a "
+        "query, query.size(-1).",
+    ),
+    "matrices-transposed": (
+        [{"turned": True}],
+        "You transpose the matrices. Here they are (D, Dh), as in the paper: "
+        "x @ w_query. (nn.Linear and F.linear keep them the other way round.)",
+    ),
+    "mask-multiplied": (
+        [{"mask": "times"}],
+        "You multiply the scores by the mask, so padding gets the score 0. But e⁰ is "
+        "1, and its weight is far from 0. Fill with −∞, or hand the mask to "
+        "attention(…, mask=mask).",
+    ),
+    "mask-after-softmax": (
+        [{"mask": "late"}],
+        "You apply the mask after softmax, so the rows no longer sum to 1. Hand it to "
+        "attention(…, mask=mask), which hides scores before softmax.",
+    ),
+    "residual-inside": (
+        [{"leave": "residual"}],
+        "You add x at the end. That is the residual connection's work, one level "
+        "higher; inside, x would be counted twice.",
+    ),
+    "concatenated": (
+        [{"key": "both", "value": "both"}],
+        "Your keys and values come from memory and stream together. In the paper they "
+        "come from the memory alone; the stream has attended to itself before.",
+    ),
     "matrices-swapped": (
         [{"to_key": "w_value", "to_value": "w_key"}],
         "w_key and w_value have changed places.",
@@ -192,10 +264,7 @@ CROSSINGS: dict[str, tuple[list[dict[str, object]], str]] = {
 }
 
 
-def _probe_cross(mine: Function) -> None:
-    """Where all sizes agree, every mix-up gives numbers, and numbers tell."""
-    case = Across.random(4, 4, 4, 4, 4)
-    found = case.run(mine)
+def _judge(found: Tensor, case: Across) -> None:
     if matches(found, case.mixed()):
         return
     recognise(found, slips(case.mixed, CROSSINGS))
@@ -205,19 +274,19 @@ def _probe_cross(mine: Function) -> None:
             "There is nan in your output: some query sees nothing. Is the mask the "
             "wrong way round, or on the wrong axis? It hides keys, never queries.",
         )
-    wanted = case.mixed()
-    if found.shape != wanted.shape:
-        raise Mistake(
-            "shape",
-            f"For x {tuple(case.x.shape)} and memory {tuple(case.memory.shape)} your "
-            f"output is {tuple(found.shape)}; it must be {tuple(wanted.shape)}.",
-        )
-    raise Mistake(
-        "wrong-numbers",
-        "The shape is right but the numbers are not, and I do not know this mistake. "
-        "Three products, then attention(query, key, value, mask=mask): which of the "
-        "three is made of x?",
+    compare(
+        found,
+        case.mixed(),
+        said=f"for x {tuple(case.x.shape)} and memory {tuple(case.memory.shape)}",
+        hint="Three products, then attention(query, key, value, mask=mask): which of "
+        "the three is made of x?",
     )
+
+
+def _probe_cross(mine: Function) -> None:
+    """Where all sizes agree, every mix-up gives numbers, and numbers tell."""
+    case = Across.random(4, 4, 4, 4, 4)
+    _judge(case.run(mine), case)
 
 
 def _probe_uneven(mine: Function) -> None:
@@ -239,13 +308,22 @@ def _probe_uneven(mine: Function) -> None:
                 "Your function works with a mask and stops without one. Hand it on as "
                 "it is; attention() takes mask=None.",
             ) from None
-        if not matches(found, case.mixed()):
+        try:
+            _judge(found, case)
+        except Mistake as mistake:
+            if mistake.diagnosis not in ("wrong-numbers", "shape"):
+                raise
             raise Mistake(
                 "only-equal-lengths",
-                "Right where all sizes agree, but not for 3 target and 5 source "
-                f"positions: your output is {tuple(found.shape)} and should be "
-                f"{tuple(case.mixed().shape)}, a row for each query.",
-            )
+                f"Right where all sizes agree. {mistake.message}",
+            ) from None
+
+
+def _probe_gradients(mine: Function) -> None:
+    case = Across.random(3, 5, 6, 4, 2)
+    names = ("x", "memory", "w_query", "w_key", "w_value")
+    leaves = {name: getattr(case, name) for name in names}
+    probe_gradients(mine, lambda: case.run(mine), case.mixed, leaves)
 
 
 def cross_attention(mine: Function) -> Result:
@@ -263,4 +341,5 @@ def cross_attention(mine: Function) -> Result:
         "The decoder asks, the memory answers; padding of the source is hidden, and "
         "there are as many rows as queries, whatever the length of the source."
     )
-    return grade("cross_attention", mine, [_probe_cross, _probe_uneven], praise)
+    probes = [_probe_cross, _probe_uneven, _probe_gradients]
+    return grade("cross_attention", mine, probes, praise)

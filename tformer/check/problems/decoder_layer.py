@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from tformer import masks
 from tformer.check._compare import (
+    Slip,
     matches,
     recognise,
     slips,
@@ -20,6 +22,7 @@ from tformer.check._run import (
     Stopped,
     as_tensor,
     call,
+    probe_gradients,
 )
 from tformer.decoder import DecoderLayer
 from tformer.residual import Residual
@@ -39,6 +42,7 @@ class LayerPass:
     starts_over: str = ""  # the sub-layer that begins with the layer's input again
     residuals: str = "own"
     around: tuple[str, ...] = ("right", "right", "right")  # of self, cross, ffn
+    reads: tuple[str, ...] = ("h", "h", "h")  # or "x", the stream outside
 
     def run(
         self,
@@ -51,6 +55,7 @@ class LayerPass:
         """(B, T, D) -> (B, T, D)."""
         given = x
         known = {"target": target_mask, "source": source_mask, "none": None}
+        known |= {"target flipped": ~target_mask, "source flipped": ~source_mask}
         if self.source_mask == "causal":
             known["causal"] = source_mask & masks.causal_mask(x.size(1))
         attentions = {"self": layer.self_attention, "cross": layer.cross_attention}
@@ -73,11 +78,19 @@ class LayerPass:
         sublayers: dict[str, Callable[[Tensor], Tensor]]
         sublayers = {"self": look_back, "cross": look_across, "ffn": layer.feed_forward}
         ways = dict(zip(("self", "cross", "ffn"), self.around, strict=True))
+        read = dict(zip(("self", "cross", "ffn"), self.reads, strict=True))
         for name in self.order:
             residual = residuals["self" if self.residuals == "first" else name]
             stream = given if name == self.starts_over else x
-            x = _beside(residual, stream, sublayers[name], ways[name])
+            sublayer = sublayers[name]
+            if read[name] == "x":
+                sublayer = _always(sublayer(stream))
+            x = _beside(residual, stream, sublayer, ways[name])
         return x
+
+
+def _always(result: Tensor) -> Callable[[Tensor], Tensor]:
+    return lambda h: result
 
 
 def _beside(
@@ -99,7 +112,32 @@ def _only(place: int, how: str) -> tuple[str, ...]:
     return tuple(how if i == place else "right" for i in range(3))
 
 
-LAYERS: dict[str, tuple[list[dict[str, object]], str]] = {
+LAYERS: dict[str, tuple[list[dict[str, Any]], str]] = {
+    **{
+        f"x-instead-of-h:{where}": (
+            [{"reads": reads}],
+            f"In {where} the function that you hand to the residual ignores its "
+            "argument and reads x from outside. With pre-norm the two differ: the "
+            "residual normalises x and gives your function the result. Use the "
+            "argument: lambda h: layer.feed_forward(h), and so on.",
+        )
+        for where, reads in {
+            "all three sub-layers": ("x", "x", "x"),
+            "both attentions": ("x", "x", "h"),
+            "self-attention": ("x", "h", "h"),
+            "cross-attention": ("h", "x", "h"),
+            "the feed-forward network": ("h", "h", "x"),
+        }.items()
+    },
+    "mask-flipped": (
+        [
+            {"source_mask": "source flipped"},
+            {"target_mask": "target flipped"},
+            {"source_mask": "source flipped", "target_mask": "target flipped"},
+        ],
+        "A mask is the wrong way round: True means may attend, in both attentions. "
+        "Pass the masks as they are, without ~.",
+    ),
     "target-mask-forgotten": (
         [{"target_mask": "none"}],
         "The target mask is not used: each position sees the pieces that it must "
@@ -266,9 +304,9 @@ class LayerCase:
         """What the layer gives."""
         return self.known({})
 
-    def known(self, changes: dict[str, object]) -> Tensor:
+    def known(self, changes: dict[str, Any]) -> Tensor:
         """What a known mistake gives."""
-        wrong = dataclasses.replace(LayerPass(), **changes)  # type: ignore[arg-type]
+        wrong = dataclasses.replace(LayerPass(), **changes)
         with torch.no_grad():
             return wrong.run(*self.parts)
 
@@ -286,7 +324,17 @@ class LayerCase:
 
         self.layer.forward = stop  # type: ignore[method-assign, assignment]
         try:
-            found = call(mine, dict(zip(names, self.parts, strict=True)), {})
+            found = call(mine, dict(zip(names, self.parts, strict=True)))
+        except Stopped as stopped:
+            if "'Tensor' object is not callable" in stopped.message:
+                raise Mistake(
+                    "result-instead-of-function",
+                    "You hand a residual the result of a sub-layer. It wants the "
+                    "sub-layer itself, a function, since it decides what that reads: "
+                    "with pre-norm the normalised stream. Wrap the call: lambda h: "
+                    f"layer.self_attention(h, mask=target_mask). {stopped.message}",
+                ) from None
+            raise
         finally:
             del self.layer.forward
         found = as_tensor(found, "one tensor, the stream")
@@ -306,10 +354,10 @@ def _probe_layer(mine: Function) -> None:
     found = [case.run(mine) for case in cases]
     if matches(found, [case.right() for case in cases]):
         return
-    recognise(
-        found,
-        slips(lambda **changes: [case.known(changes) for case in cases], LAYERS),
-    )
+    for name, says, gives in slips(
+        lambda **changes: [case.known(changes) for case in cases], LAYERS
+    ):
+        recognise(found, [Slip(name.split(":")[0], says, gives)])
     for case, mine_, kind in zip(cases, found, ("pre", "post"), strict=True):
         if matches(mine_, case.right()):
             other = {"pre": "the paper's post-norm", "post": "pre-norm"}[kind]
@@ -344,6 +392,16 @@ def _probe_lengths(mine: Function) -> None:
         )
 
 
+def _probe_gradients(mine: Function) -> None:
+    case = LayerCase.random("pre", 3, 5)
+    probe_gradients(
+        mine,
+        lambda: case.run(mine),
+        lambda: LayerPass().run(*case.parts),
+        {"x": case.x, "memory": case.memory},
+    )
+
+
 def decoder_layer(mine: Function) -> Result:
     """Grade ``mine(layer, x, memory, target_mask, source_mask)``, one decoder layer.
 
@@ -357,4 +415,5 @@ def decoder_layer(mine: Function) -> Result:
         "Look back, look across, think; each beside the stream, with its own mask; "
         "pre- and post-norm, for sources longer and shorter than the target."
     )
-    return grade("decoder_layer", mine, [_probe_layer, _probe_lengths], praise)
+    probes = [_probe_layer, _probe_lengths, _probe_gradients]
+    return grade("decoder_layer", mine, probes, praise)

@@ -65,8 +65,16 @@ class _Layer:
         real = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], dtype=torch.bool)
         self.mask = real[:, None, None, :]
 
-    def attend(self, x: Tensor, masked: bool = True) -> Tensor:
-        output: Tensor = self.attention(x, mask=self.mask if masked else None)
+    def attend(self, x: Tensor) -> Tensor:
+        output: Tensor = self.attention(x, mask=self.mask)
+        return output
+
+    def without_mask(self, x: Tensor) -> Tensor:
+        output: Tensor = self.attention(x)
+        return output
+
+    def with_flipped_mask(self, x: Tensor) -> Tensor:
+        output: Tensor = self.attention(x, mask=~self.mask)
         return output
 
     @property
@@ -86,18 +94,36 @@ class _Layer:
         return output
 
 
+MASKS = {
+    "mask-not-passed": "The mask is not used: padding is read like any word. "
+    "self_attention(x, mask=source_mask).",
+    "mask-flipped": "The mask is the wrong way round: True means may attend, for "
+    "self_attention, too. Pass it as it is, without ~.",
+}
+
+
 def _wrong_layers(layer: _Layer) -> Known:
-    x, attend, think = layer.x, layer.attend, layer.think
+    """Known mistakes, single ones first, then with a mask that is wrong as well."""
+    masked = {
+        "mask-not-passed": layer.without_mask,
+        "mask-flipped": layer.with_flipped_mask,
+    }
+    for name, attend in masked.items():
+        first = layer.norm_1(layer.x + attend(layer.x))
+        yield Slip(name, MASKS[name], layer.norm_2(first + layer.think(first)))
+    yield from _wrong_order(layer, layer.attend)
+    for name, attend in masked.items():
+        for slip in _wrong_order(layer, attend):
+            says = f"{MASKS[name]} And there is a second slip: {slip.says}"
+            yield Slip(name, says, slip.gives)
+
+
+def _wrong_order(layer: _Layer, attend: Callable[[Tensor], Tensor]) -> Known:
+    x, think = layer.x, layer.think
     one, two = layer.norm_1, layer.norm_2
-    first = one(x + attend(x))  # right so far
+    first = one(x + attend(x))
     pre = x + attend(one(x))
 
-    yield Slip(
-        "mask-not-passed",
-        "The mask is not used: padding is read like any word. "
-        "self_attention(x, mask=source_mask).",
-        two((h := one(x + attend(x, False))) + think(h)),
-    )
     yield Slip(
         "no-residual",
         "Both residual connections are missing: each sub-layer replaces the stream "
@@ -188,6 +214,37 @@ def _wrong_layers(layer: _Layer) -> Known:
         "The order is the other way round: attention first, then the feed-forward "
         "network.",
         one((h := two(x + think(x))) + attend(h)),
+    )
+    yield Slip(
+        "relu-after",
+        "There is a ReLU after the feed-forward network. Its own ReLU is inside; what "
+        "it adds to the stream must be free to be negative.",
+        two(first + think(first).relu()),
+    )
+    for both in (True, False):
+        h = one(x * attend(x)) if both else first
+        yield Slip(
+            "multiplied",
+            "You multiply the stream by what a sub-layer says. A residual connection "
+            "adds: x + sublayer(x).",
+            two(h * think(h)),
+        )
+    yield Slip(
+        "subtracted",
+        "You subtract what a sub-layer says. A residual connection adds.",
+        two((h := one(x - attend(x))) - think(h)),
+    )
+    yield Slip(
+        "halved",
+        "You average the stream and what a sub-layer says in the residual connection; "
+        "they are added. (The norm hides the factor, but not beside its epsilon.)",
+        two(((h := one((x + attend(x)) / 2)) + think(h)) / 2),
+    )
+    yield Slip(
+        "one-residual-for-both",
+        "There is one residual connection around both sub-layers. Each has its own: "
+        "x + self_attention(…), then norm, then x + feed_forward(x).",
+        two(x + think(one(attend(x)))),
     )
     yield Slip("feed-forward-missing", "The feed-forward network is missing.", first)
     yield Slip("attention-missing", "Attention is missing.", two(x + think(x)))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from tformer.check._compare import recognise, slips
+from tformer.check._compare import Switches, recognise, slips
 from tformer.check._grade import Function, Mistake, Result, grade
 from tformer.check._run import (
     Stopped,
@@ -26,8 +27,9 @@ class Endless(Exception):
 class Speaker:
     """A stand-in for a model: it knows one sentence, and babbles beside it."""
 
-    def __init__(self, path: Sequence[int] = PATH) -> None:
+    def __init__(self, path: Sequence[int] = PATH, margin: float = 6.0) -> None:
         self.path = [BOS, *path, EOS]
+        self.margin = margin
         self.calls: list[tuple[int, ...]] = []
 
     def scores(self, prefix: Sequence[int]) -> Tensor:
@@ -38,7 +40,7 @@ class Speaker:
         scores[[0, BOS, EOS, 3]] -= 5  # off the path nothing ends
         n = len(prefix)
         if list(prefix) == self.path[:n] and n < len(self.path):
-            scores[self.path[n]] = 6.0 + n
+            scores[self.path[n]] = self.margin + n
         return scores
 
     def __call__(self, target_ids: Tensor) -> Tensor:
@@ -76,6 +78,7 @@ def _loop(
     lowest: bool = False,
     start: int = BOS,
     extra: int = 0,
+    repeats: bool = True,
 ) -> list[int]:
     """Greedy search, or a known mistake."""
     ids, found = [start], []
@@ -86,6 +89,8 @@ def _loop(
         best = int(logits[place].argmin() if lowest else logits[place].argmax())
         if row == "axis":
             best = int(logits.argmax(0)[-1])
+        if best in ids and not repeats:
+            break
         if best == EOS and stops:
             if keep_eos:
                 found.append(best)
@@ -95,7 +100,7 @@ def _loop(
     return [BOS, *found] if keep_bos else found
 
 
-GREEDY: dict[str, tuple[dict[str, object], str]] = {
+GREEDY: Switches = {
     "never-stops": (
         {"stops": False},
         "Your loop does not stop at eos: it goes on to max_len, and what follows eos "
@@ -153,6 +158,21 @@ GREEDY: dict[str, tuple[dict[str, object], str]] = {
         {"lowest": True},
         "You take the piece with the lowest score: argmax, not argmin.",
     ),
+    "stops-at-repeats": (
+        {"repeats": False},
+        "You stop when a piece comes twice. Sentences repeat pieces (the, commas): "
+        "stop at eos and at max_len, at nothing else.",
+    ),
+    "bos-counted": (
+        [
+            {"keep_bos": True, "stops": False, "extra": -1},
+            {"keep_bos": True, "extra": -1},
+            {"keep_bos": True, "keep_eos": True, "extra": -1},
+        ],
+        "Your list begins with bos, and bos counts as one of the max_len pieces. The "
+        "decoder reads it; it is no piece of the translation, and neither is what "
+        "comes from eos on.",
+    ),
     "one-too-many": (
         {"extra": 1},
         "One piece more than max_len. That many pieces at most, eos not counted.",
@@ -191,6 +211,27 @@ def _said(mine: Function, speaker: Speaker, max_len: int) -> list[int]:
         raise Mistake(
             "not-a-list", f"Your list should hold ids; it holds {found[0]!r}."
         ) from None
+
+
+def _probe_chance(mine: Function) -> None:
+    """Where two pieces are nearly as good, chance shows in every second sentence."""
+    states = random.getstate(), torch.get_rng_state()
+
+    def anew(**ids: int) -> Any:
+        return mine(Speaker(margin=2.5), **ids)
+
+    try:
+        call(anew, {}, {"bos_id": BOS, "eos_id": EOS, "max_len": 20})
+    except Mistake as mistake:
+        if mistake.diagnosis == "random":
+            raise Mistake(
+                "random",
+                "Two runs give different sentences: you sample. Greedy search takes "
+                "the best piece, each time: argmax, not multinomial or choices.",
+            ) from None
+    finally:
+        random.setstate(states[0])
+        torch.set_rng_state(states[1])
 
 
 def _probe_greedy(mine: Function) -> None:
@@ -261,4 +302,4 @@ def greedy(mine: Function) -> Result:
         "It begins with bos, reads the last row, gives each piece back to the model, "
         "and stops at eos or at max_len, without either in its list."
     )
-    return grade("greedy", mine, [_probe_greedy, _probe_repeats], praise)
+    return grade("greedy", mine, [_probe_chance, _probe_greedy, _probe_repeats], praise)

@@ -142,6 +142,18 @@ def _wrong_lists(case: Lists) -> Known:
                 "tokenizers have others.",
                 ids.right(),
             )
+    if case.pad:
+        zeros = dataclasses.replace(case, pad=0)
+        for gives in (
+            zeros.right(),
+            (zeros.whole(eos)[:, :-1], zeros.right()[1]),
+        ):
+            yield Slip(
+                "pad-id-ignored",
+                "You fill up with 0. Padding has the id that you are given, pad_id: "
+                "torch.full(…, pad_id), not torch.zeros.",
+                gives,
+            )
 
 
 def _as_pair(returned: object) -> Pair:
