@@ -73,8 +73,8 @@ strip: setup  ## remove outputs from the chapters, give every cell a stable id
 setup-cells: setup  ## write the setup cell into every chapter (RELEASE=1: after a tag)
 	@$(PY) tools/setup_cell.py --write $(if $(RELEASE),--release)
 
-address: setup  ## set the repository's address everywhere (URL=https://github.com/…/…)
-	@$(PY) tools/address.py $(URL)
+address:  ## set the repository's address everywhere (URL=https://github.com/…/…)
+	@$(PYTHON) tools/address.py $(URL)
 
 lock: setup  ## resolve requirements.txt anew (UPGRADE=1: newest versions)
 	@$(PY) tools/lock.py $(if $(UPGRADE),--upgrade)

@@ -6,6 +6,7 @@ The address stands in pyproject.toml (``[project.urls]``). From it follow the si
 (GitHub Pages), Colab's links, the clone command, and what the chapters install where
 tformer is missing, so that a fork's chapters install the fork. All of them are written
 here, by putting new addresses in the place of old ones; a second time nothing changes.
+Standard library only, so that it needs no set-up.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from __future__ import annotations
 import os
 import re
 import sys
+import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
-from chapters import ROOT, project
-
+ROOT = Path(__file__).resolve().parents[1]
 FORM = re.compile(
     r"https://github\.com/(?P<owner>[A-Za-z0-9](?:-?[A-Za-z0-9]){0,38})"
     r"/(?P<name>(?!\.{1,2}$)[A-Za-z0-9._-]{1,100})"
@@ -109,7 +110,8 @@ def main() -> int:
         print("usage: make address URL=https://github.com/OWNER/NAME")
         return 2
     url = sys.argv[1].strip().removesuffix("/").removesuffix(".git")
-    old = project()["urls"]["Repository"]
+    about = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    old = about["project"]["urls"]["Repository"]
     try:
         changed = set_address(ROOT, old, url)
     except AddressError as problem:
