@@ -77,6 +77,7 @@ def test_a_size_must_be_positive(field, value):
     ("fields", "message"),
     [
         ({"d_model": 9, "n_heads": 3}, r"d_model=9 must be even"),
+        ({"d_ff": 2**63}, rf"d_ff={2**63} must be less than 2\*\*63"),
         ({"d_model": 20, "n_heads": 6}, r"d_model=20 must be a multiple of n_heads=6"),
         ({"dropout": 1.0}, r"dropout=1.0 must be in \[0, 1\)"),
         ({"dropout": -0.1}, r"dropout=-0.1 must be in \[0, 1\)"),

@@ -39,6 +39,7 @@ class ModelConfig:
                 one_of(field.name, value, field.metadata["choices"])
         for name in sizes.split():
             require(values[name] >= 1, name, values[name], "at least 1")
+            require(values[name] < 2**63, name, values[name], "less than 2**63")
         dropout = values["dropout"]
         if isinstance(dropout, bool) or not isinstance(dropout, int | float):
             raise TypeError(f"dropout={dropout!r} must be a number")

@@ -165,8 +165,6 @@ def _read(file: Any, name: str) -> bytes:
 
 
 def _text(line: bytes, name: str, number: int) -> str:
-    if b"\0" in line:
-        raise UsageError(f"{name}, line {number} holds a zero byte: give a text file")
     try:
         text = line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
@@ -174,6 +172,8 @@ def _text(line: bytes, name: str, number: int) -> str:
             f"{name}, line {number} is not UTF-8 (byte {line[error.start]:#04x}): "
             "convert it"
         ) from error
+    if "\0" in text:
+        raise UsageError(f"{name}, line {number} holds a zero byte: give a text file")
     return text.removesuffix("\r")
 
 
