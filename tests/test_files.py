@@ -221,3 +221,11 @@ def test_json_holds_a_name_that_is_not_utf_8(tmp_path):
     name = os.fsdecode(b"caf\xe9 \xc3\xbc")
     files.write_json(tmp_path / "a.json", {"name": name})
     assert json.loads((tmp_path / "a.json").read_text("utf-8")) == {"name": name}
+
+
+@pytest.mark.parametrize("content", [b"{", b"", b"\xff", b"[1]", b"3"])
+def test_what_is_no_json_object_is_refused_by_its_name(content, tmp_path):
+    path = tmp_path / "card.json"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"card\.json (is not JSON|holds)"):
+        files.read_json(path)

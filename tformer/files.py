@@ -120,6 +120,21 @@ def write_json(path: Path, content: Any) -> None:
     write_atomically(path, (text + "\n").encode("utf-8", "backslashreplace"))
 
 
+def read_json(path: Path) -> dict[str, Any]:
+    """Read an object that `write_json` wrote.
+
+    Raises:
+        ValueError: damaged, or something else; the message names the file.
+    """
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except ValueError as error:  # neither JSON nor, perhaps, UTF-8
+        raise ValueError(f"{path} is not JSON ({error}): copy it again") from error
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} holds {type(content).__name__}, not a JSON object")
+    return content
+
+
 def save_tensors(
     path: Path, tensors: dict[str, Tensor], metadata: dict[str, Any]
 ) -> None:

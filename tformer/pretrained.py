@@ -5,12 +5,12 @@ tokenizer's fingerprint in its header), ``tokenizer.model``, ``card.json``, and 
 run that was kept ``history.json``. `Translator.save` writes one.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from tformer.files import read_json
 from tformer.tokenization import Tokenizer
 from tformer.translator import Translator
 from tformer.weights import load_model
@@ -44,7 +44,7 @@ def load_pretrained(
             f"{weights_file.name} was trained with: take both from one run"
         )
     card_file = folder / "card.json"
-    card = json.loads(card_file.read_text("utf-8")) if card_file.is_file() else {}
+    card = read_json(card_file) if card_file.is_file() else {}
     return Translator(model.to(device), tokenizer, card)
 
 
@@ -63,8 +63,9 @@ def load_history(path: str | Path | None = None) -> dict[str, list[dict[str, Any
 
     Raises:
         FileNotFoundError: the folder keeps no history.
+        ValueError: it is damaged.
     """
     file = (RELEASED if path is None else Path(path)) / "history.json"
     if not file.is_file():
         raise FileNotFoundError(f"there is no {file}: this model's run was not kept")
-    return json.loads(file.read_text("utf-8"))
+    return read_json(file)
