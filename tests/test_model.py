@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.testing import assert_close
 
+from tformer import masks
 from tformer.config import TransformerConfig
 from tformer.masks import source_mask
 from tformer.model import Transformer
@@ -481,6 +482,26 @@ def test_bad_ids_are_named_with_the_remedy_on_either_side(
     ]:
         with pytest.raises(error, match=message):
             call()
+
+
+def test_a_pass_looks_at_the_values_of_each_tensor_once(
+    make_model, random_ids, monkeypatch
+):
+    """Where they enter; nine looks at the same ids were a stall too many."""
+    model, source_ids, target_ids = make_model(), random_ids([3, 5]), random_ids([4, 2])
+    seen = {"check_range": [], "_check_visible": []}
+    for name, ids_seen in seen.items():
+        check = getattr(masks, name)
+
+        def note(ids, *args, check=check, ids_seen=ids_seen, **more):
+            ids_seen.append(ids)
+            return check(ids, *args, **more)
+
+        monkeypatch.setattr(masks, name, note)
+    model(source_ids, target_ids)
+    for ids_seen in seen.values():
+        assert len(ids_seen) == 2
+        assert {id(each) for each in ids_seen} == {id(source_ids), id(target_ids)}
 
 
 def test_a_target_padded_on_the_left_is_refused(make_model, random_ids):

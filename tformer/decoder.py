@@ -3,12 +3,12 @@
 Source: Vaswani et al. 2017, section 3.1. Chapter 09.
 """
 
+from typing import Unpack
+
 import torch
 from torch import Tensor, nn
 
-from tformer.attention import MultiHeadAttention
-from tformer.feedforward import FeedForward
-from tformer.norm import LayerNorm
+from tformer.parts import PAPER, LayerSettings, Parts
 from tformer.residual import Residual
 
 
@@ -83,17 +83,23 @@ class DecoderLayer(nn.Module):
         d_model: int,
         n_heads: int,
         d_ff: int,
+        *,
         dropout: float = 0.0,
         norm: str = "post",
         activation: str = "relu",
+        parts: Parts = PAPER,
     ) -> None:
         super().__init__()
-        self.self_attention = MultiHeadAttention(d_model, n_heads)
-        self.self_attention_residual = Residual(d_model, dropout, norm)
-        self.cross_attention = MultiHeadAttention(d_model, n_heads)
-        self.cross_attention_residual = Residual(d_model, dropout, norm)
-        self.feed_forward = FeedForward(d_model, d_ff, activation)
-        self.feed_forward_residual = Residual(d_model, dropout, norm)
+
+        def residual() -> Residual:
+            return Residual(d_model, dropout, norm, make_norm=parts.norm)
+
+        self.self_attention = parts.self_attention(d_model, n_heads)
+        self.self_attention_residual = residual()
+        self.cross_attention = parts.cross_attention(d_model, n_heads)
+        self.cross_attention_residual = residual()
+        self.feed_forward = parts.feed_forward(d_model, d_ff, activation)
+        self.feed_forward_residual = residual()
 
     def forward(
         self,
@@ -150,16 +156,17 @@ class Decoder(nn.Module):
         d_model: int,
         n_heads: int,
         d_ff: int,
-        dropout: float = 0.0,
+        *,
         norm: str = "post",
-        activation: str = "relu",
+        parts: Parts = PAPER,
+        **settings: Unpack[LayerSettings],
     ) -> None:
         super().__init__()
         self.layers = nn.ModuleList(
-            DecoderLayer(d_model, n_heads, d_ff, dropout, norm, activation)
+            DecoderLayer(d_model, n_heads, d_ff, norm=norm, parts=parts, **settings)
             for _ in range(n_layers)
         )
-        self.final_norm = LayerNorm(d_model) if norm == "pre" else nn.Identity()
+        self.final_norm = parts.norm(d_model) if norm == "pre" else nn.Identity()
 
     def forward(
         self,

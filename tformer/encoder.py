@@ -3,11 +3,11 @@
 Source: Vaswani et al. 2017, section 3.1. Chapter 08.
 """
 
+from typing import Unpack
+
 from torch import Tensor, nn
 
-from tformer.attention import MultiHeadAttention
-from tformer.feedforward import FeedForward
-from tformer.norm import LayerNorm
+from tformer.parts import PAPER, LayerSettings, Parts
 from tformer.residual import Residual
 
 
@@ -21,6 +21,7 @@ class EncoderLayer(nn.Module):
         dropout: on the output of both sub-layers.
         norm: "post" (the paper) or "pre".
         activation: of the feed-forward network.
+        parts: what the layer is made of.
     """
 
     def __init__(
@@ -28,15 +29,21 @@ class EncoderLayer(nn.Module):
         d_model: int,
         n_heads: int,
         d_ff: int,
+        *,
         dropout: float = 0.0,
         norm: str = "post",
         activation: str = "relu",
+        parts: Parts = PAPER,
     ) -> None:
         super().__init__()
-        self.self_attention = MultiHeadAttention(d_model, n_heads)
-        self.self_attention_residual = Residual(d_model, dropout, norm)
-        self.feed_forward = FeedForward(d_model, d_ff, activation)
-        self.feed_forward_residual = Residual(d_model, dropout, norm)
+
+        def residual() -> Residual:
+            return Residual(d_model, dropout, norm, make_norm=parts.norm)
+
+        self.self_attention = parts.self_attention(d_model, n_heads)
+        self.self_attention_residual = residual()
+        self.feed_forward = parts.feed_forward(d_model, d_ff, activation)
+        self.feed_forward_residual = residual()
 
     def forward(self, x: Tensor, source_mask: Tensor | None = None) -> Tensor:
         """Let each position gather from all others, then think for itself.
@@ -69,16 +76,17 @@ class Encoder(nn.Module):
         d_model: int,
         n_heads: int,
         d_ff: int,
-        dropout: float = 0.0,
+        *,
         norm: str = "post",
-        activation: str = "relu",
+        parts: Parts = PAPER,
+        **settings: Unpack[LayerSettings],
     ) -> None:
         super().__init__()
         self.layers = nn.ModuleList(
-            EncoderLayer(d_model, n_heads, d_ff, dropout, norm, activation)
+            EncoderLayer(d_model, n_heads, d_ff, norm=norm, parts=parts, **settings)
             for _ in range(n_layers)
         )
-        self.final_norm = LayerNorm(d_model) if norm == "pre" else nn.Identity()
+        self.final_norm = parts.norm(d_model) if norm == "pre" else nn.Identity()
 
     def forward(self, x: Tensor, source_mask: Tensor | None = None) -> Tensor:
         """(B, S, D) embedded source -> (B, S, D) memory."""

@@ -122,14 +122,19 @@ def check_ids(ids: Tensor, *, vocab_size: int, pad_id: int) -> None:
         ValueError: wrong shape, an id outside ``0 … vocab_size-1``, an all-padding row.
     """
     check_id_shape(ids)
-    low, high = int(ids.min()), int(ids.max())
+    check_range(ids, vocab_size)
+    _check_visible(ids, pad_id)
+
+
+def check_range(ids: Tensor, vocab_size: int) -> None:
+    """Raise a ValueError unless all ids are in ``0 … vocab_size-1``."""
+    low, high = (int(each) for each in ids.aminmax())
     if low < 0 or high >= vocab_size:
         wrong = low if low < 0 else high
         raise ValueError(
             f"token id {wrong} is outside the vocabulary 0…{vocab_size - 1}: "
             "was the text encoded by another tokenizer?"
         )
-    _check_visible(ids, pad_id)
 
 
 def check_padded_right(ids: Tensor, *, pad_id: int) -> None:

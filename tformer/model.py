@@ -5,6 +5,8 @@ Axes: B batch, S source length, T target length, D d_model, V vocabulary.
 Source: Vaswani et al. 2017, figure 1. Chapter 10.
 """
 
+from typing import Any
+
 from torch import Tensor, nn
 
 from tformer import masks
@@ -12,6 +14,7 @@ from tformer.config import TransformerConfig
 from tformer.decoder import Cache, Decoder
 from tformer.embedding import ScaledEmbedding
 from tformer.encoder import Encoder
+from tformer.parts import PAPER, Parts
 from tformer.positions import POSITIONS
 
 
@@ -20,33 +23,36 @@ class Transformer(nn.Module):
 
     Args:
         config: a validated `TransformerConfig`.
+        parts: what its layers are made of.
 
     Example:
         >>> model = Transformer(TransformerConfig())
         >>> logits = model(source_ids, target_ids)  # (B, S), (B, T) -> (B, T, V)
     """
 
-    def __init__(self, config: TransformerConfig) -> None:
+    def __init__(self, config: TransformerConfig, *, parts: Parts = PAPER) -> None:
         super().__init__()
-        self.config = config
-        stack = (
-            config.d_model,
-            config.n_heads,
-            config.d_ff,
-            config.dropout,
-            config.norm,
-            config.activation,
-        )
+        self.config, self.parts = config, parts
+        layer: dict[str, Any] = {
+            "d_model": config.d_model,
+            "n_heads": config.n_heads,
+            "d_ff": config.d_ff,
+            "dropout": config.dropout,
+            "norm": config.norm,
+            "activation": config.activation,
+            "parts": parts,
+        }
         self.source_embedding = ScaledEmbedding(config.vocab_size, config.d_model)
         if config.tie_embeddings:
             self.target_embedding = self.output_embedding = self.source_embedding
         else:
             self.target_embedding = ScaledEmbedding(config.vocab_size, config.d_model)
             self.output_embedding = ScaledEmbedding(config.vocab_size, config.d_model)
-        self.positions = POSITIONS[config.positions](config.d_model, config.max_len)
+        make_positions = parts.positions or POSITIONS[config.positions]
+        self.positions = make_positions(config.d_model, config.max_len)
         self.dropout = nn.Dropout(config.dropout)
-        self.encoder = Encoder(config.n_encoder_layers, *stack)
-        self.decoder = Decoder(config.n_decoder_layers, *stack)
+        self.encoder = Encoder(config.n_encoder_layers, **layer)
+        self.decoder = Decoder(config.n_decoder_layers, **layer)
         for module in [*self.encoder.modules(), *self.decoder.modules()]:
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
@@ -75,14 +81,20 @@ class Transformer(nn.Module):
                 f"source and target must have the same batch size, got "
                 f"{tuple(source_ids.shape)} and {tuple(target_ids.shape)}"
             )
-        memory = self.encode(source_ids)
         source_mask = masks.source_mask(source_ids, self.config.pad_id)
+        memory = self.encode(source_ids, source_mask)
         return self.unembed(self.decode(target_ids, memory, source_mask))
 
-    def encode(self, source_ids: Tensor) -> Tensor:
-        """Read the source once: (B, S) int64 ids -> (B, S, D) memory."""
+    def encode(self, source_ids: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        """Read the source once: (B, S) int64 ids -> (B, S, D) memory.
+
+        Args:
+            source_ids: (B, S) int64, pieces + eos, padded on the right.
+            source_mask: that of source_ids, where it has been made before.
+        """
         self._check(source_ids)
-        source_mask = masks.source_mask(source_ids, self.config.pad_id)
+        if source_mask is None:
+            source_mask = masks.source_mask(source_ids, self.config.pad_id)
         x = self.positions(self.source_embedding(source_ids))
         return self.encoder(self.dropout(x), source_mask)
 
@@ -135,7 +147,10 @@ class Transformer(nn.Module):
         return sum(parameter.numel() for parameter in self.parameters())
 
     def _check(self, ids: Tensor) -> None:
-        """Shapes always; values only on the CPU, where looking costs nothing."""
+        """Shapes always; values only on the CPU, where looking stalls nothing.
+
+        Rows in which nothing is visible are refused where their masks are made.
+        """
         masks.check_id_shape(ids)
         if ids.size(1) > self.config.max_len:
             raise ValueError(
@@ -143,5 +158,4 @@ class Transformer(nn.Module):
                 "split the text, or build the model with a larger max_len"
             )
         if ids.device.type == "cpu":
-            config = self.config
-            masks.check_ids(ids, vocab_size=config.vocab_size, pad_id=config.pad_id)
+            masks.check_range(ids, self.config.vocab_size)

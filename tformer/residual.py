@@ -22,6 +22,7 @@ class Residual(nn.Module):
         d_model: width D of the stream.
         dropout: probability of zeroing an entry of the sub-layer's output.
         norm: "post" or "pre".
+        make_norm: makes the norm of a width.
 
     Raises:
         ValueError: unknown place of the norm.
@@ -29,12 +30,19 @@ class Residual(nn.Module):
     Source: section 3.1 (post-norm), section 5.4 (dropout).
     """
 
-    def __init__(self, d_model: int, dropout: float, norm: str = "post") -> None:
+    def __init__(
+        self,
+        d_model: int,
+        dropout: float,
+        norm: str = "post",
+        *,
+        make_norm: Callable[[int], nn.Module] = LayerNorm,
+    ) -> None:
         super().__init__()
         if norm not in NORM_PLACES:
             raise ValueError(f"norm={norm!r} is neither 'post' nor 'pre'")
         self.is_pre = norm == "pre"
-        self.norm = LayerNorm(d_model)
+        self.norm = make_norm(d_model)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from tformer.config import ModelConfig, TransformerConfig
 from tformer.files import load_tensors, read_header, save_tensors
 from tformer.model import Transformer
+from tformer.parts import PAPER
 from tformer.recurrent import RecurrentConfig, RecurrentSeq2Seq
 
 KINDS: dict[str, tuple[type[ModelConfig], type]] = {  # the name stands in the file
@@ -47,8 +48,14 @@ def stored_weights(model: nn.Module, dtype: torch.dtype) -> dict[str, Tensor]:
 
     Raises:
         TypeError: another dtype, which would keep something else than the weights.
-        ValueError: a weight that is not finite in that dtype; the message names it.
+        ValueError: a weight that is not finite in that dtype; the message names it. A
+            model of other parts than a configuration can name.
     """
+    if isinstance(model, Transformer) and model.parts != PAPER:
+        raise ValueError(
+            "the model has parts of its own, which no file can name: keep its "
+            "state_dict() with the code that makes the parts"
+        )
     if dtype not in DTYPES:
         known = ", ".join(str(each).removeprefix("torch.") for each in DTYPES)
         raise TypeError(f"dtype={dtype} cannot hold weights: take one of {known}")

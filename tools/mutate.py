@@ -275,8 +275,8 @@ MUTATIONS = [
     Mutation(
         "positions: the choice of learned ones is ignored",
         "model.py",
-        "POSITIONS[config.positions](",
-        "POSITIONS['sinusoidal'](",
+        "POSITIONS[config.positions]",
+        "POSITIONS['sinusoidal']",
     ),
     # ------------------------------------------------------------------- embedding
     Mutation(
@@ -393,13 +393,13 @@ MUTATIONS = [
     Mutation(
         "encoder: a last norm after post-norm layers",
         "encoder.py",
-        'LayerNorm(d_model) if norm == "pre" else nn.Identity()',
-        "LayerNorm(d_model)",
+        'parts.norm(d_model) if norm == "pre" else nn.Identity()',
+        "parts.norm(d_model)",
     ),
     Mutation(
         "encoder: no last norm after pre-norm layers",
         "encoder.py",
-        'LayerNorm(d_model) if norm == "pre" else nn.Identity()',
+        'parts.norm(d_model) if norm == "pre" else nn.Identity()',
         "nn.Identity()",
         (PARITY,),
     ),
@@ -412,8 +412,8 @@ MUTATIONS = [
     Mutation(
         "decoder: a last norm after post-norm layers",
         "decoder.py",
-        'LayerNorm(d_model) if norm == "pre" else nn.Identity()',
-        "LayerNorm(d_model)",
+        'parts.norm(d_model) if norm == "pre" else nn.Identity()',
+        "parts.norm(d_model)",
     ),
     Mutation(
         "decoder: cross-attention looks at the target",
