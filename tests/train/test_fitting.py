@@ -14,6 +14,7 @@ import textwrap
 import types
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from small_runs import (
@@ -402,6 +403,8 @@ def test_an_empty_corpus_is_refused(part, message, tokenizer, tmp_path):
         ({"steps": 0}, "steps=0 must be at least 1"),
         ({"minutes": 0}, "minutes=0 must be positive"),
         ({"minutes": math.nan}, "minutes=nan must be positive"),
+        ({"minutes": math.inf}, "minutes=inf must be positive and finite"),
+        ({"folder": ""}, "folder='' is no name"),
         ({"device": "abacus"}, "device='abacus' is not a device: try 'auto'"),
         ({"progress": "loud"}, "progress='loud' is none of"),
         ({"config": small(vocab_size=300)}, "310 pieces.*vocab_size=300"),
@@ -409,7 +412,72 @@ def test_an_empty_corpus_is_refused(part, message, tokenizer, tmp_path):
 )
 def test_settings_that_make_no_sense_are_refused(options, message, tokenizer, tmp_path):
     with pytest.raises(ValueError, match=message):
+        quick_fit(tokenizer, **({"folder": tmp_path} | options))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"steps": 1.5}, "steps=1.5 must be an int"),
+        ({"steps": "5"}, "steps='5' must be an int"),
+        ({"config": "small"}, "config='small' must be the configuration of a model"),
+    ],
+)
+def test_settings_of_another_type_are_refused(options, message, tokenizer, tmp_path):
+    with pytest.raises(TypeError, match=message):
         quick_fit(tokenizer, tmp_path, **options)
+
+
+def test_a_number_of_numpy_is_a_number_of_steps(tokenizer, tmp_path):
+    run = quick_fit(tokenizer, tmp_path, steps=np.int64(10))
+    assert run.report["steps"] == 10
+    json.dumps(run.report)
+
+
+def test_a_pair_for_which_no_batch_has_room_is_found_before_training(
+    tokenizer, tmp_path
+):
+    """Though only a later epoch would have drawn it."""
+    corpus = word_corpus(n=300)
+    long = ("eins", "eins zwei drei vier fünf sechs " * 4)
+    corpus = dataclasses.replace(
+        corpus, train=[*corpus.train, long], one_translation_an_epoch=True
+    )
+    seed = next(s for s in itertools.count() if long not in corpus.epoch_pairs(0, s))
+    kinds = []
+    with pytest.raises(ValueError, match=r"longest pair has \d+ tokens.*max_tokens=24"):
+        quick_fit(
+            tokenizer,
+            tmp_path,
+            corpus=corpus,
+            recipe=quick(max_tokens=24, seed=seed),
+            on_event=lambda event: kinds.append(event["kind"]),
+        )
+    assert kinds == []
+
+
+def test_a_sample_that_does_not_fit_is_refused_before_training(tokenizer, tmp_path):
+    kinds = []
+    for sample, message in [("eins " * 90, "split it into"), (" ", "nothing to tr")]:
+        with pytest.raises(ValueError, match=message):
+            quick_fit(
+                tokenizer,
+                tmp_path,
+                samples=[("eins", "eins"), (sample, "eins")],
+                on_event=lambda event: kinds.append(event["kind"]),
+            )
+    assert kinds == []
+
+
+def test_the_samples_are_the_first_validation_pairs_that_fit(tokenizer, tmp_path):
+    corpus = word_corpus(n=300)
+    valid = [("", "eins"), ("eins " * 90, "eins"), *corpus.valid]
+    with pytest.warns(UserWarning, match="1 of 32 pairs are longer than max_len=32"):
+        run = quick_fit(
+            tokenizer, tmp_path, corpus=dataclasses.replace(corpus, valid=valid)
+        )
+    shown = [sample["source"] for sample in run.history[0]["samples"]]
+    assert shown == [english for english, _ in corpus.valid[:3]]
 
 
 def test_a_folder_that_cannot_be_written_is_an_os_error_that_names_it(
