@@ -202,7 +202,7 @@ def test_changes_are_announced_once_the_reader_pauses(figure):
     figure.press("query-x", "ArrowLeft", 3)
     live.filter(has_text="it attends to dog").wait_for(timeout=driver.PATIENCE)
     text = live.inner_text()
-    assert f"{100 * figure.weights()[0]:.0f} %" in text
+    assert f"{100 * figure.weights()[0]:.0f}\xa0%" in text
 
 
 def test_playing_moves_nothing_else_on_the_page(figure):

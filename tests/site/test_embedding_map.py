@@ -122,10 +122,10 @@ def test_the_dots_lie_where_the_principal_axes_put_them(shown):
             y = box["y"] + box["height"] * (1 - away[1]) / 2
             assert shown.dot(piece) == pytest.approx((x.item(), y.item()), abs=1.5)
         said = shown.root.locator("figcaption").inner_text()
-        assert f"{100 * shares[2 * axes]:.1f} %" in said
+        assert f"{100 * shares[2 * axes]:.1f}\xa0%" in said
         both = 100 * shares[2 * axes : 2 * axes + 2].sum()
         facts = shown.root.locator(".tfem-facts").inner_text()
-        assert f"hold {both:.1f} % of what tells the 6,000 rows apart" in facts
+        assert f"hold {both:.1f}\xa0% of what tells the 6,000 rows apart" in facts
 
 
 def test_the_map_admits_which_neighbours_it_loses(shown):

@@ -170,7 +170,7 @@ def test_the_keyboard_chooses_a_step_and_walks_the_numbers(cutting):
 def test_pointing_at_a_number_tells_where_it_comes_from(cutting):
     cutting.pick("stage-4")
     cutting.block(LEFT, 0).locator('[data-cell="1-5"]').hover()
-    assert "100 % from numbers of head 1, asked for by “it”" in cutting.where()
+    assert "100\xa0% from numbers of head 1, asked for by “it”" in cutting.where()
     cutting.pick("stage-5")
     cutting.block(LEFT, 0).locator('[data-cell="1-5"]').hover()
     assert "head 0 and" in cutting.where()

@@ -96,7 +96,7 @@ def test_it_opens_with_the_papers_base_model_at_its_peak(curves):
     wanted = inverse_square_root(4000, d_model=512, warmup_steps=4000)
     assert curves.rate() == pytest.approx(wanted, rel=1e-9)
     assert curves.fact("peak") == "6.99 × 10⁻⁴"
-    assert curves.fact("share") == "4.0 %"
+    assert curves.fact("share") == "4.0\xa0%"
 
 
 @pytest.mark.parametrize(

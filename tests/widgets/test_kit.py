@@ -17,11 +17,53 @@ FIGURES = [
 
 def test_numbers_on_the_page_have_a_real_minus_and_no_minus_zero(node):
     shown = node(
-        "import { format } from './kit/kit.js';"
+        "import { format } from './kit/numbers.js';"
         "console.log(JSON.stringify([-Infinity, Infinity, NaN, -0.001, -1.5, 2]"
         ".map((x) => format(x))))"
     )
     assert shown == ["−∞", "∞", "NaN", "0.00", "−1.50", "2.00"]
+
+
+def test_large_numbers_are_grouped_and_shares_stay_with_their_sign(node):
+    shown = node(
+        "import { commas, percent } from './kit/numbers.js';"
+        "console.log(JSON.stringify([...[1, 999, 1000, 1e9].map(commas), "
+        "percent(0.125), percent(0.995, 0)]))"
+    )
+    assert shown == ["1", "999", "1,000", "1,000,000,000", "12.5\xa0%", "100\xa0%"]
+
+
+def test_each_helper_that_figures_share_is_written_once():
+    """A copy would drift: what reads like one belongs in the kit."""
+    copies = (r"toLocaleString", r"\bArrow(Up|Down|Left|Right): [ijt] [+-] 1", r"\|◀")
+    for path in sorted(Path(widgets.__file__).parent.rglob("*.js")):
+        if path.parent.name != "kit":
+            text = path.read_text(encoding="utf-8")
+            assert not re.search("|".join(copies), text), path
+
+
+def test_keys_walk_as_far_as_there_are_places(node):
+    shown = node(
+        """
+        import { ALONG, GRID, arrowKeys, within } from "./kit/arrows.js";
+        let hear;
+        const node = { addEventListener: (_, each) => { hear = each; } };
+        let at = 1;
+        const seen = [];
+        arrowKeys(node, ALONG, (by) => { at = within(at + by, 5); seen.push(at); });
+        const press = (key, more = {}) => {
+          let kept = false;
+          hear({ key, preventDefault: () => { kept = true; }, ...more });
+          return kept;
+        };
+        const pressed = ["End", "ArrowRight", "ArrowLeft", "Home", "ArrowLeft"];
+        const kept = pressed.map((key) => press(key));
+        const left = [press("a"), press("toString"), press("End", { ctrlKey: true })];
+        arrowKeys(node, GRID, () => false);
+        console.log(JSON.stringify([seen, kept, left, press("ArrowUp")]));
+        """
+    )
+    assert shown == [[4, 4, 3, 0, 0], [True] * 5, [False] * 3, False]
 
 
 def test_no_two_figures_share_a_class_name_since_their_styles_would_meet():

@@ -83,14 +83,6 @@ def test_the_sentence_below_says_what_is_counted(node):
     assert "token 2 to token 9" in far and "1 step" in far
 
 
-def test_large_numbers_are_grouped(node):
-    script = 'import { commas } from "./path_length/path_length.js";'
-    shown = node(
-        script + "console.log(JSON.stringify([1, 999, 1000, 1e9].map(commas)))"
-    )
-    assert shown == ["1", "999", "1,000", "1,000,000,000"]
-
-
 @pytest.mark.parametrize(
     "change",
     [{"length": 1}, {"start": 12}, {"end": -1}, {"width": 4}, {"kernel": 10}],

@@ -1,7 +1,8 @@
 // Sentence pairs packed into batches: what padding costs, by order and by cut.
 // `arrange`, `cutByPairs`, `cutByTokens` and `measure` are the whole of the maths and run
 // in Node, too; the tests hold them to `tformer.data`.
-import { bind, figure, format, h, liveRegion, put, radios, say, slider, textTable, uid } from "../kit/kit.js";
+import { bind, figure, h, liveRegion, put, radios, say, slider, textTable, uid } from "../kit/kit.js";
+import { percent } from "../kit/numbers.js";
 
 export const ORDERS = ["as they come", "sorted by length"];
 export const CUTS = ["by pairs", "by tokens"];
@@ -61,7 +62,6 @@ export function measure(batches, lengths) {
   };
 }
 
-const percent = (share) => `${format(100 * share, 1)}\u00a0%`;
 const plural = (n, word, many = `${word}s`) => `${n} ${n === 1 ? word : many}`;
 
 export function explain({ order, cut, sentences, tokens }, found) {

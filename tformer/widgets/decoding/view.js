@@ -3,8 +3,11 @@
 // and the tests hold them to `tformer.decode`. A step is one of `Translator.steps`.
 import { lengthPenaltyOf } from "../engine/decode/beam.js";
 import { USED, USUAL, used } from "../engine/decode/settings.js";
-import { button, format, h, liveRegion, put, radios, say, slider, textTable } from "../kit/kit.js";
-import { chance, ending, meter, shown, spoken, written } from "../kit/pieces.js";
+import { GRID, arrowKeys } from "../kit/arrows.js";
+import { h, liveRegion, put, radios, say, slider, textTable } from "../kit/kit.js";
+import { chance, format } from "../kit/numbers.js";
+import { ending, meter, shown, spoken, written } from "../kit/pieces.js";
+import { player } from "../kit/player.js";
 
 const NAMES = { greedy: "greedy", sample: "sampling", beam: "beam search" };
 export const SEARCHES = Object.keys(NAMES);
@@ -122,7 +125,6 @@ export function decodingView(engine, { initial = {}, onState = () => {}, onNeed 
   let place = first;
   let at = null; // the node that the reader picked
   let ready = false; // the model has answered once
-  let timer = 0;
   let waiting = 0;
   let frame = 0;
   let turn = 0; // counts searches
@@ -141,16 +143,15 @@ export function decodingView(engine, { initial = {}, onState = () => {}, onNeed 
   const options = h("div", { class: "tfd-options" }, ...Object.values(sliders).map(({ box }) => box), about);
   const note = h("p", { class: "tfd-note", role: "status", "data-note": true });
 
-  const buttons = {
-    start: button("start", "|◀", () => go(0)),
-    back: button("back", "◀", () => go(position() - 1)),
-    play: button("play", "Play", () => (timer ? pause() : play())),
-    forward: button("forward", "▶", () => go(position() + 1)),
-    end: button("end", "▶|", () => go(-1)),
-  };
-  for (const [name, words] of [["start", "To the first step"], ["back", "One step back"], ["forward", "One step forward"], ["end", "To the end"]]) put(buttons[name], { "aria-label": words, title: words });
-  const stepper = slider("step", "step", { min: 1, max: 1, step: 1, text: (k) => `${k} of ${steps.length}` }, (k) => go(k - 1));
-  const bar = h("div", { class: "tfd-steps" }, ...Object.values(buttons), stepper.box);
+  const walk = player({
+    words: ["To the first step", "One step back", "One step forward", "To the end"],
+    at: () => position(),
+    last: () => steps.length - 1,
+    to: moveTo,
+    beat: PAUSE,
+  });
+  const stepper = slider("step", "step", { min: 1, max: 1, step: 1, text: (k) => `${k} of ${steps.length}` }, (k) => walk.go(k - 1));
+  const bar = h("div", { class: "tfd-steps" }, ...walk.nodes, stepper.box);
 
   const lines = h("svg", { "aria-hidden": "true", class: "tfd-lines" });
   const tree = h("div", { class: "tfd-tree", role: "tree", "aria-label": "What the search looked at: one column for each step; arrow keys move, and show the next pieces" });
@@ -168,11 +169,8 @@ export function decodingView(engine, { initial = {}, onState = () => {}, onNeed 
   const behind = textTable("The tree as a table", "written so far");
   const node = h("div", { class: "tfd-view" }, searches.set, options, note, bar, legend, scroller, heading, table, foundHeading, foundBox, behind.node, live.node);
 
-  tree.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const next = neighbour(event.key);
-    if (next === undefined) return;
-    event.preventDefault();
+  arrowKeys(tree, GRID, (_, { key: pressed }) => {
+    const next = neighbour(pressed);
     if (next !== null) pick(next);
   });
 
@@ -210,7 +208,7 @@ export function decodingView(engine, { initial = {}, onState = () => {}, onNeed 
 
   async function run(asked, { signal, onProgress } = {}) {
     clearTimeout(waiting);
-    pause();
+    walk.stop();
     if (!engine) throw new Error("this page does not have the model: run the cell in a notebook");
     const wanted = keyOf(settings);
     const isNew = asked !== text;
@@ -249,7 +247,7 @@ export function decodingView(engine, { initial = {}, onState = () => {}, onNeed 
 
   function show(sentence, recorded = null) {
     if (recorded === null) return run(sentence);
-    pause();
+    walk.stop();
     text = sentence;
     const all = recorded.length && recorded[0].hypotheses ? [{ ...settings, steps: recorded }] : recorded;
     runs = new Map(all.map((each) => [keyOf({ ...USUAL, ...each }), each.steps]));
@@ -260,31 +258,14 @@ export function decodingView(engine, { initial = {}, onState = () => {}, onNeed 
     return Promise.resolve();
   }
 
-  function go(to) {
-    pause();
-    moveTo(to);
-  }
   function moveTo(to) {
     place = to < 0 || to >= steps.length - 1 ? -1 : to;
     at = null;
     update();
     tell();
   }
-  function play() {
-    moveTo(position() >= steps.length - 1 ? 0 : position() + 1);
-    timer = setInterval(() => {
-      moveTo(position() + 1);
-      if (position() >= steps.length - 1) pause();
-    }, PAUSE);
-    update();
-  }
-  function pause() {
-    clearInterval(timer);
-    timer = 0;
-    say(buttons.play, "Play");
-  }
 
-  // The node that a key leads to: null is nowhere, undefined is not our key.
+  // The node that a key leads to; null is nowhere.
   function neighbour(pressed) {
     const from = current();
     const top = position();
@@ -301,8 +282,7 @@ export function decodingView(engine, { initial = {}, onState = () => {}, onNeed 
     if (pressed === "ArrowUp") return near(column, rank - 1);
     if (pressed === "ArrowDown") return near(column, rank + 1);
     if (pressed === "Home") return 0;
-    if (pressed === "End") return near(top, 0);
-    return undefined;
+    return near(top, 0); // End
   }
 
   // The node that is picked; unless told, the one that the best continuation grew from.
@@ -387,9 +367,7 @@ export function decodingView(engine, { initial = {}, onState = () => {}, onNeed 
     const status = statusAt(nodes, now);
     put(stepper.input, { max: steps.length });
     stepper.show(now + 1);
-    for (const name of ["start", "back"]) buttons[name].disabled = now === 0;
-    for (const name of ["forward", "end"]) buttons[name].disabled = now === steps.length - 1;
-    say(buttons.play, timer ? "Pause" : "Play");
+    walk.show();
 
     const found = ranked(steps[now].finished, isLine() ? 0 : settings.lengthPenalty);
     const winner = found[0]?.ids.join(" ");
@@ -420,7 +398,7 @@ export function decodingView(engine, { initial = {}, onState = () => {}, onNeed 
       const i = nodes.indexOf(each);
       return [written(each.pieces.slice(0, -1)) || "(nothing)", shown(each.piece), String(each.column + 1), format(each.logProbability, 3), words[status[i]]];
     }));
-    if (speak && !timer) live.announce(summary(now, found));
+    if (speak && !walk.playing()) live.announce(summary(now, found));
   }
 
   function summary(now, found) {
@@ -499,7 +477,7 @@ export function decodingView(engine, { initial = {}, onState = () => {}, onNeed 
   }
 
   function stop() {
-    pause();
+    walk.stop();
     clearTimeout(waiting);
     cancelAnimationFrame(frame);
     cancelAnimationFrame(sight);

@@ -1,7 +1,9 @@
 // The trained embedding as a map: every piece a dot, its nearest by cosine beside it.
 // `decode`, `kindOf`, `matches`, `onMap`, `onward` and `windowOf` are all of the maths and
 // run in Node; the neighbours come from Python, since the whole table is too large.
-import { bind, button, figure, format, h, liveRegion, put, radios, say, slider, textTable } from "../kit/kit.js";
+import { AROUND, arrowKeys } from "../kit/arrows.js";
+import { bind, button, figure, h, liveRegion, put, radios, say, slider, textTable } from "../kit/kit.js";
+import { commas, format, percent } from "../kit/numbers.js";
 import { spoken } from "../kit/pieces.js";
 
 export const KINDS = ["all", "begins a word", "inside a word", "signs, digits", "bytes, special"];
@@ -96,8 +98,6 @@ export function windowOf(x, y, i, zoom) {
 const SIZE = 400; // of the drawing
 const REACH = 14; // how near a pointer must come to a dot
 const NAMES = ["chosen", "axes", "kind", "zoom", "pieces", "links", "drops", "places", "examples"];
-const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-const percent = (share) => `${format(100 * share, 1)} %`;
 
 function render({ model, el }) {
   const root = figure(el, "tfem", "The trained embedding as a map of pieces");
@@ -184,12 +184,9 @@ function render({ model, el }) {
     const j = dotAt(event);
     if (j >= 0) choose(j);
   });
-  svg.addEventListener("keydown", (event) => {
-    const way = ARROWS[event.key];
-    if (!way || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
+  arrowKeys(svg, AROUND, ([down, right]) => {
     const s = state();
-    choose(onward(s.x, s.y, s.i, way, s.may));
+    choose(onward(s.x, s.y, s.i, [right, -down], s.may));
   });
 
   // The list
@@ -265,7 +262,7 @@ function render({ model, el }) {
     rows.replaceChildren(...near.map(([j, cosine], k) => {
       const bar = h("span", { class: "tfem-bar", style: `--share: ${(100 * Math.max(0, cosine)).toFixed(0)}%` });
       return h("tr", {}, h("td", {}, String(k + 1)), h("th", { scope: "row" }, button(`near-${k}`, s.names[j], () => choose(j))),
-        h("td", {}, bar, format(cosine)), h("td", {}, `${ranks[k].toLocaleString("en")}.`));
+        h("td", {}, bar, format(cosine)), h("td", {}, `${commas(ranks[k])}.`));
     }));
     if (had) rows.querySelector("button").focus();
     root.dataset.chosen = s.names[s.i];
@@ -273,7 +270,7 @@ function render({ model, el }) {
 
     const both = get("shares")[one] + get("shares")[two];
     const kept = ranks.filter((rank) => rank <= near.length).length;
-    say(facts, `These two axes hold ${percent(both)} of what tells the ${s.names.length.toLocaleString("en")} rows apart; the other ${get("d_model") - 2} hold the rest. ` +
+    say(facts, `These two axes hold ${percent(both)} of what tells the ${commas(s.names.length)} rows apart; the other ${get("d_model") - 2} hold the rest. ` +
       `So the list is true and the map is a shadow: of the ${near.length} nearest by cosine, ${kept} ${kept === 1 ? "is" : "are"} among the ${near.length} nearest dots.`);
     behind.show([`axis ${one + 1}`, `axis ${two + 1}`, "distance on the map", "among the nearest by cosine"], [s.i, ...nearest].map((j) => {
       const k = near.findIndex(([id]) => id === j);

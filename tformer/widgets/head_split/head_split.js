@@ -1,7 +1,9 @@
 // A matrix cut into heads, attended and merged, beside the same with a slip.
 // `numbersOf`, `through` and what they call are all of the maths; they run in Node, and
 // the tests hold them to `tformer.attention.MultiHeadAttention`.
-import { bind, button, figure, format, grid, h, liveRegion, put, radios, say, slider, textTable } from "../kit/kit.js";
+import { grid } from "../kit/grid.js";
+import { bind, button, figure, h, liveRegion, put, radios, say, slider, textTable } from "../kit/kit.js";
+import { format, percent } from "../kit/numbers.js";
 
 export const WORDS = ["dog", "it", "tired", "street", "cross"];
 export const WIDTHS = [4, 6, 8, 12];
@@ -189,20 +191,19 @@ function render({ model, el }) {
   );
 
   let options = [];
-  const percent = (x) => `${Math.round(100 * x)} %`;
   function cellText(block, i, j) {
     const x = block.cells[i][j];
     if (block.kind === "weights") return `${block.caption.replace(": weights", "")}: ${block.rows[i]} takes ${format(x)} from ${block.rows[j]}.`;
     const place = `${block.caption && block.caption !== "output" ? `${block.caption}, ` : ""}${block.rows[i]}, number ${block.columns[j]}`;
     if (x.at) return `${place}: it is ${format(x.value, 1)}, number ${x.at[1]} of “${WORDS[x.at[0]]}”, made for head ${x.heads.indexOf(1)}.`;
-    const shares = x.heads.map((share, k) => (share > 0.0005 ? `${percent(share)} from numbers of head ${k}` : "")).filter(Boolean);
+    const shares = x.heads.map((share, k) => (share > 0.0005 ? `${percent(share, 0)} from numbers of head ${k}` : "")).filter(Boolean);
     const askers = x.askers.map((share, k) => (share > 0.0005 ? `“${WORDS[k]}”` : "")).filter(Boolean);
     return `${place}: ${format(x.value)}, ${list(shares)}, asked for by ${list(askers)}.`;
   }
   const paint = (shares) => {
     let from = 0;
     const stops = shares.map((share, k) => {
-      const part = `var(--tfhs-${k}) ${percent(from)} ${percent(from + share)}`.replaceAll(" %", "%");
+      const part = `var(--tfhs-${k}) ${Math.round(100 * from)}% ${Math.round(100 * (from + share))}%`;
       from += share;
       return share > 0.0005 ? part : "";
     }).filter(Boolean);

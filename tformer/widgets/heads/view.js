@@ -1,7 +1,10 @@
 // The heads of a Transformer: all in small, one or two in large, and what the model says
 // without some of them. It knows an engine (engine/client.js), no widget.
-import { button, format, grid, h, liveRegion, put, radios, say, select, textTable } from "../kit/kit.js";
+import { DOWN, GRID, arrowKeys, within } from "../kit/arrows.js";
+import { grid } from "../kit/grid.js";
+import { button, h, liveRegion, put, radios, say, select, textTable } from "../kit/kit.js";
 import { requests } from "../kit/model.js";
+import { format } from "../kit/numbers.js";
 
 export const SITES = ["encoder", "decoder", "cross"];
 const TITLES = { encoder: "Encoder self-attention", decoder: "Decoder self-attention", cross: "Cross-attention" };
@@ -331,18 +334,19 @@ function overviewOf({ onShow, onKnock }) {
   const columnOf = (head, nHeads) => (head === null ? nHeads : head);
   const go = (i, j) => {
     put(tiles[at[0]]?.[at[1]]?.cell ?? node, { tabindex: tiles.length ? -1 : null });
-    at = [Math.max(0, Math.min(tiles.length - 1, i)), Math.max(0, Math.min(tiles[0].length - 1, j))];
+    at = [within(i, tiles.length), within(j, tiles[0].length)];
     const { cell } = tiles[at[0]][at[1]];
     put(cell, { tabindex: 0 });
     return cell;
   };
-  const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -Infinity], End: [0, Infinity] };
+  arrowKeys(table, GRID, ([down, right], { target }) => {
+    if (target.tagName === "BUTTON") return false;
+    return go(at[0] + down, at[1] + right).focus();
+  });
   table.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "BUTTON") return;
-    const move = MOVES[event.key];
     const { layer, head } = tiles[at[0]][at[1]];
-    if (move) go(at[0] + move[0], at[1] + move[1]).focus();
-    else if (event.key === "Enter" || event.key === " ") onShow(layer, head);
+    if (event.key === "Enter" || event.key === " ") onShow(layer, head);
     else if (event.key.toLowerCase() === "k") onKnock(layer, head);
     else return;
     event.preventDefault();
@@ -461,16 +465,11 @@ function linesOf({ onHover, onPick }) {
   let at = 0;
   const go = (i) => {
     put(left.children[at], { tabindex: -1 });
-    at = Math.max(0, Math.min(left.children.length - 1, i));
+    at = within(i, left.children.length);
     put(left.children[at], { tabindex: 0 });
     return left.children[at];
   };
-  const MOVES = { ArrowUp: -1, ArrowDown: 1, Home: -Infinity, End: Infinity };
-  left.addEventListener("keydown", (event) => {
-    if (!(event.key in MOVES)) return;
-    go(at + MOVES[event.key]).focus();
-    event.preventDefault();
-  });
+  arrowKeys(left, DOWN, (by) => go(at + by).focus());
   node.addEventListener("pointerleave", () => left.contains(document.activeElement) || onHover(-1));
 
   function show({ map, rows, columns, predicted, signed }) {

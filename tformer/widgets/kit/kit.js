@@ -1,6 +1,7 @@
-// What our figures share: building elements, controls, announcements, tables, numbers.
-// No imports, and no access to the page before a function is called: runs in Node, too.
-// A figure writes `import { h, slider } from "../kit/kit.js"`.
+// What our figures share: building elements, controls, announcements, tables. No access to
+// the page before a function is called: runs in Node, too.
+// A figure writes `import { h, slider } from "../kit/kit.js";`.
+import { format } from "./numbers.js";
 
 // Build an element: attribute true is set without value, false and null are left out.
 const SVG = new Set(["svg", "g", "line", "path", "circle", "rect", "text", "tspan", "polygon", "polyline", "title", "defs", "marker"]);
@@ -22,14 +23,6 @@ export function put(node, attributes) {
 // Write text only where it differs: screen readers stay quiet about the rest.
 export function say(node, text) {
   if (node.textContent !== text) node.textContent = text;
-}
-
-// A number for the page: a true minus sign, no minus before zero, −∞, and NaN by name.
-export function format(x, digits = 2) {
-  if (Number.isNaN(x)) return "NaN";
-  if (Math.abs(x) === Infinity) return x < 0 ? "−∞" : "∞";
-  const text = Math.abs(x).toFixed(digits);
-  return (x < 0 && Number(text) !== 0 ? "−" : "") + text;
 }
 
 let count = 0;
@@ -180,59 +173,3 @@ export function draggable(node, onMove) {
 
 // Whether the reader wants things to stay still.
 export const wantsStillness = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
-
-// A heat map whose cells the keyboard reaches: Tab enters it, arrows, Home and End move,
-// Space and Enter pick. `show` takes row and column names and, for each cell, its text,
-// what a screen reader says, its share of the colour scale (0 to 1) and whether it is off.
-export function grid(label, { rowAxis, columnAxis, onPick = () => {}, onMove = () => {} }) {
-  const table = h("table", { class: "tfk-grid", role: "grid", "aria-label": label });
-  const node = h("div", { class: "tfk-scroll" }, table);
-  let cells = [];
-  let at = [0, 0];
-  const go = (i, j) => {
-    cells[at[0]]?.[at[1]]?.setAttribute("tabindex", -1);
-    at = [Math.max(0, Math.min(cells.length - 1, i)), Math.max(0, Math.min(cells[0].length - 1, j))];
-    cells[at[0]][at[1]].setAttribute("tabindex", 0);
-    return cells[at[0]][at[1]];
-  };
-  const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -Infinity], End: [0, Infinity] };
-  table.addEventListener("keydown", (event) => {
-    const move = MOVES[event.key];
-    if (move && !event.ctrlKey && !event.metaKey && !event.altKey) go(at[0] + move[0], at[1] + move[1]).focus();
-    else if (event.key === " " || event.key === "Enter") onPick(...at);
-    else return;
-    event.preventDefault();
-  });
-  const build = (rows, columns, extra) => {
-    const corner = h("td", { class: "tfk-axes" }, h("span", { class: "tfk-query" }, rowAxis), " \\ ", h("span", { class: "tfk-key" }, columnAxis));
-    const head = h("tr", { role: "row" }, corner, ...columns.map((name) => h("th", { scope: "col", role: "columnheader" }, h("span", {}, name))),
-      ...extra.map((name) => h("th", { scope: "col", role: "columnheader", class: "tfk-extra" }, h("span", {}, name))));
-    cells = rows.map((_, i) => columns.map((__, j) => {
-      const cell = h("td", { role: "gridcell", tabindex: -1, "data-cell": `${i}-${j}` });
-      cell.addEventListener("click", () => { go(i, j).focus(); onPick(i, j); });
-      cell.addEventListener("focus", () => { go(i, j); onMove(i, j); });
-      return cell;
-    }));
-    table.replaceChildren(h("thead", { role: "rowgroup" }, head), h("tbody", { role: "rowgroup" }, ...rows.map((name, i) =>
-      h("tr", { role: "row" }, h("th", { scope: "row", role: "rowheader" }, name), ...cells[i],
-        ...extra.map(() => h("td", { role: "gridcell", class: "tfk-extra" }))))));
-    go(Math.min(at[0], rows.length - 1), Math.min(at[1], columns.length - 1));
-    table.dataset.names = JSON.stringify([rows, columns, extra]);
-  };
-  const show = ({ rows, columns, cell, extra = [], beside = () => [] }) => {
-    if (table.dataset.names !== JSON.stringify([rows, columns, extra])) build(rows, columns, extra);
-    cells.forEach((row, i) => {
-      row.forEach((td, j) => {
-        const { text, label: spoken, share = 0, off = false, mark = "", exact } = cell(i, j);
-        say(td, text);
-        put(td, { "aria-label": spoken, "data-exact": exact });
-        td.className = `tfk-cell${off ? " tfk-off" : ""}${share > 0.5 ? " tfk-strong" : ""}${mark ? ` ${mark}` : ""}`;
-        // No colour in the middle of the scale, where neither ink would be read well.
-        td.style.setProperty("--share", `${(share > 0.5 ? 75 + 50 * (share - 0.5) : 80 * share).toFixed(1)}%`);
-      });
-      const more = [...row[0].parentElement.querySelectorAll(".tfk-extra")];
-      beside(i).forEach((text, k) => say(more[k], text));
-    });
-  };
-  return { node, table, show, at: () => at };
-}

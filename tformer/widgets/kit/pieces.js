@@ -1,5 +1,5 @@
-// Pieces and their probabilities, for people.
-import { format, h } from "./kit.js";
+// Pieces, for people.
+import { h } from "./kit.js";
 
 // A piece as it is shown: ▁ marks the beginning of a word.
 export const shown = (piece) => ({ "<s>": "⟨bos⟩", "</s>": "⟨eos⟩" })[piece] ?? piece;
@@ -11,9 +11,6 @@ export const written = (pieces) =>
   pieces.filter((each) => each !== "</s>").join("").replace(/▁/g, " ").trim();
 // Its end, where it is long.
 export const ending = (text, most = 48) => (text.length > most ? `…${text.slice(1 - most)}` : text);
-
-// A probability in three digits; what is not 0 is not called 0.
-export const chance = (p) => (p > 0 && p < 0.0005 ? "<0.001" : format(p, 3));
 
 // A table cell with a bar as long as a probability.
 export function meter(name, p) {

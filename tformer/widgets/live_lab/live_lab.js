@@ -1,10 +1,12 @@
 // The live lab: a sentence of the reader's own, translated in the page piece by piece;
 // other ways at every piece; and, behind tabs, what happens inside. Chapter: the lab.
-import { bind, button, figure, format, h, liveRegion, put, radios, say, slider, uid } from "../kit/kit.js";
-import { NUMBERS, SEARCHES, VIEWS, numbersOf, ofHash, searchOptions, toHash, usual } from "./address.js";
-import { INSIDE } from "./views.js";
+import { ALONG, arrowKeys, within } from "../kit/arrows.js";
+import { bind, button, figure, h, liveRegion, put, radios, slider, uid } from "../kit/kit.js";
 import { PAGE, askBar, engineOf, megabytes, requests, unpack } from "../kit/model.js";
+import { format } from "../kit/numbers.js";
+import { NUMBERS, SEARCHES, VIEWS, numbersOf, ofHash, searchOptions, toHash, usual } from "./address.js";
 import { positionsOf, soFar, translationView } from "./translation.js";
+import { INSIDE } from "./views.js";
 
 const ALL = 51; // where the slider of top k stands for all pieces: 0 in the state
 const PAUSE = 400; // ms after a setting's last change, before it is tried
@@ -74,12 +76,10 @@ function tabs(label, items, onPick) {
     list.append(tab);
     return { key, tab, box };
   });
-  list.addEventListener("keydown", (event) => {
-    const i = parts.findIndex(({ tab }) => tab === event.target);
-    const to = { ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: parts.length - 1 }[event.key];
-    if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    parts[(to + parts.length) % parts.length].tab.focus();
+  arrowKeys(list, ALONG, (by, { target }) => {
+    const to = parts.findIndex(({ tab }) => tab === target) + by;
+    const around = (to + parts.length) % parts.length; // NaN for Home and End
+    parts[Number.isNaN(around) ? within(to, parts.length) : around].tab.focus();
   });
   const show = (key) => {
     for (const part of parts) {

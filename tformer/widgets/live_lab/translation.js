@@ -1,6 +1,8 @@
 // A translation that appears piece by piece; each piece can be asked what else the model
 // weighed there, and replaced by it.
-import { button, format, h, put, say, uid } from "../kit/kit.js";
+import { ALONG, arrowKeys, within } from "../kit/arrows.js";
+import { button, h, put, say, uid } from "../kit/kit.js";
+import { percent } from "../kit/numbers.js";
 
 const END = "</s>";
 
@@ -67,17 +69,11 @@ export function translationView({ onChoose, onFree }) {
   }
 
   function go(t) {
-    const chip = chips[Math.max(0, Math.min(chips.length - 1, t))];
+    const chip = chips[within(t, chips.length)];
     chips.forEach((each) => { each.tabIndex = each === chip ? 0 : -1; });
     chip?.focus();
   }
-  pieces.addEventListener("keydown", (event) => {
-    const t = chips.indexOf(event.target);
-    const to = { ArrowLeft: t - 1, ArrowRight: t + 1, Home: 0, End: chips.length - 1 }[event.key];
-    if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    go(to);
-  });
+  arrowKeys(pieces, ALONG, (by, { target }) => go(chips.indexOf(target) + by));
   pieces.addEventListener("click", (event) => {
     const t = chips.indexOf(event.target.closest("button"));
     if (t < 0) return;
@@ -107,7 +103,6 @@ export function translationView({ onChoose, onFree }) {
     // Temperature, top k and top p make another distribution of it.
     const redrawn = next.some((each) => Math.abs((each.drawn ?? each.probability) - each.probability) > 5e-4);
     const rest = 1 - next.reduce((sum, each) => sum + each.probability, 0);
-    const percent = (p) => `${format(100 * p, 1)} %`;
     const rows = next.map((each, i) => {
       const isChosen = each.piece === piece;
       const name = each.piece === END ? "the end" : each.piece.replace("▁", "");

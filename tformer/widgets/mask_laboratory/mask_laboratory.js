@@ -1,7 +1,9 @@
 // Masks at work: scores, masked scores, weights, outputs, in float32 or float16.
 // `half`, `makeMask`, `attend`, `changed` and `diagnose` are all of the maths; they run
 // in Node, and the tests hold them to PyTorch and `tformer.attention`.
-import { bind, button, choice, figure, format, grid, h, liveRegion, radios, say, select, textTable, toggle } from "../kit/kit.js";
+import { grid } from "../kit/grid.js";
+import { bind, button, choice, figure, h, liveRegion, radios, say, select, textTable, toggle } from "../kit/kit.js";
+import { format } from "../kit/numbers.js";
 
 // The nearest float16, ties to even, as PyTorch rounds; too large becomes infinite.
 export function half(number) {

@@ -1,6 +1,8 @@
 // The product of two small matrices, one entry at a time: a row runs along a column.
 // `multiply` is the whole of the maths and runs in Node, too; the tests hold it to torch.
-import { bind, button, figure, format, h, liveRegion, put, say, select } from "../kit/kit.js";
+import { AROUND, arrowKeys } from "../kit/arrows.js";
+import { bind, button, figure, h, liveRegion, put, say, select } from "../kit/kit.js";
+import { format } from "../kit/numbers.js";
 
 export const LARGEST = 4; // rows or columns
 const LIMIT = 99; // entries run from -LIMIT to LIMIT
@@ -93,10 +95,7 @@ function render({ model, el }) {
     const at = (get("row") * n + get("column") + by + m * n) % (m * n);
     show({ row: Math.floor(at / n), column: at % n });
   }
-  function arrow(event) {
-    const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
-    if (!move) return;
-    event.preventDefault();
+  function arrow(move) {
     const { m, n } = multiply(get("a"), get("b"));
     const [i, j] = [(get("row") + move[0] + m) % m, (get("column") + move[1] + n) % n];
     show({ row: i, column: j });
@@ -119,7 +118,7 @@ function render({ model, el }) {
   function result(i, j) {
     const node = h("button", { type: "button", "data-control": `c-${i}-${j}` });
     node.addEventListener("click", () => show({ row: i, column: j }));
-    node.addEventListener("keydown", arrow);
+    arrowKeys(node, AROUND, arrow);
     return node;
   }
   function fill(name, title, height, width, make) {

@@ -1,7 +1,8 @@
 // Byte-pair encoding to step through: the pieces of a text after each merge.
 // `countPairs`, `mergePair`, `learn` and `replay` are all of the maths; they run in Node,
 // and the tests hold them to `tformer.byte_pairs`.
-import { bind, button, draggable, figure, format, h, liveRegion, put, radios, say, slider, textTable } from "../kit/kit.js";
+import { bind, button, draggable, figure, h, liveRegion, put, radios, say, slider, textTable } from "../kit/kit.js";
+import { commas, format } from "../kit/numbers.js";
 
 export const END = "</w>";
 const N_SPECIAL = 4; // pad, bos, eos, unk
@@ -89,7 +90,7 @@ function keyAt(ranks, rank) {
   return lists.get(ranks)[rank];
 }
 
-const many = (n, what) => `${n.toLocaleString("en")} ${what}${n === 1 ? "" : "s"}`;
+const many = (n, what) => `${commas(n)} ${what}${n === 1 ? "" : "s"}`;
 const HEIGHT = 240;
 const MARGIN = { left: 34, right: 14, top: 26, bottom: 40 };
 const NOTCHES = 200; // of the slider, and so of the dragged line
@@ -206,7 +207,7 @@ function render({ model, el }) {
       if (x(s.total) - x(sizes.at(-1) - s.base) < 44 && sizes.length > 1) sizes.pop();
       if (s.total) sizes.push(end);
       for (const v of sizes) {
-        parts.push(h("text", { class: "tfmm-tick", x: x(v - s.base), y: HEIGHT - MARGIN.bottom + 16, "text-anchor": "middle" }, v.toLocaleString("en")));
+        parts.push(h("text", { class: "tfmm-tick", x: x(v - s.base), y: HEIGHT - MARGIN.bottom + 16, "text-anchor": "middle" }, commas(v)));
       }
       parts.push(h("text", { class: "tfmm-tick", x: MARGIN.left + plot.w / 2, y: HEIGHT - 6, "text-anchor": "middle" }, "vocabulary size, on a logarithmic scale"),
         h("text", { class: "tfmm-tick", x: 4, y: 12 }, "pieces per word"));
@@ -236,7 +237,7 @@ function render({ model, el }) {
       const at = [...new Set([0, ...(curves[0]?.at ?? []), s.total])].sort((a, b) => a - b);
       behind.show(["your text", ...curves.map((c) => c.name)], at.map((n) => {
         const own = s.steps.filter((step) => step.rank < n).at(-1) ?? s.steps[0];
-        return [(s.base + n).toLocaleString("en"), format(perWord(own)),
+        return [commas(s.base + n), format(perWord(own)),
           ...curves.map((c) => (c.at.includes(n) ? format(c.values[c.at.indexOf(n)]) : "–"))];
       }));
     }
@@ -260,21 +261,21 @@ function render({ model, el }) {
     const unknown = showPieces(s);
     const n = s.words.flat().length;
     say(cost, s.words.length ? `${many(s.words.length, "word")}, ${many(n, "piece")}: ${format(n / s.words.length)} pieces per word. ` +
-      `Vocabulary: ${(s.base + s.n).toLocaleString("en")}.` + (unknown ? ` ${many(unknown, "character")} unknown.` : "") : "No words yet: type some.");
+      `Vocabulary: ${commas(s.base + s.n)}.` + (unknown ? ` ${many(unknown, "character")} unknown.` : "") : "No words yet: type some.");
     root.dataset.cost = JSON.stringify([s.words.length, n, s.base + s.n, unknown]);
     const where = s.here ? "in your text" : "in the training text, when it was merged";
-    const told = coming ? `Next: merge ${(coming.rank + 1).toLocaleString("en")} joins “${coming.left}” and “${coming.right}” to “${coming.left + coming.right}”. ` +
+    const told = coming ? `Next: merge ${commas(coming.rank + 1)} joins “${coming.left}” and “${coming.right}” to “${coming.left + coming.right}”. ` +
       `The pair stood ${s.counts[coming.rank] === undefined ? "?" : many(s.counts[coming.rank], "time")} ${where}.`
       : s.words.length ? (s.here ? "Every word is one piece: there is nothing left to merge." : "None of the other merges fits this text.") : "";
     say(next, told);
 
     const top = s.here
       ? ranked(countPairs(s.words.map((symbols) => [symbols, 1]))).slice(0, 5).map(([pair, k], i) => [i ? "" : "next", pair, k])
-      : s.steps.slice(s.index + 1, s.index + 6).map((step) => [(step.rank + 1).toLocaleString("en"), [step.left, step.right], s.counts[step.rank] ?? "?"]);
+      : s.steps.slice(s.index + 1, s.index + 6).map((step) => [commas(step.rank + 1), [step.left, step.right], s.counts[step.rank] ?? "?"]);
     say(caption, s.here ? "The most frequent pairs in your text now" : "The next merges that change your text");
     while (top.length < 5) top.push(["", null, ""]);
     rows.replaceChildren(...top.map(([name, pair, k]) => h("tr", {}, h("th", { scope: "row" }, name),
-      h("td", {}, pair ? `${pair[0]} + ${pair[1]}` : "\u00a0"), h("td", {}, pair ? pair[0] + pair[1] : ""), h("td", {}, k.toLocaleString("en")))));
+      h("td", {}, pair ? `${pair[0]} + ${pair[1]}` : "\u00a0"), h("td", {}, pair ? pair[0] + pair[1] : ""), h("td", {}, commas(k)))));
     draw(s);
     if (speak) live.announce(`${cost.textContent} ${told}`);
   }

@@ -1,9 +1,10 @@
 // The one map of the model: every part with its shape and its number of parameters.
 // `parts` is the whole arithmetic and runs in Node, too; the tests hold it to the
 // package's models. `layout` places the boxes; `render` draws them and listens.
-import { h, put, say, figure, bind, radios, check, slider, liveRegion, textTable } from "../kit/kit.js";
+import { arrowKeys, within } from "../kit/arrows.js";
+import { bind, check, figure, h, liveRegion, put, radios, say, slider, textTable } from "../kit/kit.js";
+import { commas, percent } from "../kit/numbers.js";
 
-export const commas = (n) => n.toLocaleString("en-US");
 export const sizesOf = (c) => ({
   B: c.batch, S: c.source_length, T: c.target_length, V: c.vocab_size, D: c.d_model,
   F: c.d_ff, H: c.n_heads, Dh: c.d_model / c.n_heads, 1: 1,
@@ -206,6 +207,8 @@ const LISTS = {
   vocab_size: [14, 100, 500, 1000, 2000, 4000, 6000, 8000, 10000, 16000, 20000, 32000, 37000, 41000, 50000, 64000, 100000],
 };
 LISTS.target_length = LISTS.source_length;
+// The model grows upwards: so do the keys.
+const UPWARDS = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
 const LAYERS = Array.from({ length: 24 }, (_, i) => i + 1);
 const SLIDERS = [
   ["d_model", "width D"], ["n_heads", "heads H"], ["d_ff", "feed-forward F"], ["n_encoder_layers", "encoder layers"],
@@ -338,13 +341,9 @@ function render({ model, el }) {
     commit({ selected: id });
     if (focus) drawn.boxes.find((b) => b.id === id)?.g.focus();
   }
-  function key(event) {
+  function walk(by) {
     const ids = drawn.boxes.map((b) => b.id);
-    const i = ids.indexOf(model.get("selected"));
-    const to = { ArrowUp: i + 1, ArrowRight: i + 1, ArrowDown: i - 1, ArrowLeft: i - 1, Home: 0, End: ids.length - 1 }[event.key];
-    if (to === undefined) return;
-    event.preventDefault();
-    choose(ids[Math.min(ids.length - 1, Math.max(0, to))], true);
+    choose(ids[within(ids.indexOf(model.get("selected")) + by, ids.length)], true);
   }
   function build(all) {
     drawn = drawing(all, { compact: false, light: null });
@@ -353,7 +352,7 @@ function render({ model, el }) {
       put(b.g, { role: "option" });
       b.g.addEventListener("click", () => choose(b.id, true));
     }
-    drawn.svg.addEventListener("keydown", key);
+    arrowKeys(drawn.svg, UPWARDS, walk);
     hold.replaceChildren(drawn.svg);
     root.dataset.norm = model.get("norm");
   }
@@ -398,7 +397,7 @@ function render({ model, el }) {
     shares(c).forEach((s, i) => {
       say(rows[i].name, s.name);
       rows[i].bar.style.width = `${(100 * s.share).toFixed(2)}%`;
-      say(rows[i].number, `${commas(s.count)} · ${(100 * s.share).toFixed(s.share < 0.1 ? 1 : 0)} %`);
+      say(rows[i].number, `${commas(s.count)} · ${percent(s.share, s.share < 0.1 ? 1 : 0)}`);
     });
     table.show(
       ["shape", "numbers", "parameters", "how many", "together"],

@@ -1,7 +1,8 @@
 // One query's attention, re-computed in the page: compare, scale, mask, softmax, mix.
 // `attend` is the whole of the maths and runs in Node, too; the tests hold it to
 // `tformer.attention`. The default export is an anywidget front end.
-import { bind, button, check, draggable, figure, format, h, liveRegion, put, radios, say, select, slider } from "../kit/kit.js";
+import { bind, button, check, draggable, figure, h, liveRegion, put, radios, say, select, slider } from "../kit/kit.js";
+import { format, percent } from "../kit/numbers.js";
 
 const dot = (a, b) => a.reduce((total, x, i) => total + x * b[i], 0);
 
@@ -395,7 +396,7 @@ function render({ model, el }) {
 
     if (speak) {
       const ranked = s.tokens.map((token, j) => [result.weights[j], token]).sort((a, b) => b[0] - a[0]);
-      const best = ranked.slice(0, 2).map(([w, token]) => `${token} ${(100 * w).toFixed(0)} %`).join(", ");
+      const best = ranked.slice(0, 2).map(([w, token]) => `${token} ${percent(w, 0)}`).join(", ");
       live.announce(`${asker} attends to ${best}. Output ${pair(result.output)}.`);
     }
   }

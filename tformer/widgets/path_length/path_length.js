@@ -2,6 +2,7 @@
 // `pathLength`, `multiplications` and `route` are the whole of the maths and run in Node,
 // too; the tests hold them to `tformer.paths`, which is held to real layers.
 import { bind, draggable, figure, h, liveRegion, put, radios, say, slider } from "../kit/kit.js";
+import { commas } from "../kit/numbers.js";
 
 export const KINDS = ["recurrent", "convolution", "dilated convolution", "self-attention", "restricted attention"];
 
@@ -85,7 +86,6 @@ export function cone(kind, start, end, kernel, n, most = 900) {
 const LENGTHS = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024];
 const WIDTHS = [8, 16, 32, 64, 128, 256, 512, 1024];
 const nearest = (list, x) => list.reduce((best, y, i) => (Math.abs(y - x) < Math.abs(list[best] - x) ? i : best), 0);
-export const commas = (x) => String(x).replace(/\B(?=(\d{3})+$)/g, ",");
 const plural = (n, word) => `${commas(n)} ${word}${n === 1 ? "" : "s"}`;
 
 // One sentence on what is drawn.

@@ -1,7 +1,8 @@
 // Sinusoids and what goes wrong with them: heat maps, a pair as a hand, similarity.
 // `columnsOf`, `tableOf`, `similarity` and `facts` are all of the maths and run in Node;
 // the tests hold them to `tformer.positions.sinusoids`.
-import { bind, draggable, figure, format, h, liveRegion, put, radios, say, slider, textTable } from "../kit/kit.js";
+import { bind, draggable, figure, h, liveRegion, put, radios, say, slider, textTable } from "../kit/kit.js";
+import { commas, format } from "../kit/numbers.js";
 
 export const LENGTH = 128; // rows of the heat maps
 export const REACH = 64; // positions and offsets on the sliders
@@ -79,7 +80,7 @@ export function colour(x) {
   return PALE.map((c, i) => Math.round(c + (end[i] - c) * share));
 }
 
-const wave = (x) => (x < 100 ? format(x, 1) : Math.round(x).toLocaleString("en"));
+const wave = (x) => (x < 100 ? format(x, 1) : commas(Math.round(x)));
 const SIZE = 220; // a clock's viewBox
 const RADIUS = 68;
 
@@ -233,7 +234,7 @@ function render({ model, el }) {
   const d = slider("d", "width d", { ...whole, min: 4, max: 128, step: 2 },
     (x) => commit({ d_model: x, pair: Math.min(state().i, x / 2 - 1) }));
   let shownBase = 0;
-  const base = slider("base", "base", { ...whole, max: BASES.length - 1, text: () => shownBase.toLocaleString("en") },
+  const base = slider("base", "base", { ...whole, max: BASES.length - 1, text: () => commas(shownBase) },
     (x) => commit({ base: BASES[x] }));
   const position = slider("position", "position p", { ...whole, max: REACH - 1 }, (x) => commit({ position: x }));
   const offset = slider("offset", "offset k", { ...whole, max: REACH - 1 }, (x) => commit({ offset: x }));
@@ -312,7 +313,7 @@ function render({ model, el }) {
     const [mine, other] = both.map(({ table }) => similarity(table, s.p));
     curve.show(s.d, s.k, mine, other, s.variant);
     curve.svg.dataset.similarity = JSON.stringify([mine, other]);
-    say(worked, `Pair ${s.i}: the angle at p = ${s.p} is p ÷ ${s.base.toLocaleString("en")}^(2·${s.i}/${s.d}) = ${s.p} ÷ ` +
+    say(worked, `Pair ${s.i}: the angle at p = ${s.p} is p ÷ ${commas(s.base)}^(2·${s.i}/${s.d}) = ${s.p} ÷ ` +
       `${format(1 / frequency, 2)} = ${format(s.p * frequency, 3)} radians. ` +
       `Going on by k = ${s.k} turns the hand by ${format(s.k * frequency, 3)}, wherever it stands. One turn takes ${wave(2 * Math.PI / frequency)} positions.`);
 

@@ -2,8 +2,10 @@
 // each part adds and in which direction, and what it would say there already. It knows
 // no engine: `show` takes what engine.stream() gives. `way`, `triangle` and `settled` are
 // all of its logic; they run in Node.
-import { format, h, liveRegion, put, radios, say, textTable } from "../kit/kit.js";
-import { chance, meter, shown, spoken } from "../kit/pieces.js";
+import { DOWN, arrowKeys, within } from "../kit/arrows.js";
+import { h, liveRegion, put, radios, say, textTable } from "../kit/kit.js";
+import { chance, format } from "../kit/numbers.js";
+import { meter, shown, spoken } from "../kit/pieces.js";
 
 // What the view shows; Python has traits of the same names. step -1: the last part.
 export const STATE = { side: "decoder", position: 1, step: -1 };
@@ -99,12 +101,9 @@ export function residualStreamView({ initial = {}, onState = () => {} } = {}) {
     onState(changes);
   }
 
-  const go = (i) => change({ step: Math.max(0, Math.min(rows.length - 1, i)) });
-  body.addEventListener("keydown", (event) => {
-    const to = { ArrowUp: at() - 1, ArrowDown: at() + 1, Home: 0, End: rows.length - 1 }[event.key];
-    if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    go(to);
+  const go = (i) => change({ step: within(i, rows.length) });
+  arrowKeys(body, DOWN, (by) => {
+    go(at() + by);
     anchors[at()].focus({ preventScroll: true });
   });
 

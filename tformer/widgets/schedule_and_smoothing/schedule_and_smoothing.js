@@ -1,7 +1,9 @@
 // Two curves of a training run to drag: the learning rate, and the target of the loss.
 // `rateOf`, `targetOf`, `predictionOf` and `lossesOf` are all of the maths and run in Node,
 // too; the tests hold them to `tformer.schedule` and `tformer.loss`.
-import { bind, button, check, choice, draggable, figure, format, h, liveRegion, put, radios, say, slider, textTable } from "../kit/kit.js";
+import { arrowKeys } from "../kit/arrows.js";
+import { bind, button, check, choice, draggable, figure, h, liveRegion, put, radios, say, slider, textTable } from "../kit/kit.js";
+import { commas, format, percent } from "../kit/numbers.js";
 
 // --- the learning rate --------------------------------------------------------------
 
@@ -112,12 +114,10 @@ export function scientific(x) {
   if (x === 0) return "0";
   const size = Math.abs(x);
   const sign = x < 0 ? "−" : "";
-  if (size >= 0.0095 && size < 10000) return sign + (size >= 100 ? Math.round(size).toLocaleString("en") : Number(size.toPrecision(3)).toString());
+  if (size >= 0.0095 && size < 10000) return sign + (size >= 100 ? commas(Math.round(size)) : Number(size.toPrecision(3)).toString());
   const [digits, exponent] = size.toExponential(2).split("e");
   return `${sign}${digits} × 10${raised(Number(exponent))}`;
 }
-const whole = (n) => n.toLocaleString("en");
-const percent = (x) => `${x < 0.0995 ? format(100 * x, 1) : format(100 * x, 0)} %`;
 
 // --- the drawings -------------------------------------------------------------------
 
@@ -143,11 +143,11 @@ function schedulePart(get, commit, live) {
     slider(name, label, { min: 0, max: values.length - 1, step: 1, text: () => text(read()[key]) }, (i) => {
       commit(write({ ...read(), [key]: values[i] }));
     });
-  const width = list("d_model", "d_model", WIDTHS, "width", (x) => whole(x));
-  const warmup = list("warmup", "warm-up", WARMUPS, "warmup", (x) => whole(x));
+  const width = list("d_model", "d_model", WIDTHS, "width", commas);
+  const warmup = list("warmup", "warm-up", WARMUPS, "warmup", commas);
   const factor = list("factor", "factor", FACTORS, "factor", (x) => String(x));
-  const total = list("total", "steps in all", TOTALS, "total", (x) => whole(x));
-  const at = slider("step", "look at step", { min: 0, max: 400, step: 1, text: () => whole(get("step")) }, (u) => look(u / 400));
+  const total = list("total", "steps in all", TOTALS, "total", commas);
+  const at = slider("step", "look at step", { min: 0, max: 400, step: 1, text: () => commas(get("step")) }, (u) => look(u / 400));
   const log = check("log-steps", "logarithmic steps", get("log_steps"), (on) => commit({ log_steps: on }));
   const toPeak = button("to-peak", "Go to the peak", () => commit({ step: Math.min(get("warmup_steps"), get("total_steps")) }));
 
@@ -232,10 +232,10 @@ function schedulePart(get, commit, live) {
       ? Array.from({ length: Math.floor(Math.log10(s.total)) + 1 }, (_, k) => 10 ** k)
       : Array.from({ length: 5 }, (_, k) => Math.max(1, s.total * k / 4));
     ticks.forEach((n, i) => marks.push(h("line", { x1: X(n), x2: X(n), y1: BOX.height - BOX.bottom, y2: BOX.height - BOX.bottom + 4 }),
-      h("text", { x: X(n), y: BOX.height - BOX.bottom + 20, "text-anchor": i === 0 ? "start" : X(n) > BOX.width - 60 ? "end" : "middle", class: "tfss-small" }, whole(Math.round(n)))));
+      h("text", { x: X(n), y: BOX.height - BOX.bottom + 20, "text-anchor": i === 0 ? "start" : X(n) > BOX.width - 60 ? "end" : "middle", class: "tfss-small" }, commas(Math.round(n)))));
     grid.replaceChildren(...marks);
     say(unit, `learning rate, × 10${raised(power)}`);
-    put(svg, { "aria-label": `Learning rate against step: up in a straight line to ${scientific(largest)} at step ${whole(corner)}${s.warmup < s.total ? `, then down with the root of the step to ${scientific(rateOf(s.total, s))} at step ${whole(s.total)}` : ", where the run ends"}. Dashed: the paper's base model.`,
+    put(svg, { "aria-label": `Learning rate against step: up in a straight line to ${scientific(largest)} at step ${commas(corner)}${s.warmup < s.total ? `, then down with the root of the step to ${scientific(rateOf(s.total, s))} at step ${commas(s.total)}` : ", where the run ends"}. Dashed: the paper's base model.`,
       "data-rates": JSON.stringify(stepsFor(s, isLog).filter((_, i) => i % 20 === 0).map((n) => [n, rateOf(n, s)])) });
 
     presets.pick(SCHEDULES.findIndex(([, preset]) => Object.keys(preset).every((key) => preset[key] === s[key])));
@@ -249,25 +249,28 @@ function schedulePart(get, commit, live) {
     const arms = armsOf(step, s.warmup);
     const lead = `${s.factor === 1 ? "" : `${s.factor} · `}${s.width}`;
     const which = step === s.warmup ? "Here the two arms meet" : arms.line < arms.root ? "The straight line is the smaller" : "The root is the smaller";
-    worked.replaceChildren(`${lead}`, h("sup", {}, "−0.5"), ` · min(${whole(step)}`, h("sup", {}, "−0.5"), `, ${whole(step)} · ${whole(s.warmup)}`, h("sup", {}, "−1.5"),
+    worked.replaceChildren(`${lead}`, h("sup", {}, "−0.5"), ` · min(${commas(step)}`, h("sup", {}, "−0.5"), `, ${commas(step)} · ${commas(s.warmup)}`, h("sup", {}, "−1.5"),
       `) = ${scientific(s.factor * s.width ** -0.5)} · min(${scientific(arms.root)}, ${scientific(arms.line)}) = ${scientific(rateOf(step, s))}. ${which}.`);
     worked.dataset.exact = rateOf(step, s);
-    say(cells.rate.label, `at step ${whole(step)}`);
+    say(cells.rate.label, `at step ${commas(step)}`);
     say(cells.rate.value, scientific(rateOf(step, s)));
-    say(cells.peak.label, s.warmup <= s.total ? `peak, at step ${whole(corner)}` : "largest (no peak: the run ends first)");
+    say(cells.peak.label, s.warmup <= s.total ? `peak, at step ${commas(corner)}` : "largest (no peak: the run ends first)");
     say(cells.peak.value, scientific(largest));
     say(cells.last.label, "at the last step");
     say(cells.last.value, scientific(rateOf(s.total, s)));
     say(cells.share.label, "warm-up’s share of all steps");
-    say(cells.share.value, percent(Math.min(1, s.warmup / s.total)));
+    const share = Math.min(1, s.warmup / s.total);
+    say(cells.share.value, percent(share, share < 0.0995 ? 1 : 0));
     const rows = [...new Set([1, ...[0.1, 0.25, 0.5, 0.75].map((x) => Math.max(1, Math.round(corner * x))), corner, ...[2, 4, 8, 16].map((x) => corner * x).filter((n) => n < s.total), s.total, step])].sort((a, b) => a - b);
-    behind.show(["learning rate", "the paper’s base model"], rows.map((n) => [whole(n), scientific(rateOf(n, s)), scientific(rateOf(n, PAPER))]));
-    if (speak) live.announce(`Step ${whole(step)}: learning rate ${scientific(rateOf(step, s))}. Peak ${scientific(largest)} at step ${whole(corner)}.`);
+    behind.show(["learning rate", "the paper’s base model"], rows.map((n) => [commas(n), scientific(rateOf(n, s)), scientific(rateOf(n, PAPER))]));
+    if (speak) live.announce(`Step ${commas(step)}: learning rate ${scientific(rateOf(step, s))}. Peak ${scientific(largest)} at step ${commas(corner)}.`);
   }
   return { node, update };
 }
 
 const BARS = { width: 640, height: 280, left: 56, top: 16, bottom: 52, floor: 1e-6 };
+// Hundredths of the height.
+const BY_KEY = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: 10, PageDown: -10 };
 const TALL = BARS.height - BARS.top - BARS.bottom;
 const SLOT = (BARS.width - BARS.left) / 6;
 // The height of a probability, 0 to 1, on a linear or logarithmic axis, and back.
@@ -280,7 +283,7 @@ function smoothingPart(get, commit, live) {
     commit({ epsilon, vocab_size: size, spread: SPREADS[0], logits: BY_HAND });
   });
   const epsilon = slider("epsilon", "smoothing ε", { min: 0, max: 0.5, step: 0.01 }, (x) => commit({ epsilon: x }));
-  const size = slider("vocab", "pieces V", { min: 0, max: VOCABULARIES.length - 1, step: 1, text: () => whole(get("vocab_size")) }, (i) => commit({ vocab_size: VOCABULARIES[i] }));
+  const size = slider("vocab", "pieces V", { min: 0, max: VOCABULARIES.length - 1, step: 1, text: () => commas(get("vocab_size")) }, (i) => commit({ vocab_size: VOCABULARIES[i] }));
   const spread = radios("spread", "ε is spread", SPREADS, 0, (i) => commit({ spread: SPREADS[i] }));
   const log = check("log-bars", "logarithmic bars", get("log_bars"), (on) => commit({ log_bars: on }));
   const set = (name, text, logits) => button(name, text, () => commit({ logits: logits() }));
@@ -306,10 +309,7 @@ function smoothingPart(get, commit, live) {
       h("rect", { x: -SLOT * 0.2, y: -14, width: SLOT * 0.4, height: 28, class: "tfss-reach" }), h("rect", { x: -SLOT * 0.17, y: -3.5, width: SLOT * 0.34, height: 7, rx: 3, class: `tfss-knob tfss-${kind}` }));
     svg.append(grip);
     draggable(grip, (_, y) => move(toMass(y)));
-    grip.addEventListener("keydown", (event) => {
-      const by = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: 10, PageDown: -10 }[event.key];
-      if (!by || event.ctrlKey || event.metaKey || event.altKey) return;
-      event.preventDefault();
+    arrowKeys(grip, BY_KEY, (by) => {
       const height = heightOf(Number(grip.dataset.exact), get("log_bars"));
       move(massAt(Math.min(1, Math.max(0, height + by / 100)), get("log_bars")));
     });
@@ -362,10 +362,10 @@ function smoothingPart(get, commit, live) {
         h("text", { x: BARS.left - 6, y: y + 5, "text-anchor": "end", class: "tfss-small" }, isLog && p < 1 ? `10${raised(Math.round(Math.log10(p)))}` : String(p)));
     }
     grid.replaceChildren(...marks);
-    const labels = [...NAMED, rest > 0 ? `${whole(rest)} others` : "no others"];
+    const labels = [...NAMED, rest > 0 ? `${commas(rest)} others` : "no others"];
     const masses = prediction.map(({ count }, i) => (i ? target.other : target.right) * count);
     labels.forEach((name, i) => {
-      say(names[i], i < 5 ? name : rest > 0 ? whole(rest) : "–");
+      say(names[i], i < 5 ? name : rest > 0 ? commas(rest) : "–");
       const shown = i < 5 || rest > 0;
       for (const [one, mass, kind] of [[targets[i], masses[i], "target"], [predictions[i], prediction[i].mass, "prediction"]]) {
         const high = TALL * heightOf(mass, isLog);

@@ -1,6 +1,7 @@
 // Scores to powers to shares, in the 32 bits that models use: softmax to play with.
 // `softmax32` is the whole of the maths and runs in Node, too; the tests hold it to torch.
-import { bind, button, check, figure, format, h, liveRegion, put, say, slider } from "../kit/kit.js";
+import { bind, button, check, figure, h, liveRegion, put, say, slider } from "../kit/kit.js";
+import { format } from "../kit/numbers.js";
 
 const f = Math.fround;
 

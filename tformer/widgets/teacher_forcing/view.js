@@ -2,8 +2,11 @@
 // all positions in one pass; in use it reads its own pieces, one step at a time.
 // `align` and `moved` are all of the logic; they run in Node, and the tests hold them to
 // `tformer.decode`.
-import { button, format, h, liveRegion, put, say, slider, textTable } from "../kit/kit.js";
-import { chance, ending, meter, shown, spoken, written } from "../kit/pieces.js";
+import { DOWN, arrowKeys, within } from "../kit/arrows.js";
+import { button, h, liveRegion, put, say, slider, textTable } from "../kit/kit.js";
+import { chance, format } from "../kit/numbers.js";
+import { ending, meter, shown, spoken, written } from "../kit/pieces.js";
+import { player } from "../kit/player.js";
 
 const ROWS = 10; // next pieces, the label beyond them, and all the rest
 const SAME = 1e-5; // float32 and its summation: a change below this is none
@@ -90,11 +93,14 @@ export function teacherForcingView(engine, { initial = {}, onState = () => {}, o
   const other = button("other", "", () => teach(other.dataset.german));
   const undo = h("p", { class: "tft-other" }, other);
 
-  const buttons = { start: button("start", "|◀", () => go(0)), back: button("back", "◀", () => go(at() - 1)),
-    forward: button("forward", "▶", () => go(at() + 1)), end: button("end", "▶|", () => go(rows.length - 1)) };
-  for (const [name, words] of [["start", "To the first position"], ["back", "One position back"], ["forward", "One position forward"], ["end", "To the last position"]]) put(buttons[name], { "aria-label": words, title: words });
+  const walk = player({
+    words: ["To the first position", "One position back", "One position forward", "To the last position"],
+    at: () => at(),
+    last: () => rows.length - 1,
+    to: go,
+  });
   const stepper = slider("step", "step", { min: 1, max: 1, step: 1, text: (k) => `${k} of ${rows.length}` }, (k) => go(k - 1));
-  const bar = h("div", { class: "tft-steps" }, ...Object.values(buttons), stepper.box);
+  const bar = h("div", { class: "tft-steps" }, ...walk.nodes, stepper.box);
 
   const body = h("tbody");
   const heads = ["reads", "should say", "p", "likeliest", "moved"];
@@ -116,7 +122,7 @@ export function teacherForcingView(engine, { initial = {}, onState = () => {}, o
   const known = (german) => recorded.find((each) => each.translation === german);
 
   function go(to) {
-    place = Math.max(0, Math.min(rows.length - 1, to));
+    place = within(to, rows.length);
     update();
     tell();
   }
@@ -195,11 +201,8 @@ export function teacherForcingView(engine, { initial = {}, onState = () => {}, o
       return line;
     }));
   }
-  body.addEventListener("keydown", (event) => {
-    const to = { ArrowUp: at() - 1, ArrowDown: at() + 1, Home: 0, End: rows.length - 1 }[event.key];
-    if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    go(to);
+  arrowKeys(body, DOWN, (by) => {
+    go(at() + by);
     anchors[at()].focus({ preventScroll: true });
   });
 
@@ -210,8 +213,7 @@ export function teacherForcingView(engine, { initial = {}, onState = () => {}, o
     const split = rows.findIndex((row) => row.own?.piece !== row.label);
     put(stepper.input, { max: rows.length });
     stepper.show(now + 1);
-    for (const name of ["start", "back"]) buttons[name].disabled = now === 0;
-    for (const name of ["forward", "end"]) buttons[name].disabled = now === rows.length - 1;
+    walk.show();
     const choice = recorded.find((each) => each.translation !== translation);
     put(undo, { "data-empty": choice ? null : "true" });
     put(other, { "data-german": choice?.translation });

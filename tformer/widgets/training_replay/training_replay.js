@@ -1,7 +1,11 @@
 // A recorded training run to scrub and play: loss, translations, attention as it forms.
 // Nothing is computed but where things stand; `newWords`, `nearestFrame`, `sharpness` and
 // `axisOf` run in Node, and the tests ask them.
-import { bind, button, draggable, figure, format, grid, h, liveRegion, put, say, select, slider, textTable, toggle, wantsStillness } from "../kit/kit.js";
+import { within } from "../kit/arrows.js";
+import { grid } from "../kit/grid.js";
+import { bind, draggable, figure, h, liveRegion, put, say, select, slider, textTable, toggle, wantsStillness } from "../kit/kit.js";
+import { commas, format } from "../kit/numbers.js";
+import { player } from "../kit/player.js";
 
 const PAUSE = 1400; // ms a frame, when it plays
 
@@ -49,7 +53,6 @@ export function axisOf(most, parts = 4) {
 
 const BOX = { width: 640, height: 240, left: 46, right: 14, top: 12, bottom: 44 };
 const INNER = { x: BOX.width - BOX.left - BOX.right, y: BOX.height - BOX.top - BOX.bottom };
-const whole = (n) => n.toLocaleString("en");
 const bare = (piece) => (piece === "</s>" ? "⟨eos⟩" : piece.replace(/^▁/, ""));
 const rateText = (r) => `${format(r * 1000, 2)} × 10⁻³`;
 
@@ -62,42 +65,21 @@ function render({ model, el }) {
   const last = frames.length - 1;
   const live = liveRegion();
   const { commit, stop } = bind(model, ["frame", "sentence"], () => update());
-  let timer = 0;
   let showRate = false;
 
   // Where we are, whatever a kernel has said.
-  const within = (x, end) => Math.max(0, Math.min(end, x));
-  const frameNow = () => within(get("frame"), last);
-  const sentenceNow = () => within(get("sentence"), sentences.length - 1);
-  const go = (i) => {
-    pause();
-    commit({ frame: within(i, last) });
-  };
-  function pause() {
-    clearInterval(timer);
-    timer = 0;
-    say(buttons.play, "Play");
-  }
-  function play() {
-    const step = () => {
-      commit({ frame: frameNow() >= last ? 0 : frameNow() + 1 });
-      if (frameNow() >= last) pause();
-    };
-    timer = setInterval(step, PAUSE);
-    say(buttons.play, "Pause");
-    step();
-  }
-  const buttons = {
-    start: button("start", "|◀", () => go(0)),
-    back: button("back", "◀", () => go(frameNow() - 1)),
-    play: button("play", "Play", () => (timer ? pause() : play())),
-    forward: button("forward", "▶", () => go(frameNow() + 1)),
-    end: button("end", "▶|", () => go(last)),
-  };
-  for (const [name, words] of [["start", "To the first checkpoint"], ["back", "One checkpoint back"], ["forward", "One checkpoint on"], ["end", "To the last checkpoint"]]) put(buttons[name], { "aria-label": words, title: words });
+  const frameNow = () => within(get("frame"), frames.length);
+  const sentenceNow = () => within(get("sentence"), sentences.length);
+  const walk = player({
+    words: ["To the first checkpoint", "One checkpoint back", "One checkpoint on", "To the last checkpoint"],
+    at: frameNow,
+    last: () => last,
+    to: (i) => commit({ frame: within(i, frames.length) }),
+    beat: PAUSE,
+  });
   // Who wants stillness steps by hand; nothing runs by itself.
-  put(buttons.play, { hidden: wantsStillness() });
-  const scrub = slider("frame", "step", { min: 0, max: last, step: 1, text: (i) => `${whole(steps[i])} of ${whole(steps[last])}` }, go);
+  put(walk.play, { hidden: wantsStillness() });
+  const scrub = slider("frame", "step", { min: 0, max: last, step: 1, text: (i) => `${commas(steps[i])} of ${commas(steps[last])}` }, walk.go);
   const pick = select("sentence", sentences.map((each) => each.source), (i) => commit({ sentence: i }));
   const sentenceLine = h("label", { class: "tfrp-pick", for: pick.id }, h("span", {}, "Sentence"), pick);
   const rateBox = toggle("rate", "learning rate", false, (on) => {
@@ -122,14 +104,14 @@ function render({ model, el }) {
   const ground = h("rect", { class: "tfrp-ground", x: BOX.left, y: BOX.top, width: INNER.x, height: INNER.y, "data-handle": "loss" });
   const svg = h("svg", { viewBox: `0 0 ${BOX.width} ${BOX.height}`, class: "tfrp-chart", role: "img" },
     ...marks.flatMap((x) => [h("line", { class: "tfrp-grid", x1: BOX.left, x2: BOX.width - BOX.right, y1: Y(x / top), y2: Y(x / top) }), h("text", { class: "tfrp-small", x: BOX.left - 6, y: Y(x / top) + 4, "text-anchor": "end" }, String(x))]),
-    ...axisOf(end).filter((x) => x <= end).map((x) => h("text", { class: "tfrp-small", x: X(x), y: BOX.height - BOX.bottom + 20, "text-anchor": X(x) > BOX.width - 50 ? "end" : "middle" }, whole(x))),
+    ...axisOf(end).filter((x) => x <= end).map((x) => h("text", { class: "tfrp-small", x: X(x), y: BOX.height - BOX.bottom + 20, "text-anchor": X(x) > BOX.width - 50 ? "end" : "middle" }, commas(x))),
     h("text", { class: "tfrp-small", x: BOX.width - BOX.right, y: BOX.height - 2, "text-anchor": "end" }, "step →"),
     line(curve.map((each) => [each[0], each[1] / top]), "train"), line(valid.map(([x, y]) => [x, y / top]), "valid"), rateLine, rateScale, now, ...dots, ground);
   const toFrame = (x) => nearestFrame(steps, (x * BOX.width - BOX.left) / INNER.x * end);
-  draggable(ground, (x) => go(toFrame(x)));
+  draggable(ground, (x) => walk.go(toFrame(x)));
   ground.addEventListener("pointerdown", (event) => {
     const box = svg.getBoundingClientRect();
-    go(toFrame((event.clientX - box.left) / box.width));
+    walk.go(toFrame((event.clientX - box.left) / box.width));
   });
   const legend = h("p", { class: "tfrp-legend" }, h("span", { class: "tfrp-key tfrp-train" }, "training loss, smoothed target"), h("span", { class: "tfrp-key tfrp-valid" }, "validation loss; ● checkpoints"), rateBox.box);
 
@@ -163,7 +145,7 @@ function render({ model, el }) {
   const weights = textTable("The map as a table", "German \\ English");
   const source = h("p", { class: "tfrp-source" }, get("recorded"), " Translations: beam 4. The maps are those of the last decoder layer, mean of its heads, while it reads the translation of the person: the same German at each step, so that the maps can be compared.");
 
-  root.append(sentenceLine, h("div", { class: "tfrp-steps" }, ...Object.values(buttons), scrub.box), svg, legend, said, note, heading, readout, map.node, behind.node, weights.node, source, live.node);
+  root.append(sentenceLine, h("div", { class: "tfrp-steps" }, ...walk.nodes, scrub.box), svg, legend, said, note, heading, readout, map.node, behind.node, weights.node, source, live.node);
 
   function update(speak = true) {
     const [i, s] = [frameNow(), sentenceNow()];
@@ -172,15 +154,12 @@ function render({ model, el }) {
     const attention = shown.attention[s];
     scrub.show(i);
     pick.value = s;
-    put(buttons.start, { disabled: i === 0 });
-    put(buttons.back, { disabled: i === 0 });
-    put(buttons.forward, { disabled: i === last });
-    put(buttons.end, { disabled: i === last });
+    walk.show();
     put(now, { x1: X(shown.step), x2: X(shown.step) });
     dots.forEach((dot, k) => dot.classList.toggle("tfrp-here", k === i));
     for (const node of [rateLine, rateScale]) put(node, { visibility: showRate ? null : "hidden" });
     rateBox.input.checked = showRate;
-    put(svg, { "data-step": shown.step, "aria-label": `Loss against step. The training loss falls from ${format(curve[0][1], 1)} to ${format(curve.at(-1)[1], 2)}, the validation loss from ${format(valid[0][1], 2)} to ${format(valid.at(-1)[1], 2)}. Marked: step ${whole(shown.step)}, validation loss ${format(shown.valid_loss, 2)}.` });
+    put(svg, { "data-step": shown.step, "aria-label": `Loss against step. The training loss falls from ${format(curve[0][1], 1)} to ${format(curve.at(-1)[1], 2)}, the validation loss from ${format(valid[0][1], 2)} to ${format(valid.at(-1)[1], 2)}. Marked: step ${commas(shown.step)}, validation loss ${format(shown.valid_loss, 2)}.` });
 
     say(words.english, sentence.source);
     say(words.person, sentence.reference);
@@ -189,7 +168,7 @@ function render({ model, el }) {
     words.model.replaceChildren(...found.flatMap(([word, isNew], k) => [k ? " " : "", isNew ? h("u", {}, word) : word]));
     words.model.dataset.exact = translation;
 
-    say(heading, `Cross-attention at step ${whole(shown.step)}: each row gives ${format(sharpness(attention), 2)} to its favourite, on average`);
+    say(heading, `Cross-attention at step ${commas(shown.step)}: each row gives ${format(sharpness(attention), 2)} to its favourite, on average`);
     const labels = [sentence.target_pieces.map(bare), sentence.source_pieces.map(bare)];
     map.show({
       rows: labels[0], columns: labels[1],
@@ -202,14 +181,14 @@ function render({ model, el }) {
     const [y, x] = [Math.min(r, attention.length - 1), Math.min(c, attention[0].length - 1)];
     read(y, x);
     behind.show(["validation loss", "learning rate", "translation", "favourite gets"], frames.map((each) =>
-      [whole(each.step), format(each.valid_loss, 2), rateText(each.learning_rate), each.translations[s], format(sharpness(each.attention[s]), 2)]));
+      [commas(each.step), format(each.valid_loss, 2), rateText(each.learning_rate), each.translations[s], format(sharpness(each.attention[s]), 2)]));
     weights.show(labels[1], attention.map((row, k) => [labels[0][k], ...row.map((w) => format(w, 2))]));
-    if (speak) live.announce(`Step ${whole(shown.step)}, validation loss ${format(shown.valid_loss, 2)}: ${translation}`);
+    if (speak) live.announce(`Step ${commas(shown.step)}, validation loss ${format(shown.valid_loss, 2)}: ${translation}`);
   }
 
   update(false);
   return () => {
-    clearInterval(timer);
+    walk.stop();
     live.stop();
     stop();
   };

@@ -1,0 +1,18 @@
+// Numbers for people. No imports, no page: runs in Node, too.
+
+// A true minus sign, no minus before zero, −∞, and NaN by name.
+export function format(x, digits = 2) {
+  if (Number.isNaN(x)) return "NaN";
+  if (Math.abs(x) === Infinity) return x < 0 ? "−∞" : "∞";
+  const text = Math.abs(x).toFixed(digits);
+  return (x < 0 && Number(text) !== 0 ? "−" : "") + text;
+}
+
+// 0.125 -> 12.5 %, on one line.
+export const percent = (share, digits = 1) => `${format(100 * share, digits)}\u00a0%`;
+
+// 12345 -> 12,345
+export const commas = (n) => n.toLocaleString("en");
+
+// A probability in three digits; what is not 0 is not called 0.
+export const chance = (p) => (p > 0 && p < 0.0005 ? "<0.001" : format(p, 3));

@@ -1,0 +1,38 @@
+// Buttons that go through numbered places: to the start, back, forward, to the end; and,
+// where there is a beat (in ms), one that plays them.
+import { button, put, say } from "./kit.js";
+
+// words: of start, back, forward, end, for a screen reader. at() and last() say where we
+// are and where the end is; to(i) goes there.
+export function player({ words, at, last, to, beat = 0 }) {
+  let timer = 0;
+  const playing = () => timer !== 0;
+  function stop() {
+    clearInterval(timer);
+    timer = 0;
+    say(play, "Play");
+  }
+  function step() {
+    to(at() >= last() ? 0 : at() + 1);
+    if (at() >= last()) stop();
+  }
+  function start() {
+    timer = setInterval(step, beat);
+    say(play, "Pause");
+    step();
+  }
+  function go(i) {
+    stop();
+    to(i);
+  }
+  const play = button("play", "Play", () => (playing() ? stop() : start()));
+  const before = [button("start", "|◀", () => go(0)), button("back", "◀", () => go(at() - 1))];
+  const after = [button("forward", "▶", () => go(at() + 1)), button("end", "▶|", () => go(last()))];
+  [...before, ...after].forEach((node, i) => put(node, { "aria-label": words[i], title: words[i] }));
+  // Grey out what leads nowhere from here.
+  function show() {
+    for (const node of before) node.disabled = at() === 0;
+    for (const node of after) node.disabled = at() === last();
+  }
+  return { nodes: [...before, ...(beat ? [play] : []), ...after], play, playing, go, stop, show };
+}
