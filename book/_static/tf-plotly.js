@@ -78,7 +78,8 @@
     });
   }
   const near = new IntersectionObserver(
-    (entries) => entries.forEach((entry) => entry.isIntersecting && start(entry.target)),
+    (entries) =>
+      entries.forEach((entry) => entry.isIntersecting && start(entry.target)),
     { rootMargin: "600px" },
   );
   for (const box of boxes) near.observe(box);

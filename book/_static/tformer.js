@@ -24,7 +24,8 @@
   }
 
   const near = new IntersectionObserver(
-    (entries) => mark(entries.filter((each) => each.isIntersecting).map((each) => each.target)),
+    (entries) =>
+      mark(entries.filter((each) => each.isIntersecting).map((each) => each.target)),
     { rootMargin: "200px" },
   );
   const soon = window.requestIdleCallback ?? ((act) => setTimeout(act, 50)); // Safari

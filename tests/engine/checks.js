@@ -6,7 +6,12 @@ import { loadTensors } from "./engine/files.js";
 import { Transformer } from "./engine/model.js";
 import { loadParameters, loadPretrained } from "./engine/pretrained.js";
 import { Tokenizer } from "./engine/tokenization.js";
-import { attentionWeights, residualStream, setHeadGains, watch } from "./engine/trace.js";
+import {
+  attentionWeights,
+  residualStream,
+  setHeadGains,
+  watch,
+} from "./engine/trace.js";
 
 async function modelOf(file, read) {
   const { tensors, metadata } = await loadTensors(await read(file));
@@ -66,10 +71,15 @@ export async function forward(cases, read) {
 
 // What every part adds to the residual stream.
 export async function streams(cases, read) {
-  const told = (writes) => writes.map(({ name, ...tensors }) => ({ name, ...packAll(tensors) }));
+  const told = (writes) =>
+    writes.map(({ name, ...tensors }) => ({ name, ...packAll(tensors) }));
   const results = [];
   for (const { file, source, target } of cases) {
-    const { encoder, decoder } = residualStream(await modelOf(file, read), source, target);
+    const { encoder, decoder } = residualStream(
+      await modelOf(file, read),
+      source,
+      target,
+    );
     results.push({ encoder: told(encoder), decoder: told(decoder) });
   }
   return results;
@@ -85,13 +95,16 @@ export async function names({ file }, read) {
 // What the model says to ids that it cannot read.
 export async function badIds({ file, cases }, read) {
   const model = await modelOf(file, read);
-  const said = cases.map(([source, target]) => complaint(() => model.call(source, target)));
+  const said = cases.map(([source, target]) =>
+    complaint(() => model.call(source, target)),
+  );
   return Promise.all(said);
 }
 
 // What is said to a damaged file. Each case: bytes in base64.
 export async function damagedWeights({ cases }) {
-  const bytes = (text) => Uint8Array.from(atob(text), (each) => each.charCodeAt(0)).buffer;
+  const bytes = (text) =>
+    Uint8Array.from(atob(text), (each) => each.charCodeAt(0)).buffer;
   const open = async (text) => {
     const { tensors, metadata } = await loadTensors(bytes(text));
     loadParameters(new Transformer(metadata.config), tensors);
@@ -110,7 +123,9 @@ export async function search({ file, sources, options }, read) {
   const timed = (call) => sources.map((ids) => call(model, ids, options));
   return {
     greedy: timed(greedy),
-    greedyWithoutCache: timed((m, ids) => greedy(m, ids, { ...options, useCache: false })),
+    greedyWithoutCache: timed((m, ids) =>
+      greedy(m, ids, { ...options, useCache: false }),
+    ),
     nBest: timed(nBest),
     sampled: timed((m, ids) => sample(m, ids, { ...options, seed: 5 })),
     sampledAgain: timed((m, ids) => sample(m, ids, { ...options, seed: 5 })),
@@ -124,15 +139,25 @@ export async function search({ file, sources, options }, read) {
 
 export const distributions = (cases) =>
   cases.map(({ logP, options, chance }) => {
-    const p = distribution(Float32Array.from(logP, (each) => each ?? -Infinity), options);
+    const p = distribution(
+      Float32Array.from(logP, (each) => each ?? -Infinity),
+      options,
+    );
     return { p: Array.from(p), drawn: draw(p, chance) };
   });
 
 export async function badSearches({ file, source, cases }, read) {
   const model = await modelOf(file, read);
-  const searches = { greedy, nBest, sample, score: (m, ids, { target }) => score(m, ids, target) };
+  const searches = {
+    greedy,
+    nBest,
+    sample,
+    score: (m, ids, { target }) => score(m, ids, target),
+  };
   return Promise.all(
-    cases.map(([name, options]) => complaint(() => searches[name](model, source, options))),
+    cases.map(([name, options]) =>
+      complaint(() => searches[name](model, source, options)),
+    ),
   );
 }
 
@@ -166,7 +191,9 @@ export async function stepByStep({ files, text, options }, read) {
     scored: translator.score(text, step.value.text),
     scoredByPieces: translator.score(text, step.value.hypotheses[0].pieces),
     attention: { ...packAll({ encoder, decoder, cross }), ...pieces },
-    unknownSearch: await complaint(() => translator.translate(text, { search: "best" })),
+    unknownSearch: await complaint(() =>
+      translator.translate(text, { search: "best" }),
+    ),
     empty: await complaint(() => translator.translate(" \t ")),
     long: await complaint(() => translator.translate("dog ".repeat(400))),
     unknownPiece: await complaint(() => translator.translate(text, { prefix: ["▁∄"] })),
@@ -189,7 +216,9 @@ export async function tokenize({ file, texts, idLists }, read) {
 export async function badText({ file, units }, read) {
   const tokenizer = new Tokenizer(await read(file));
   return Promise.all([
-    ...units.map((each) => complaint(() => tokenizer.encode(String.fromCharCode(...each)))),
+    ...units.map((each) =>
+      complaint(() => tokenizer.encode(String.fromCharCode(...each))),
+    ),
     complaint(() => tokenizer.encode(7)),
     complaint(() => tokenizer.decode([tokenizer.vocabSize])),
     complaint(() => tokenizer.decode([-1])),
@@ -197,7 +226,8 @@ export async function badText({ file, units }, read) {
 }
 
 export async function damagedTokenizers({ cases }) {
-  const bytes = (text) => Uint8Array.from(atob(text), (each) => each.charCodeAt(0)).buffer;
+  const bytes = (text) =>
+    Uint8Array.from(atob(text), (each) => each.charCodeAt(0)).buffer;
   return Promise.all(cases.map((text) => complaint(() => new Tokenizer(bytes(text)))));
 }
 

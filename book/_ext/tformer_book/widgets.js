@@ -34,7 +34,8 @@ class Model {
     for (const listener of [...(this.listeners[event] ?? [])]) listener(...rest);
   }
   on(events, listener) {
-    for (const event of events.split(" ")) (this.listeners[event] ??= []).push(listener);
+    for (const event of events.split(" "))
+      (this.listeners[event] ??= []).push(listener);
   }
   off(events, listener) {
     if (!events) this.listeners = {};
@@ -56,9 +57,13 @@ for (const script of document.querySelectorAll(STATE))
 const loaded = new Map();
 function load(figure) {
   if (!loaded.has(figure)) {
-    const address = (suffix) => new URL(`${figure}/${figure}.${suffix}`, import.meta.url).href;
+    const address = (suffix) =>
+      new URL(`${figure}/${figure}.${suffix}`, import.meta.url).href;
     const both = Promise.all([import(address("js")), loadStyle(address("css"))]);
-    loaded.set(figure, both.then(([module]) => module.default));
+    loaded.set(
+      figure,
+      both.then(([module]) => module.default),
+    );
   }
   return loaded.get(figure);
 }
@@ -88,7 +93,8 @@ async function show(script) {
       const widget = await load(found.state.figure);
       await widget.render({ model: modelOf(id), el });
     } else {
-      el.textContent = "This control needs a running notebook: open the chapter in Colab.";
+      el.textContent =
+        "This control needs a running notebook: open the chapter in Colab.";
     }
   } catch (error) {
     el.textContent = "This figure could not be drawn in this browser.";
@@ -100,7 +106,9 @@ async function show(script) {
 }
 
 const boxOf = (script) => script.closest(".tf-widget") ?? script.parentElement;
-const waiting = new Map([...document.querySelectorAll(VIEW)].map((script) => [boxOf(script), script]));
+const waiting = new Map(
+  [...document.querySelectorAll(VIEW)].map((script) => [boxOf(script), script]),
+);
 function draw(box) {
   near.unobserve(box);
   const script = waiting.get(box);

@@ -1,7 +1,18 @@
 // Sentence pairs packed into batches: what padding costs, by order and by cut.
 // `arrange`, `cutByPairs`, `cutByTokens` and `measure` are the whole of the maths and run
 // in Node, too; the tests hold them to `tformer.data`.
-import { bind, figure, h, liveRegion, put, radios, say, slider, textTable, uid } from "../kit/kit.js";
+import {
+  bind,
+  figure,
+  h,
+  liveRegion,
+  put,
+  radios,
+  say,
+  slider,
+  textTable,
+  uid,
+} from "../kit/kit.js";
 import { percent } from "../kit/numbers.js";
 
 export const ORDERS = ["as they come", "sorted by length"];
@@ -11,7 +22,9 @@ export const CUTS = ["by pairs", "by tokens"];
 export function arrange(lengths, order) {
   const rows = lengths.map((_, i) => i);
   if (order !== ORDERS[1]) return rows;
-  return rows.sort((a, b) => lengths[a][1] - lengths[b][1] || lengths[a][0] - lengths[b][0] || a - b);
+  return rows.sort(
+    (a, b) => lengths[a][1] - lengths[b][1] || lengths[a][0] - lengths[b][0] || a - b,
+  );
 }
 
 export function cutByPairs(rows, size) {
@@ -42,7 +55,10 @@ export function cutByTokens(rows, lengths, budget) {
 
 export function pack({ lengths, order, cut, sentences, tokens }) {
   const rows = arrange(lengths, order);
-  return measure(cut === CUTS[1] ? cutByTokens(rows, lengths, tokens) : cutByPairs(rows, sentences), lengths);
+  return measure(
+    cut === CUTS[1] ? cutByTokens(rows, lengths, tokens) : cutByPairs(rows, sentences),
+    lengths,
+  );
 }
 
 // Shape, tokens and padding of each batch, and of all.
@@ -57,19 +73,30 @@ export function measure(batches, lengths) {
   const sum = (name) => each.reduce((total, batch) => total + batch[name], 0);
   const sizes = each.map((batch) => batch.tokens);
   return {
-    batches: each, steps: each.length, tokens: sum("tokens"), padding: sum("padding"),
-    waste: sum("padding") / sum("tokens"), largest: Math.max(...sizes), smallest: Math.min(...sizes),
+    batches: each,
+    steps: each.length,
+    tokens: sum("tokens"),
+    padding: sum("padding"),
+    waste: sum("padding") / sum("tokens"),
+    largest: Math.max(...sizes),
+    smallest: Math.min(...sizes),
   };
 }
 
 const plural = (n, word, many = `${word}s`) => `${n} ${n === 1 ? word : many}`;
 
 export function explain({ order, cut, sentences, tokens }, found) {
-  const how = cut === CUTS[1] ? `at most ${tokens} tokens in a batch` : `${plural(sentences, "pair")} in a batch`;
-  return `${order[0].toUpperCase()}${order.slice(1)}, ${how}: ${plural(found.steps, "step")}. ` +
+  const how =
+    cut === CUTS[1]
+      ? `at most ${tokens} tokens in a batch`
+      : `${plural(sentences, "pair")} in a batch`;
+  return (
+    `${order[0].toUpperCase()}${order.slice(1)}, ${how}: ${plural(found.steps, "step")}. ` +
     `Of ${found.tokens} tokens computed, ${found.padding} are padding: ${percent(found.waste)}. ` +
-    (found.steps === 1 ? `The batch has ${found.largest} tokens.`
-      : `The largest batch has ${found.largest} tokens, the smallest ${found.smallest}.`);
+    (found.steps === 1
+      ? `The batch has ${found.largest} tokens.`
+      : `The largest batch has ${found.largest} tokens, the smallest ${found.smallest}.`)
+  );
 }
 
 const HEIGHT = 424;
@@ -81,15 +108,32 @@ function render({ model, el }) {
   const state = () => {
     const now = Object.fromEntries(names.map((name) => [name, model.get(name)]));
     const longest = Math.max(...now.lengths.map(([s, t]) => s + t));
-    return { ...now, sentences: Math.max(1, now.sentences), tokens: Math.max(longest, now.tokens), longest };
+    return {
+      ...now,
+      sentences: Math.max(1, now.sentences),
+      tokens: Math.max(longest, now.tokens),
+      longest,
+    };
   };
   const live = liveRegion();
   const { commit, stop } = bind(model, names, () => update());
 
-  const orders = radios("order", "Order", ORDERS, 0, (i) => commit({ order: ORDERS[i] }));
+  const orders = radios("order", "Order", ORDERS, 0, (i) =>
+    commit({ order: ORDERS[i] }),
+  );
   const cuts = radios("cut", "Cut", CUTS, 0, (i) => commit({ cut: CUTS[i] }));
-  const sentences = slider("sentences", "pairs", { min: 1, max: 24, step: 1, digits: 0 }, (x) => commit({ sentences: x }));
-  const tokens = slider("tokens", "tokens", { min: 1, max: 640, step: 1, digits: 0 }, (x) => commit({ tokens: x }));
+  const sentences = slider(
+    "sentences",
+    "pairs",
+    { min: 1, max: 24, step: 1, digits: 0 },
+    (x) => commit({ sentences: x }),
+  );
+  const tokens = slider(
+    "tokens",
+    "tokens",
+    { min: 1, max: 640, step: 1, digits: 0 },
+    (x) => commit({ tokens: x }),
+  );
 
   const hatch = uid();
   const svgNode = (tag, attributes, ...children) => {
@@ -98,30 +142,82 @@ function render({ model, el }) {
     node.append(...children);
     return node;
   };
-  const pattern = svgNode("pattern", { id: hatch, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-    h("rect", { width: 2, height: 6, class: "tfbp-stroke" }));
-  const svg = h("svg", { class: "tfbp-drawing", role: "img", height: HEIGHT }, h("defs", {}, pattern));
+  const pattern = svgNode(
+    "pattern",
+    {
+      id: hatch,
+      width: 6,
+      height: 6,
+      patternUnits: "userSpaceOnUse",
+      patternTransform: "rotate(45)",
+    },
+    h("rect", { width: 2, height: 6, class: "tfbp-stroke" }),
+  );
+  const svg = h(
+    "svg",
+    { class: "tfbp-drawing", role: "img", height: HEIGHT },
+    h("defs", {}, pattern),
+  );
   const drawing = h("g");
   svg.append(drawing);
   const said = h("p", { class: "tfbp-said" });
   const body = h("tbody");
   const heads = ["steps", "padding", "largest batch", "smallest"];
-  const table = h("table", {}, h("thead", {}, h("tr", {}, ...["method", ...heads].map((name) => h("th", { scope: "col" }, name)))), body);
-  const methods = ORDERS.flatMap((order) => CUTS.map((cut) => {
-    const cells = heads.map(() => h("td"));
-    const row = h("tr", { "data-method": `${ORDERS.indexOf(order)}-${CUTS.indexOf(cut)}` }, h("th", { scope: "row" }, `${order.split(" by ")[0]}, ${cut}`), ...cells);
-    body.append(row);
-    return { order, cut, row, cells };
-  }));
+  const table = h(
+    "table",
+    {},
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        ...["method", ...heads].map((name) => h("th", { scope: "col" }, name)),
+      ),
+    ),
+    body,
+  );
+  const methods = ORDERS.flatMap((order) =>
+    CUTS.map((cut) => {
+      const cells = heads.map(() => h("td"));
+      const row = h(
+        "tr",
+        { "data-method": `${ORDERS.indexOf(order)}-${CUTS.indexOf(cut)}` },
+        h("th", { scope: "row" }, `${order.split(" by ")[0]}, ${cut}`),
+        ...cells,
+      );
+      body.append(row);
+      return { order, cut, row, cells };
+    }),
+  );
   const behind = textTable("The batches as a table", "batch");
-  root.append(orders.set, cuts.set, h("div", { class: "tfbp-controls" }, sentences.box, tokens.box), svg, said,
-    h("div", { class: "tfk-scroll", tabindex: 0, role: "region", "aria-label": "All methods compared" }, table), behind.node, live.node);
+  root.append(
+    orders.set,
+    cuts.set,
+    h("div", { class: "tfbp-controls" }, sentences.box, tokens.box),
+    svg,
+    said,
+    h(
+      "div",
+      {
+        class: "tfk-scroll",
+        tabindex: 0,
+        role: "region",
+        "aria-label": "All methods compared",
+      },
+      table,
+    ),
+    behind.node,
+    live.node,
+  );
 
   let room = 700;
   function draw(s, found) {
     put(svg, { viewBox: `0 0 ${room} ${HEIGHT}`, "aria-label": explain(s, found) });
     const [left, right, between] = [10, 44, 14];
-    const widest = [0, 1].map((side) => Math.max(...s.lengths.map((pair) => pair[side])));
+    const widest = [0, 1].map((side) =>
+      Math.max(...s.lengths.map((pair) => pair[side])),
+    );
     const unit = (room - left - right - between) / (widest[0] + widest[1]);
     const starts = [left, left + widest[0] * unit + between];
     const space = HEIGHT - HEAD;
@@ -130,23 +226,73 @@ function render({ model, el }) {
     const thin = Math.max(0.5, high > 4 ? high - 1 : high * 0.85);
     const parts = [];
     for (const [side, name] of ["source", "target"].entries()) {
-      parts.push(h("text", { x: starts[side], y: 12, class: `tfbp-head ${side ? "tfk-value" : "tfk-key"}` }, name));
+      parts.push(
+        h(
+          "text",
+          {
+            x: starts[side],
+            y: 12,
+            class: `tfbp-head ${side ? "tfk-value" : "tfk-key"}`,
+          },
+          name,
+        ),
+      );
     }
-    parts.push(h("text", { x: room, y: 12, class: "tfbp-head", "text-anchor": "end" }, "tokens"));
+    parts.push(
+      h("text", { x: room, y: 12, class: "tfbp-head", "text-anchor": "end" }, "tokens"),
+    );
     let y = HEAD;
     for (const batch of found.batches) {
       const tall = batch.rows.length * high;
-      parts.push(h("line", { x1: 3, x2: 3, y1: y, y2: y + tall - (high - thin), class: "tfbp-edge" }));
+      parts.push(
+        h("line", {
+          x1: 3,
+          x2: 3,
+          y1: y,
+          y2: y + tall - (high - thin),
+          class: "tfbp-edge",
+        }),
+      );
       for (const row of batch.rows) {
         for (const side of [0, 1]) {
           const real = s.lengths[row][side] * unit;
           const all = batch[side ? "target" : "source"] * unit;
-          parts.push(h("rect", { x: starts[side], y, width: real, height: thin, class: side ? "tfbp-target" : "tfbp-source" }));
-          if (all > real) parts.push(h("rect", { x: starts[side] + real, y, width: all - real, height: thin, fill: `url(#${hatch})`, class: "tfbp-padding" }));
+          parts.push(
+            h("rect", {
+              x: starts[side],
+              y,
+              width: real,
+              height: thin,
+              class: side ? "tfbp-target" : "tfbp-source",
+            }),
+          );
+          if (all > real)
+            parts.push(
+              h("rect", {
+                x: starts[side] + real,
+                y,
+                width: all - real,
+                height: thin,
+                fill: `url(#${hatch})`,
+                class: "tfbp-padding",
+              }),
+            );
         }
         y += high;
       }
-      if (tall + gap >= 11) parts.push(h("text", { x: room, y: y - tall / 2 + 4, class: "tfbp-tokens", "text-anchor": "end" }, batch.tokens));
+      if (tall + gap >= 11)
+        parts.push(
+          h(
+            "text",
+            {
+              x: room,
+              y: y - tall / 2 + 4,
+              class: "tfbp-tokens",
+              "text-anchor": "end",
+            },
+            batch.tokens,
+          ),
+        );
       y += gap;
     }
     drawing.replaceChildren(...parts);
@@ -177,8 +323,19 @@ function render({ model, el }) {
       row.classList.toggle("tfbp-now", now);
       put(row, { "aria-current": now ? "true" : null });
     }
-    behind.show(["pairs", "S", "T", "tokens", "padding"], found.batches.map((batch, i) =>
-      [String(i + 1), ...[batch.rows.length, batch.source, batch.target, batch.tokens, batch.padding].map(String)]));
+    behind.show(
+      ["pairs", "S", "T", "tokens", "padding"],
+      found.batches.map((batch, i) => [
+        String(i + 1),
+        ...[
+          batch.rows.length,
+          batch.source,
+          batch.target,
+          batch.tokens,
+          batch.padding,
+        ].map(String),
+      ]),
+    );
     if (speak) live.announce(text);
   }
 

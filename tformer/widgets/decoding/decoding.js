@@ -1,7 +1,8 @@
 // Decoding a sentence, step by step: greedy, by sampling, by beam search.
+
+import { TRAITS as SETTINGS, settingsOf, traitsOf } from "../engine/decode/settings.js";
 import { bind, figure } from "../kit/kit.js";
 import { askBar, engineOf } from "../kit/model.js";
-import { TRAITS as SETTINGS, settingsOf, traitsOf } from "../engine/decode/settings.js";
 import { decodingView } from "./view.js";
 
 const TRAITS = [...SETTINGS, "step"];
@@ -17,10 +18,13 @@ function render({ model, el }) {
   const view = decodingView(engine, {
     initial: settings(),
     onNeed: () => bar.ask(),
-    onState: (state) => commit({
-      ...traitsOf(state), step: state.step,
-      found: state.found, text: state.found.text,
-    }),
+    onState: (state) =>
+      commit({
+        ...traitsOf(state),
+        step: state.step,
+        found: state.found,
+        text: state.found.text,
+      }),
   });
   const bar = askBar(engine, model, { onAsk: (text, tools) => view.run(text, tools) });
   root.append(bar.node, view.node);

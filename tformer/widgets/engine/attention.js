@@ -4,7 +4,7 @@
 // stay side by side in the columns: head h is columns h * Dh to (h + 1) * Dh of (B, T, D),
 // so to split and to merge heads costs nothing.
 import { Linear, Module, Probe } from "./module.js";
-import { Tensor, dot } from "./tensor.js";
+import { dot, Tensor } from "./tensor.js";
 
 // softmax(Q K^T / sqrt(Dh)) V, for nHeads heads at once.
 //
@@ -31,7 +31,9 @@ function attentionWeights(query, key, mask, nHeads) {
         for (let j = 0; j < nKeys; j++) {
           const k = (b * nKeys + j) * width + h * headWidth;
           const seen = !mask || mayAttend(mask, b, i, j);
-          scores[j] = seen ? dot(query.data, q, key.data, k, headWidth) * scale : -Infinity;
+          scores[j] = seen
+            ? dot(query.data, q, key.data, k, headWidth) * scale
+            : -Infinity;
         }
         softmaxInPlace(scores);
       }
@@ -42,7 +44,9 @@ function attentionWeights(query, key, mask, nHeads) {
 
 function mayAttend(mask, b, i, j) {
   const [batch, nQueries, nKeys] = mask.shape;
-  return mask.data[((batch > 1 ? b : 0) * nQueries + (nQueries > 1 ? i : 0)) * nKeys + j];
+  return mask.data[
+    ((batch > 1 ? b : 0) * nQueries + (nQueries > 1 ? i : 0)) * nKeys + j
+  ];
 }
 
 function softmaxInPlace(scores) {
@@ -52,7 +56,8 @@ function softmaxInPlace(scores) {
     throw new RangeError("a query may attend to no key: show it at least one");
   }
   let total = 0;
-  for (let j = 0; j < scores.length; j++) total += scores[j] = Math.exp(scores[j] - top);
+  for (let j = 0; j < scores.length; j++)
+    total += scores[j] = Math.exp(scores[j] - top);
   for (let j = 0; j < scores.length; j++) scores[j] /= total;
 }
 

@@ -100,7 +100,9 @@ class Engine {
   async #load({ listeners, stopper: { signal } }) {
     const onProgress = (progress) => listeners.forEach((each) => each(progress));
     const [worker, ...files] = await Promise.all(
-      this.#files.map((file) => (typeof file === "function" ? file({ onProgress, signal }) : file)),
+      this.#files.map((file) =>
+        typeof file === "function" ? file({ onProgress, signal }) : file,
+      ),
     );
     const [weights, tokenizer] = files.map((file) =>
       file instanceof ArrayBuffer ? file : new URL(file, document.baseURI).href,
@@ -132,7 +134,11 @@ class Engine {
     const port = openPort(worker);
     port.onmessage = ({ data }) => this.#hear(data);
     port.onerror = ({ message }) => {
-      this.#fail(new Error(`the engine cannot run here: ${message ?? "its script was not loaded"}`));
+      this.#fail(
+        new Error(
+          `the engine cannot run here: ${message ?? "its script was not loaded"}`,
+        ),
+      );
     };
     return port;
   }
@@ -143,7 +149,8 @@ class Engine {
     if (step) return request.onStep?.(step);
     if (progress) return request.onProgress?.(progress);
     this.#waiting.delete(id);
-    if (error) request.reject(Object.assign(new Error(error.message), { name: error.name }));
+    if (error)
+      request.reject(Object.assign(new Error(error.message), { name: error.name }));
     else request.resolve(result);
   }
 

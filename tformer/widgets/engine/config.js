@@ -5,7 +5,13 @@ import { ACTIVATIONS } from "./feedforward.js";
 import { POSITIONS } from "./positions.js";
 
 const SIZES = [
-  "vocab_size", "d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "max_len",
+  "vocab_size",
+  "d_model",
+  "n_heads",
+  "d_ff",
+  "n_encoder_layers",
+  "n_decoder_layers",
+  "max_len",
 ];
 const SPECIAL = ["pad_id", "bos_id", "eos_id", "unk_id"];
 const CHOICES = {
@@ -28,22 +34,40 @@ export function transformerConfig(fields) {
     );
   }
   for (const name of SIZES) {
-    demand(Number.isInteger(config[name]) && config[name] >= 1, config, name, "at least 1");
+    demand(
+      Number.isInteger(config[name]) && config[name] >= 1,
+      config,
+      name,
+      "at least 1",
+    );
   }
   demand(config.d_model % 2 === 0, config, "d_model", "even (sine, cosine)");
   const { d_model, n_heads, vocab_size } = config;
-  demand(d_model % n_heads === 0, config, "d_model", `a multiple of n_heads=${n_heads}`);
+  demand(
+    d_model % n_heads === 0,
+    config,
+    "d_model",
+    `a multiple of n_heads=${n_heads}`,
+  );
   for (const [name, choices] of Object.entries(CHOICES)) {
     demand(choices.includes(config[name]), config, name, choices.join(" or "));
   }
   for (const name of SPECIAL) {
-    const fits = Number.isInteger(config[name]) && config[name] >= 0 && config[name] < vocab_size;
-    const alone = SPECIAL.filter((other) => config[other] === config[name]).length === 1;
-    demand(fits && alone, config, name, `an id of its own below vocab_size=${vocab_size}`);
+    const fits =
+      Number.isInteger(config[name]) && config[name] >= 0 && config[name] < vocab_size;
+    const alone =
+      SPECIAL.filter((other) => config[other] === config[name]).length === 1;
+    demand(
+      fits && alone,
+      config,
+      name,
+      `an id of its own below vocab_size=${vocab_size}`,
+    );
   }
   return Object.freeze(config);
 }
 
 function demand(holds, config, name, rule) {
-  if (!holds) throw new RangeError(`${name}=${JSON.stringify(config[name])} must be ${rule}`);
+  if (!holds)
+    throw new RangeError(`${name}=${JSON.stringify(config[name])} must be ${rule}`);
 }

@@ -62,7 +62,12 @@ export class DecoderLayer extends Module {
       const { selfAttention } = this;
       let [keys, values] = selfAttention.projectMemory(h);
       if (cache) [keys, values] = cache.extend(keys, values);
-      return selfAttention.attend(selfAttention.toQuery.call(h), keys, values, targetMask);
+      return selfAttention.attend(
+        selfAttention.toQuery.call(h),
+        keys,
+        values,
+        targetMask,
+      );
     };
     const lookAcross = (h) => {
       const { crossAttention } = this;

@@ -32,7 +32,8 @@ async function request(url, signal) {
     if (error.name === "AbortError") throw error;
     throw new Error(`${url} cannot be loaded: are you offline? Try again`);
   }
-  if (!response.ok) throw new Error(`${url} cannot be loaded: the server says ${response.status}`);
+  if (!response.ok)
+    throw new Error(`${url} cannot be loaded: the server says ${response.status}`);
   return response;
 }
 
@@ -43,7 +44,11 @@ async function read(response, onProgress) {
   const chunks = [];
   let loaded = 0;
   const reader = response.body.getReader();
-  for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) {
+  for (
+    let { done, value } = await reader.read();
+    !done;
+    { done, value } = await reader.read()
+  ) {
     chunks.push(value);
     loaded += value.length;
     onProgress({ loaded, total });
@@ -57,7 +62,10 @@ async function keep(store, url, buffer) {
     for (const each of await store.keys()) {
       if (new URL(each.url).pathname === pathname) await store.delete(each);
     }
-    await store.put(url, new Response(buffer, { headers: { "Content-Length": buffer.byteLength } }));
+    await store.put(
+      url,
+      new Response(buffer, { headers: { "Content-Length": buffer.byteLength } }),
+    );
   } catch {
     // A full disk costs the next page a download, nothing else.
   }

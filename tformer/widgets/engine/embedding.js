@@ -1,6 +1,6 @@
 // Embedding: a row for each piece, read on the way in and out. Chapter 03.
 import { Module, Parameter } from "./module.js";
-import { Tensor, linear } from "./tensor.js";
+import { linear, Tensor } from "./tensor.js";
 
 // In: x = E[id] * sqrt(D). Out: logits = h E^T.
 export class ScaledEmbedding extends Module {
@@ -13,7 +13,10 @@ export class ScaledEmbedding extends Module {
   // (B, T) ids -> (B, T, D)
   forward(ids) {
     const rows = this.table.call(ids);
-    return new Tensor(rows.shape, rows.data.map((value) => value * this.scale));
+    return new Tensor(
+      rows.shape,
+      rows.data.map((value) => value * this.scale),
+    );
   }
 
   // (..., D) -> (..., V), by the unscaled table
@@ -33,7 +36,10 @@ export class Table extends Module {
     const width = this.weight.shape[1];
     const output = new Tensor([ids.length, ids[0].length, width]);
     ids.flat().forEach((id, i) => {
-      output.data.set(this.weight.data.subarray(id * width, (id + 1) * width), i * width);
+      output.data.set(
+        this.weight.data.subarray(id * width, (id + 1) * width),
+        i * width,
+      );
     });
     return output;
   }

@@ -16,7 +16,9 @@ export class EncoderLayer extends Module {
 
   // (B, S, D) -> (B, S, D)
   forward(x, sourceMask = null) {
-    x = this.selfAttentionResidual.call(x, (h) => this.selfAttention.call(h, h, sourceMask));
+    x = this.selfAttentionResidual.call(x, (h) =>
+      this.selfAttention.call(h, h, sourceMask),
+    );
     return this.feedForwardResidual.call(x, (h) => this.feedForward.call(h));
   }
 }

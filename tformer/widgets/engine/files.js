@@ -4,7 +4,8 @@
 // then the numbers. Everything is checked before anything is used.
 import { Tensor } from "./tensor.js";
 
-const AGAIN = "load the page again; if that does not help, the file on the server is damaged";
+const AGAIN =
+  "load the page again; if that does not help, the file on the server is damaged";
 
 const DTYPES = {
   F32: { size: 4, name: "torch.float32", read: (bytes) => new Float32Array(bytes) },
@@ -21,11 +22,20 @@ export async function loadTensors(buffer) {
   checkPlaces(places, body.length);
   await checkSums(metadata, places, body);
   const tensors = new Map();
-  for (const [name, { dtype, shape, data_offsets: [begin, end] }] of places) {
+  for (const [
+    name,
+    {
+      dtype,
+      shape,
+      data_offsets: [begin, end],
+    },
+  ] of places) {
     const data = DTYPES[dtype].read(body.slice(begin, end).buffer);
     for (let i = 0; i < data.length; i++) {
       if (!Number.isFinite(data[i])) {
-        throw new RangeError(`${name} holds NaN or infinity: train or export the model anew`);
+        throw new RangeError(
+          `${name} holds NaN or infinity: train or export the model anew`,
+        );
       }
     }
     tensors.set(name, new Tensor(shape, data));
@@ -39,13 +49,19 @@ function readHeader(buffer) {
   const size = buffer.byteLength;
   const length = size < 8 ? NaN : Number(new DataView(buffer).getBigUint64(0, true));
   if (!(8 + length <= size)) {
-    throw new Error(`the weights are truncated or not a safetensors file (${size} bytes): ${AGAIN}`);
+    throw new Error(
+      `the weights are truncated or not a safetensors file (${size} bytes): ${AGAIN}`,
+    );
   }
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(new Uint8Array(buffer, 8, length));
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(
+      new Uint8Array(buffer, 8, length),
+    );
     return { header: JSON.parse(text), start: 8 + length };
   } catch {
-    throw new Error(`the weights are not a safetensors file: their header is not JSON. ${AGAIN}`);
+    throw new Error(
+      `the weights are not a safetensors file: their header is not JSON. ${AGAIN}`,
+    );
   }
 }
 
@@ -57,10 +73,14 @@ function checkPlaces(places, nBytes) {
     const known = DTYPES[dtype];
     if (!known) {
       const names = Object.keys(DTYPES).join(", ");
-      throw new Error(`${name} has dtype ${dtype}, this page reads ${names}: save the model as one of them`);
+      throw new Error(
+        `${name} has dtype ${dtype}, this page reads ${names}: save the model as one of them`,
+      );
     }
     const [begin, end] = Array.isArray(place) ? place : [];
-    const needed = Array.isArray(shape) ? shape.reduce((a, b) => a * b, known.size) : NaN;
+    const needed = Array.isArray(shape)
+      ? shape.reduce((a, b) => a * b, known.size)
+      : NaN;
     if (!(begin >= 0 && end <= nBytes && end - begin === needed)) {
       throw new Error(
         `the weights are truncated or damaged: ${name} ${JSON.stringify(shape)} should lie at ` +
@@ -70,7 +90,9 @@ function checkPlaces(places, nBytes) {
     total += needed;
   }
   if (total !== nBytes) {
-    throw new Error(`the weights have ${nBytes} bytes, their header tells of ${total}. ${AGAIN}`);
+    throw new Error(
+      `the weights have ${nBytes} bytes, their header tells of ${total}. ${AGAIN}`,
+    );
   }
 }
 
@@ -80,15 +102,31 @@ async function checkSums(metadata, places, body) {
   if (!sha256 || !sha256_of_header) {
     throw new Error("the weights were not written by tformer: they carry no checksum");
   }
-  const lines = places.flatMap(([name, { dtype, shape, data_offsets: [begin, end] }]) => {
-    const sizes = shape.length === 1 ? `${shape[0]},` : shape.join(", ");
-    return [utf8(`${name} ${DTYPES[dtype].name} (${sizes})\n`), body.subarray(begin, end)];
-  });
+  const lines = places.flatMap(
+    ([
+      name,
+      {
+        dtype,
+        shape,
+        data_offsets: [begin, end],
+      },
+    ]) => {
+      const sizes = shape.length === 1 ? `${shape[0]},` : shape.join(", ");
+      return [
+        utf8(`${name} ${DTYPES[dtype].name} (${sizes})\n`),
+        body.subarray(begin, end),
+      ];
+    },
+  );
   const whole = new Uint8Array(lines.reduce((n, part) => n + part.length, 0));
   lines.reduce((n, part) => (whole.set(part, n), n + part.length), 0);
-  const sums = [await sha256Of(utf8(pythonJson({ ...rest, sha256 }))), await sha256Of(whole)];
+  const sums = [
+    await sha256Of(utf8(pythonJson({ ...rest, sha256 }))),
+    await sha256Of(whole),
+  ];
   const wrong = sums.some((sum, i) => sum && sum !== [sha256_of_header, sha256][i]);
-  if (wrong) throw new Error(`the weights were changed after they were written. ${AGAIN}`);
+  if (wrong)
+    throw new Error(`the weights were changed after they were written. ${AGAIN}`);
 }
 
 const utf8 = (text) => new TextEncoder().encode(text);
@@ -100,7 +138,9 @@ function pythonJson(strings) {
       /[\u007f-\uffff]/g,
       (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
     );
-  const pairs = Object.keys(strings).sort().map((key) => `${quote(key)}: ${quote(strings[key])}`);
+  const pairs = Object.keys(strings)
+    .sort()
+    .map((key) => `${quote(key)}: ${quote(strings[key])}`);
   return `{${pairs.join(", ")}}`;
 }
 
@@ -126,7 +166,9 @@ function halves() {
     const exponent = (bits >> 10) & 31;
     const fraction = bits & 1023;
     if (exponent === 31) return fraction ? NaN : sign * Infinity;
-    const value = exponent ? (1 + fraction / 1024) * 2 ** (exponent - 15) : fraction * 2 ** -24;
+    const value = exponent
+      ? (1 + fraction / 1024) * 2 ** (exponent - 15)
+      : fraction * 2 ** -24;
     return sign * value;
   });
   return halfTable;

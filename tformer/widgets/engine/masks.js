@@ -13,7 +13,10 @@ export function causalMask(length) {
 
 // mask[b, 0, j] = (ids[b][j] != padId): hides padded keys, never queries
 export function paddingMask(ids, padId) {
-  return maskOf([ids.length, 1, ids[0].length], ids.flat().map((id) => id !== padId));
+  return maskOf(
+    [ids.length, 1, ids[0].length],
+    ids.flat().map((id) => id !== padId),
+  );
 }
 
 // For the encoder and for cross-attention: every real source token is seen.

@@ -1,6 +1,6 @@
 // Modules: parts that hold weights and parts of parts, named as in PyTorch, so that a
 // weight file says by itself where each weight belongs, and any part can be watched.
-import { Tensor, linear } from "./tensor.js";
+import { linear, Tensor } from "./tensor.js";
 
 // A weight. It has a shape from the start and its numbers once they are loaded.
 export class Parameter extends Tensor {
@@ -31,7 +31,8 @@ export class Module {
     seen.add(this);
     yield [prefix, this];
     for (const [name, child] of children(this)) {
-      if (child instanceof Module) yield* child.namedModules(joined(prefix, name), seen);
+      if (child instanceof Module)
+        yield* child.namedModules(joined(prefix, name), seen);
     }
   }
 
@@ -56,7 +57,8 @@ function* children(module) {
 
 const joined = (prefix, name) => (prefix ? `${prefix}.${name}` : name);
 // selfAttention -> self_attention: JavaScript's habit and Python's.
-const snakeCase = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const snakeCase = (name) =>
+  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 // A part that does nothing: a place to watch, or to change, a value.
 export class Probe extends Module {

@@ -17,7 +17,9 @@ const SHOWN = 8; // next pieces that a step tells of, unless told
 export async function loadPretrained({ weights, tokenizer }) {
   const { tensors, metadata } = await loadTensors(weights);
   if (!metadata.config || !metadata.tokenizer) {
-    throw new Error("the weights hold no tformer model: their header has no configuration");
+    throw new Error(
+      "the weights hold no tformer model: their header has no configuration",
+    );
   }
   const model = new Transformer(metadata.config);
   loadParameters(model, tensors);
@@ -35,13 +37,16 @@ export function loadParameters(model, tensors) {
   const parameters = new Map(model.namedParameters());
   const other = "the weights are of another kind of model";
   for (const name of tensors.keys()) {
-    if (!parameters.has(name)) throw new Error(`${name} is an unknown weight: ${other}`);
+    if (!parameters.has(name))
+      throw new Error(`${name} is an unknown weight: ${other}`);
   }
   for (const [name, { shape }] of parameters) {
     const found = tensors.get(name)?.shape;
     if (!found) throw new Error(`the weight ${name} is missing: ${other}`);
     if (found.join() !== shape.join()) {
-      throw new Error(`${name} has shape (${found}), the model needs (${shape}): ${other}`);
+      throw new Error(
+        `${name} has shape (${found}), the model needs (${shape}): ${other}`,
+      );
     }
   }
   for (const [name, parameter] of parameters) parameter.data = tensors.get(name).data;
@@ -85,9 +90,14 @@ export class Translator {
   //
   // Yields what the search yields, with pieces, texts and probabilities in place of
   // whole distributions; returns { text, hypotheses: the found ones, the best first }.
-  *steps(text, { search = USUAL.search, shown = SHOWN, gains = [], prefix = [], ...options } = {}) {
+  *steps(
+    text,
+    { search = USUAL.search, shown = SHOWN, gains = [], prefix = [], ...options } = {},
+  ) {
     if (!SEARCHES[search]) {
-      throw new RangeError(`search "${search}" is none of ${Object.keys(SEARCHES).join(", ")}`);
+      throw new RangeError(
+        `search "${search}" is none of ${Object.keys(SEARCHES).join(", ")}`,
+      );
     }
     const sourceIds = this.encode(text);
     const given = { ...options, prefix: this.#idsOf(prefix) };
@@ -125,7 +135,12 @@ export class Translator {
       const positions = logProbabilities.map((value, t) => {
         const all = logP.data.subarray(t * width, (t + 1) * width);
         const id = ids[t] ?? model.config.eos_id;
-        return { id, piece: tokenizer.idToPiece(id), logProbability: value, next: this.#next(all, shown) };
+        return {
+          id,
+          piece: tokenizer.idToPiece(id),
+          logProbability: value,
+          next: this.#next(all, shown),
+        };
       });
       return { positions, logProbability };
     } finally {
@@ -150,7 +165,8 @@ export class Translator {
         sourcePieces: pieces(source),
         targetPieces: pieces([bos_id, ...target]),
         predictedPieces: pieces([...target, eos_id]),
-        translation: typeof translation === "string" ? translation : tokenizer.decode(target),
+        translation:
+          typeof translation === "string" ? translation : tokenizer.decode(target),
         ...maps,
       };
     } finally {
@@ -176,26 +192,36 @@ export class Translator {
     const [found] = translation === null ? this.nBest(text, { n: 1 }) : [];
     const target = found?.ids ?? this.#idsOf(translation);
     const { encoder, decoder } = residualStream(model, [source], [[bos_id, ...target]]);
-    const said = decoder.map(({ after }) => logSoftmax(model.unembed(model.decoder.finalNorm.call(after))));
+    const said = decoder.map(({ after }) =>
+      logSoftmax(model.unembed(model.decoder.finalNorm.call(after))),
+    );
     const probabilities = said.map(({ data }) => data.map(Math.exp));
-    const winners = upTo(target.length + 1).map((t) => best(rowOf(probabilities.at(-1), t, model.config.vocab_size), 1)[0]);
+    const winners = upTo(target.length + 1).map(
+      (t) => best(rowOf(probabilities.at(-1), t, model.config.vocab_size), 1)[0],
+    );
     const { weight } = model.sourceEmbedding.table;
     const pieces = (ids) => ids.map((id) => tokenizer.idToPiece(id));
-    const told = (writes, numbers, followed) => writes.map((write, i) => ({
-      ...lengths(write),
-      next: followed.map((_, t) => {
-        const all = rowOf(numbers[i], t, model.config.vocab_size);
-        return best(all, shown).map((id) => [tokenizer.idToPiece(id), all[id]]);
-      }),
-      followed: followed.map((id, t) => numbers[i][t * model.config.vocab_size + id]),
-    }));
+    const told = (writes, numbers, followed) =>
+      writes.map((write, i) => ({
+        ...lengths(write),
+        next: followed.map((_, t) => {
+          const all = rowOf(numbers[i], t, model.config.vocab_size);
+          return best(all, shown).map((id) => [tokenizer.idToPiece(id), all[id]]);
+        }),
+        followed: followed.map((id, t) => numbers[i][t * model.config.vocab_size + id]),
+      }));
     return {
       sourcePieces: pieces(source),
       targetPieces: pieces([bos_id, ...target]),
       predictedPieces: pieces([...target, eos_id]),
-      translation: typeof translation === "string" ? translation : tokenizer.decode(target),
+      translation:
+        typeof translation === "string" ? translation : tokenizer.decode(target),
       norm,
-      encoder: told(encoder, encoder.map(({ after }) => cosines(after, weight)), source),
+      encoder: told(
+        encoder,
+        encoder.map(({ after }) => cosines(after, weight)),
+        source,
+      ),
       decoder: told(decoder, probabilities, winners),
     };
   }
@@ -229,7 +255,11 @@ export class Translator {
   #next(logP, count, drawn = null) {
     const order = Array.from(logP.keys()).sort((i, j) => logP[j] - logP[i]);
     return order.slice(0, count).map((id) => {
-      const entry = { id, piece: this.tokenizer.idToPiece(id), probability: Math.exp(logP[id]) };
+      const entry = {
+        id,
+        piece: this.tokenizer.idToPiece(id),
+        probability: Math.exp(logP[id]),
+      };
       return drawn ? { ...entry, drawn: drawn[id] } : entry;
     });
   }
@@ -260,10 +290,19 @@ function lengths({ name, before, added, after }) {
   const each = upTo(count).map((t) => {
     const [was, news, is] = at(t);
     const both = lengthOf(was) * lengthOf(news);
-    return { length: lengthOf(is), added: lengthOf(news), cosine: both ? dot(was, 0, news, 0, width) / both : 0 };
+    return {
+      length: lengthOf(is),
+      added: lengthOf(news),
+      cosine: both ? dot(was, 0, news, 0, width) / both : 0,
+    };
   });
   const column = (key) => each.map((all) => all[key]);
-  return { name, length: column("length"), added: column("added"), cosine: column("cosine") };
+  return {
+    name,
+    length: column("length"),
+    added: column("added"),
+    cosine: column("cosine"),
+  };
 }
 
 // (1, T, D) and a table (V, D) -> T * V cosines
@@ -272,5 +311,8 @@ function cosines(x, table) {
   const products = linear(x, table).data;
   const rows = upTo(table.shape[0]).map((id) => lengthOf(rowOf(table.data, id, width)));
   const vectors = upTo(x.shape[1]).map((t) => lengthOf(rowOf(x.data, t, width)));
-  return products.map((value, i) => value / (rows[i % rows.length] * vectors[Math.floor(i / rows.length)]));
+  return products.map(
+    (value, i) =>
+      value / (rows[i % rows.length] * vectors[Math.floor(i / rows.length)]),
+  );
 }

@@ -14,10 +14,18 @@ export function serve(port) {
 
   const methods = {
     async load({ weights, tokenizer }, { signal, onProgress }) {
-      const get = (from) => (from instanceof ArrayBuffer ? from : download(from, { signal, onProgress }));
-      const fetch = (from) => (typeof from === "string" ? download(from, { signal }) : from);
-      const [weightBytes, tokenizerBytes] = await Promise.all([get(weights), fetch(tokenizer)]);
-      translator = await loadPretrained({ weights: weightBytes, tokenizer: tokenizerBytes });
+      const get = (from) =>
+        from instanceof ArrayBuffer ? from : download(from, { signal, onProgress });
+      const fetch = (from) =>
+        typeof from === "string" ? download(from, { signal }) : from;
+      const [weightBytes, tokenizerBytes] = await Promise.all([
+        get(weights),
+        fetch(tokenizer),
+      ]);
+      translator = await loadPretrained({
+        weights: weightBytes,
+        tokenizer: tokenizerBytes,
+      });
       const { model } = translator;
       return { config: model.config, nParameters: model.nParameters() };
     },
@@ -33,7 +41,8 @@ export function serve(port) {
       return step.value;
     },
     score: (text, translation, options) => loaded().score(text, translation, options),
-    attention: (text, translation, options) => loaded().attention(text, translation, options),
+    attention: (text, translation, options) =>
+      loaded().attention(text, translation, options),
     stream: (text, translation, options) => loaded().stream(text, translation, options),
     pieces: (text) => loaded().tokenizer.pieces(text),
   };
@@ -52,7 +61,8 @@ export function serve(port) {
     };
     try {
       signal.throwIfAborted();
-      if (!Object.hasOwn(methods, method)) throw new Error(`there is no method "${method}"`);
+      if (!Object.hasOwn(methods, method))
+        throw new Error(`there is no method "${method}"`);
       port.postMessage({ id, result: await methods[method](...inputs, tools) });
     } catch ({ name, message }) {
       port.postMessage({ id, error: { name, message } });

@@ -94,7 +94,10 @@ export class Tokenizer {
   // The id of one piece.
   pieceToId(piece) {
     const id = this.#pieces.findIndex(({ text }) => text === piece);
-    if (id < 0) throw new RangeError(`the tokenizer has no piece “${piece}”: was it another model's?`);
+    if (id < 0)
+      throw new RangeError(
+        `the tokenizer has no piece “${piece}”: was it another model's?`,
+      );
     return id;
   }
 
@@ -119,9 +122,15 @@ export class Tokenizer {
       else if (field === 3) normalizer = Object.fromEntries(fields(value));
     }
     const { length } = this.#pieces;
-    demand(trainer && normalizer && length === trainer[4], `it has ${length} pieces, ${trainer?.[4]} are declared`);
+    demand(
+      trainer && normalizer && length === trainer[4],
+      `it has ${length} pieces, ${trainer?.[4]} are declared`,
+    );
     const algorithm = trainer[3] ?? 1;
-    demand(algorithm === 1 || algorithm === 2, `its algorithm is number ${algorithm}, not bpe or unigram`);
+    demand(
+      algorithm === 1 || algorithm === 2,
+      `its algorithm is number ${algorithm}, not bpe or unigram`,
+    );
     this.algorithm = algorithm === 1 ? "unigram" : "bpe";
     demand(!trainer[24], "it puts blanks behind words");
     if (trainer[44]) this.#unkSurface = utf8.decode(trainer[44]);
@@ -184,7 +193,8 @@ export class Tokenizer {
   // [{ piece, id }] of a text.
   #segment(text) {
     const characters = [...this.#normalize(text)];
-    const pieces = this.algorithm === "bpe" ? this.#merge(characters) : this.#bestPath(characters);
+    const pieces =
+      this.algorithm === "bpe" ? this.#merge(characters) : this.#bestPath(characters);
     const unk = this.#pieces.findIndex(({ type }) => type === UNKNOWN);
     const segments = [];
     for (const piece of pieces) {
@@ -193,7 +203,10 @@ export class Tokenizer {
         segments.push({ piece, id });
       } else if (this.byteFallback) {
         for (const byte of encoder.encode(piece)) {
-          segments.push({ piece: this.#pieces[this.#bytes[byte]].text, id: this.#bytes[byte] });
+          segments.push({
+            piece: this.#pieces[this.#bytes[byte]].text,
+            id: this.#bytes[byte],
+          });
         }
       } else if (segments.at(-1)?.id === unk) {
         segments.at(-1).piece += piece; // neighbours that are unknown are one
@@ -215,7 +228,8 @@ export class Tokenizer {
       if (left < 0 || right >= symbols.length) return;
       const joined = symbols[left] + symbols[right];
       const id = this.#idOf.get(joined);
-      if (id !== undefined) pairs.push({ score: this.#pieces[id].score, left, right, joined });
+      if (id !== undefined)
+        pairs.push({ score: this.#pieces[id].score, left, right, joined });
     };
     for (let i = 0; i + 1 < symbols.length; i++) offer(i, i + 1);
     for (let pair = pairs.pop(); pair; pair = pairs.pop()) {
@@ -270,7 +284,8 @@ function demand(holds, why) {
 }
 
 function checkText(text) {
-  if (typeof text !== "string") throw new TypeError(`expected a text, got ${typeof text}`);
+  if (typeof text !== "string")
+    throw new TypeError(`expected a text, got ${typeof text}`);
   const place = text.search(/[\ud800-\udfff]/u);
   if (place < 0) return;
   const code = text.charCodeAt(place).toString(16).toUpperCase();
@@ -286,7 +301,8 @@ function readPiece(message) {
   const piece = { text: "", score: 0, type: NORMAL };
   for (const [field, value] of fields(message)) {
     if (field === 1) piece.text = utf8.decode(value);
-    else if (field === 2) piece.score = new DataView(value.slice().buffer).getFloat32(0, true);
+    else if (field === 2)
+      piece.score = new DataView(value.slice().buffer).getFloat32(0, true);
     else if (field === 3) piece.type = value;
   }
   return piece;
@@ -327,7 +343,8 @@ function readCharsmap(blob) {
   const units = new Uint32Array(blob.slice(4, 4 + size).buffer);
   const strings = blob.subarray(4 + size);
   const step = (node, unit) => node ^ ((unit >>> 10) << ((unit & 512) >>> 6));
-  const stringAt = (start) => utf8.decode(strings.subarray(start, strings.indexOf(0, start)));
+  const stringAt = (start) =>
+    utf8.decode(strings.subarray(start, strings.indexOf(0, start)));
   return {
     longest(bytes) {
       let found = null;
@@ -351,8 +368,10 @@ function fromBytes(bytes) {
     const first = bytes[i];
     const length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
     const character = utf8.decode(Uint8Array.from(bytes.slice(i, i + length)));
-    const isWhole = [...character].length === 1 && encoder.encode(character).length === length;
-    const isReal = character !== REPLACEMENT || bytes.slice(i, i + 3).join() === "239,191,189";
+    const isWhole =
+      [...character].length === 1 && encoder.encode(character).length === length;
+    const isReal =
+      character !== REPLACEMENT || bytes.slice(i, i + 3).join() === "239,191,189";
     text += isWhole && isReal ? character : REPLACEMENT;
     i += isWhole && isReal ? length : 1;
   }
@@ -370,7 +389,11 @@ class Heap {
   push(item) {
     const items = this.#items;
     let i = items.push(item) - 1;
-    for (let up = (i - 1) >> 1; i && this.compare(item, items[up]) < 0; up = (i - 1) >> 1) {
+    for (
+      let up = (i - 1) >> 1;
+      i && this.compare(item, items[up]) < 0;
+      up = (i - 1) >> 1
+    ) {
       items[i] = items[up];
       i = up;
     }
@@ -386,7 +409,8 @@ class Heap {
     for (;;) {
       let down = 2 * i + 1;
       if (down >= items.length) break;
-      if (down + 1 < items.length && this.compare(items[down + 1], items[down]) < 0) down++;
+      if (down + 1 < items.length && this.compare(items[down + 1], items[down]) < 0)
+        down++;
       if (this.compare(items[down], item) >= 0) break;
       items[i] = items[down];
       i = down;

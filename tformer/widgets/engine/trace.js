@@ -1,7 +1,7 @@
 // Tracing: look at values inside a model while it does its real work, or change them.
 // Chapters 06, 08 and 14.
 import { sourceMask } from "./masks.js";
-import { Tensor, row } from "./tensor.js";
+import { row, Tensor } from "./tensor.js";
 
 // Collect the outputs of named parts: { seen: { name: [output, …] }, stop() }.
 // Names are those of Python, such as "encoder.layers.0.self_attention.weights".
@@ -10,7 +10,8 @@ export function watch(model, ...names) {
   const seen = {};
   const stops = names.map((name) => {
     const module = modules.get(name);
-    if (!module) throw new RangeError(`no module is called "${name}"; see namedModules()`);
+    if (!module)
+      throw new RangeError(`no module is called "${name}"; see namedModules()`);
     seen[name] = [];
     return module.hook((output) => void seen[name].push(output));
   });
@@ -37,7 +38,10 @@ export function attentionWeights(model, sourceIds, targetIds) {
   } finally {
     stop();
   }
-  const stacked = names.map(([site, each]) => [site, stack(each.map((name) => seen[name][0]))]);
+  const stacked = names.map(([site, each]) => [
+    site,
+    stack(each.map((name) => seen[name][0])),
+  ]);
   return Object.fromEntries(stacked);
 }
 
@@ -63,9 +67,17 @@ function stack(layers) {
 export function residualStream(model, sourceIds, targetIds) {
   const { n_encoder_layers, n_decoder_layers, pad_id, tie_embeddings } = model.config;
   const target = tie_embeddings ? "source_embedding" : "target_embedding";
-  const [encoder, memory] = follow(model, "encoder", n_encoder_layers, "source_embedding", () => model.encode(sourceIds));
+  const [encoder, memory] = follow(
+    model,
+    "encoder",
+    n_encoder_layers,
+    "source_embedding",
+    () => model.encode(sourceIds),
+  );
   const mask = sourceMask(sourceIds, pad_id);
-  const [decoder] = follow(model, "decoder", n_decoder_layers, target, () => model.decode(targetIds, memory, mask));
+  const [decoder] = follow(model, "decoder", n_decoder_layers, target, () =>
+    model.decode(targetIds, memory, mask),
+  );
   return { encoder, decoder };
 }
 
@@ -77,11 +89,19 @@ const SAYS = {
 };
 
 function follow(model, side, nLayers, embedding, run) {
-  const parts = Object.keys(SAYS).filter((part) => side === "decoder" || part !== "cross_attention");
-  const subLayers = upTo(nLayers).flatMap((layer) => parts.map((part) => {
-    const at = `layers.${layer}`;
-    return { name: `${at}.${part}`, says: `${side}.${at}.${SAYS[part]}`, stream: `${side}.${at}.${part}_residual` };
-  }));
+  const parts = Object.keys(SAYS).filter(
+    (part) => side === "decoder" || part !== "cross_attention",
+  );
+  const subLayers = upTo(nLayers).flatMap((layer) =>
+    parts.map((part) => {
+      const at = `layers.${layer}`;
+      return {
+        name: `${at}.${part}`,
+        says: `${side}.${at}.${SAYS[part]}`,
+        stream: `${side}.${at}.${part}_residual`,
+      };
+    }),
+  );
   const names = subLayers.flatMap(({ says, stream }) => [says, stream]);
   const { seen, stop } = watch(model, embedding, "positions", ...names);
   let result;
@@ -91,13 +111,21 @@ function follow(model, side, nLayers, embedding, run) {
     stop();
   }
   const [[word], [start]] = [seen[embedding], seen.positions];
-  const position = new Tensor(word.shape, start.data.map((value, i) => value - word.data[i]));
+  const position = new Tensor(
+    word.shape,
+    start.data.map((value, i) => value - word.data[i]),
+  );
   const writes = [
     { name: "word", before: new Tensor(word.shape), added: word, after: word },
     { name: "position", before: word, added: position, after: start },
   ];
   for (const { name, says, stream } of subLayers) {
-    writes.push({ name, before: writes.at(-1).after, added: seen[says][0], after: seen[stream][0] });
+    writes.push({
+      name,
+      before: writes.at(-1).after,
+      added: seen[says][0],
+      after: seen[stream][0],
+    });
   }
   return [writes, result];
 }

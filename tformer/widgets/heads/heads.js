@@ -1,7 +1,7 @@
 // The heads of the trained Transformer on a sentence of the reader's own.
 import { bind, figure } from "../kit/kit.js";
 import { askBar, engineOf, megabytes, unpack } from "../kit/model.js";
-import { STATE, headsView } from "./view.js";
+import { headsView, STATE } from "./view.js";
 
 const NAMES = Object.keys(STATE);
 

@@ -2,7 +2,12 @@
 const ENDS = { Home: -Infinity, End: Infinity };
 export const ALONG = { ArrowLeft: -1, ArrowRight: 1, ...ENDS };
 export const DOWN = { ArrowUp: -1, ArrowDown: 1, ...ENDS };
-export const AROUND = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+export const AROUND = {
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+};
 export const GRID = { ...AROUND, Home: [0, -Infinity], End: [0, Infinity] };
 
 // Let a key of `moves` go its way: `go` gets the move and the event. With Ctrl, Alt or

@@ -4,7 +4,21 @@
 import { format } from "./numbers.js";
 
 // Build an element: attribute true is set without value, false and null are left out.
-const SVG = new Set(["svg", "g", "line", "path", "circle", "rect", "text", "tspan", "polygon", "polyline", "title", "defs", "marker"]);
+const SVG = new Set([
+  "svg",
+  "g",
+  "line",
+  "path",
+  "circle",
+  "rect",
+  "text",
+  "tspan",
+  "polygon",
+  "polyline",
+  "title",
+  "defs",
+  "marker",
+]);
 export function h(tag, attributes = {}, ...children) {
   const node = SVG.has(tag)
     ? document.createElementNS("http://www.w3.org/2000/svg", tag)
@@ -32,9 +46,14 @@ export const uid = () => `tf-${++count}-${Math.random().toString(36).slice(2, 7)
 // asks the element itself, and only if no shortcut is meant for that one its box.
 export function figure(el, name, label) {
   const root = h("div", {
-    class: `tfk ${name}`, role: "group", "aria-label": label, "data-lm-suppress-shortcuts": "true",
+    class: `tfk ${name}`,
+    role: "group",
+    "aria-label": label,
+    "data-lm-suppress-shortcuts": "true",
   });
-  root.addEventListener("focusin", ({ target }) => put(target, { "data-lm-suppress-shortcuts": "true" }));
+  root.addEventListener("focusin", ({ target }) =>
+    put(target, { "data-lm-suppress-shortcuts": "true" }),
+  );
   el.append(root);
   return root;
 }
@@ -64,13 +83,21 @@ export function radios(name, legend, items, current, onPick) {
   const group = uid();
   const set = h("fieldset", { class: "tfk-choice" }, h("legend", {}, legend));
   const inputs = items.map((text, i) => {
-    const input = h("input", { type: "radio", name: group, value: i, "data-control": `${name}-${i}` });
+    const input = h("input", {
+      type: "radio",
+      name: group,
+      value: i,
+      "data-control": `${name}-${i}`,
+    });
     input.checked = i === current;
     input.addEventListener("change", () => input.checked && onPick(i));
     set.append(h("label", { class: "tfk-chip" }, input, h("span", {}, text)));
     return input;
   });
-  const pick = (i) => inputs.forEach((input, j) => { input.checked = j === i; });
+  const pick = (i) =>
+    inputs.forEach((input, j) => {
+      input.checked = j === i;
+    });
   return { set, inputs, pick };
 }
 
@@ -95,9 +122,22 @@ export function check(name, text, on, onChange) {
 }
 
 // A slider with its name before and its value behind. `show(x)` sets both.
-export function slider(name, label, { min, max, step, digits = 2, kind = "", text = (x) => format(x, digits) }, onInput) {
+export function slider(
+  name,
+  label,
+  { min, max, step, digits = 2, kind = "", text = (x) => format(x, digits) },
+  onInput,
+) {
   const id = uid();
-  const input = h("input", { type: "range", min, max, step, id, class: kind, "data-control": name });
+  const input = h("input", {
+    type: "range",
+    min,
+    max,
+    step,
+    id,
+    class: kind,
+    "data-control": name,
+  });
   const output = h("output", { for: id });
   const caption = h("span", { class: "tfk-slider-name" }, label);
   input.addEventListener("input", () => onInput(Number(input.value)));
@@ -106,7 +146,13 @@ export function slider(name, label, { min, max, step, digits = 2, kind = "", tex
     say(output, text(x));
     input.setAttribute("aria-valuetext", text(x));
   };
-  return { box: h("label", { for: id, class: "tfk-slider" }, caption, input, output), input, output, text: caption, show };
+  return {
+    box: h("label", { for: id, class: "tfk-slider" }, caption, input, output),
+    input,
+    output,
+    text: caption,
+    show,
+  };
 }
 
 export function select(name, items, onPick) {
@@ -140,12 +186,30 @@ export function liveRegion(pause = 700) {
 export function textTable(summary, corner = "") {
   const head = h("tr");
   const body = h("tbody");
-  const node = h("details", { class: "tfk-table" }, h("summary", {}, summary),
-    h("div", { class: "tfk-scroll", tabindex: 0, role: "region", "aria-label": summary }, h("table", {}, h("thead", {}, head), body)));
+  const node = h(
+    "details",
+    { class: "tfk-table" },
+    h("summary", {}, summary),
+    h(
+      "div",
+      { class: "tfk-scroll", tabindex: 0, role: "region", "aria-label": summary },
+      h("table", {}, h("thead", {}, head), body),
+    ),
+  );
   const show = (columns, rows) => {
-    head.replaceChildren(...[corner, ...columns].map((name) => h("th", { scope: "col" }, name)));
-    body.replaceChildren(...rows.map(([name, ...cells]) =>
-      h("tr", {}, h("th", { scope: "row" }, name), ...cells.map((cell) => h("td", {}, cell)))));
+    head.replaceChildren(
+      ...[corner, ...columns].map((name) => h("th", { scope: "col" }, name)),
+    );
+    body.replaceChildren(
+      ...rows.map(([name, ...cells]) =>
+        h(
+          "tr",
+          {},
+          h("th", { scope: "row" }, name),
+          ...cells.map((cell) => h("td", {}, cell)),
+        ),
+      ),
+    );
   };
   return { node, show };
 }
@@ -172,4 +236,5 @@ export function draggable(node, onMove) {
 }
 
 // Whether the reader wants things to stay still.
-export const wantsStillness = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+export const wantsStillness = () =>
+  matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -7,7 +7,10 @@ export function link(modules) {
   const addresses = new Map();
   for (const [name, parts] of modules) {
     const text = parts.map((part, i) => (i % 2 ? addresses.get(part) : part));
-    addresses.set(name, URL.createObjectURL(new Blob(text, { type: "text/javascript" })));
+    addresses.set(
+      name,
+      URL.createObjectURL(new Blob(text, { type: "text/javascript" })),
+    );
   }
   return [...addresses.values()].at(-1);
 }

@@ -18,14 +18,20 @@ export function engineOf(model) {
   if (page) {
     const at = (name) => page(name, key);
     const worker = new URL("../engine/worker.js", import.meta.url);
-    return connect({ worker, weights: at("model.safetensors"), tokenizer: at("tokenizer.model"), shared: key });
+    return connect({
+      worker,
+      weights: at("model.safetensors"),
+      tokenizer: at("tokenizer.model"),
+      shared: key,
+    });
   }
   const kernels = (globalThis[KERNELS] ??= new Map());
   const shared = key || uid();
   kernels.set(shared, model); // the newest: an older one may have lost its kernel
   const from = (name) => (tools) => askKernel(kernels.get(shared), name, tools);
   return connect({
-    worker: async (tools) => link(JSON.parse(new TextDecoder().decode(await from("engine.json")(tools)))),
+    worker: async (tools) =>
+      link(JSON.parse(new TextDecoder().decode(await from("engine.json")(tools)))),
     weights: from("model.safetensors"),
     tokenizer: from("tokenizer.model"),
     shared,
@@ -51,11 +57,16 @@ function askPart(model, name, part, signal) {
   return new Promise((resolve, reject) => {
     const hear = (content, buffers) => {
       if (content.file !== name || content.part !== part) return;
-      const [{ buffer, byteOffset, byteLength }] = buffers.map((b) => (b.buffer ? b : new DataView(b)));
+      const [{ buffer, byteOffset, byteLength }] = buffers.map((b) =>
+        b.buffer ? b : new DataView(b),
+      );
       end();
       resolve({ content, bytes: buffer.slice(byteOffset, byteOffset + byteLength) });
     };
-    const silent = () => (end(), reject(new Error("the notebook's kernel does not answer: run the cell again")));
+    const silent = () => (
+      end(),
+      reject(new Error("the notebook's kernel does not answer: run the cell again"))
+    );
     const stop = () => (end(), reject(signal.reason));
     const timer = setTimeout(silent, PATIENCE);
     const end = () => {
@@ -71,9 +82,17 @@ function askPart(model, name, part, signal) {
 
 // A recorded example (`recorded_attention` in Python) as the engine would have answered.
 export function unpack(example) {
-  const tensor = ({ shape, bytes }) => ({ shape, data: Float32Array.from(atob(bytes), (c) => c.charCodeAt(0) / 255) });
+  const tensor = ({ shape, bytes }) => ({
+    shape,
+    data: Float32Array.from(atob(bytes), (c) => c.charCodeAt(0) / 255),
+  });
   const { encoder, decoder, cross } = example;
-  return { ...example, encoder: tensor(encoder), decoder: tensor(decoder), cross: tensor(cross) };
+  return {
+    ...example,
+    encoder: tensor(encoder),
+    decoder: tensor(decoder),
+    cross: tensor(cross),
+  };
 }
 
 export const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
@@ -82,12 +101,26 @@ export const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 // one stops the one before. onBusy(true or false) hears of beginning and end.
 // -> { node, busy(), run(work), tell(text), stop() } where work gets { signal, onProgress }
 export function requests(atFirst, onBusy = () => {}) {
-  const bar = h("progress", { class: "tfk-progress", "data-idle": true, max: 1, "aria-label": "The model is being loaded" });
-  const said = h("p", { class: "tfk-said", role: "status", "data-said": true }, atFirst);
+  const bar = h("progress", {
+    class: "tfk-progress",
+    "data-idle": true,
+    max: 1,
+    "aria-label": "The model is being loaded",
+  });
+  const said = h(
+    "p",
+    { class: "tfk-said", role: "status", "data-said": true },
+    atFirst,
+  );
   let running = null;
   function onProgress({ loaded, total }) {
     put(bar, { "data-idle": false, value: total ? loaded / total : null });
-    say(said, total ? `Loading the model: ${megabytes(loaded)} of ${megabytes(total)}` : `Loading the model: ${megabytes(loaded)}`);
+    say(
+      said,
+      total
+        ? `Loading the model: ${megabytes(loaded)} of ${megabytes(total)}`
+        : `Loading the model: ${megabytes(loaded)}`,
+    );
   }
   async function run(work) {
     const before = running;
@@ -95,12 +128,16 @@ export function requests(atFirst, onBusy = () => {}) {
     say(said, "The model is working …");
     onBusy(true);
     try {
-      const done = work({ signal: mine.signal, onProgress: (each) => running === mine && onProgress(each) });
+      const done = work({
+        signal: mine.signal,
+        onProgress: (each) => running === mine && onProgress(each),
+      });
       before?.abort(); // only now: a model that both wait for goes on loading
       await done;
       if (running === mine) say(said, "Computed on your machine.");
     } catch (error) {
-      if (running === mine) say(said, error.name === "AbortError" ? "Stopped." : sentence(error.message));
+      if (running === mine)
+        say(said, error.name === "AbortError" ? "Stopped." : sentence(error.message));
     } finally {
       if (running === mine) {
         running = null;
@@ -109,15 +146,33 @@ export function requests(atFirst, onBusy = () => {}) {
       }
     }
   }
-  return { node: h("div", {}, bar, said), busy: () => running !== null, run, tell: (text) => say(said, text), stop: () => running?.abort() };
+  return {
+    node: h("div", {}, bar, said),
+    busy: () => running !== null,
+    run,
+    tell: (text) => say(said, text),
+    stop: () => running?.abort(),
+  };
 }
 
 // The line where a reader types a sentence and asks. onAsk(text, { signal, onProgress })
 // does the work; meanwhile the button stops it. A failure is said in words.
 // -> { node, input, ask(), show(text), tell(text), stop() }
-export function askBar(engine, model, { label = "English sentence", action = "Translate", onAsk }) {
+export function askBar(
+  engine,
+  model,
+  { label = "English sentence", action = "Translate", onAsk },
+) {
   const id = uid();
-  const input = h("input", { type: "text", id, maxlength: 400, autocomplete: "off", spellcheck: "false", lang: "en", "data-control": "text" });
+  const input = h("input", {
+    type: "text",
+    id,
+    maxlength: 400,
+    autocomplete: "off",
+    spellcheck: "false",
+    lang: "en",
+    "data-control": "text",
+  });
   const go = button("ask", action, () => (asked.busy() ? asked.stop() : ask()));
   const asked = requests(
     engine
@@ -128,7 +183,13 @@ export function askBar(engine, model, { label = "English sentence", action = "Tr
       put(node, { "data-busy": busy && "true" });
     },
   );
-  const node = h("form", { class: "tfk-ask" }, h("label", { for: id }, label), h("div", { class: "tfk-ask-line" }, input, go), asked.node);
+  const node = h(
+    "form",
+    { class: "tfk-ask" },
+    h("label", { for: id }, label),
+    h("div", { class: "tfk-ask-line" }, input, go),
+    asked.node,
+  );
   input.value = model.get("text");
   put(input, { disabled: !engine });
   put(go, { disabled: !engine });
@@ -140,8 +201,11 @@ export function askBar(engine, model, { label = "English sentence", action = "Tr
     asked.busy() || ask();
   });
   const ask = () => asked.run((tools) => onAsk(input.value, tools));
-  const show = (text) => { input.value = text; };
+  const show = (text) => {
+    input.value = text;
+  };
   return { node, input, ask, show, tell: asked.tell, stop: asked.stop };
 }
 
-const sentence = (text) => text[0].toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
+const sentence = (text) =>
+  text[0].toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");

@@ -26,13 +26,28 @@ export function player({ words, at, last, to, beat = 0 }) {
     to(i);
   }
   const play = button("play", "Play", () => (playing() ? stop() : start()));
-  const before = [button("start", "|◀", () => go(0)), button("back", "◀", () => go(at() - 1))];
-  const after = [button("forward", "▶", () => go(at() + 1)), button("end", "▶|", () => go(last()))];
-  [...before, ...after].forEach((node, i) => put(node, { "aria-label": words[i], title: words[i] }));
+  const before = [
+    button("start", "|◀", () => go(0)),
+    button("back", "◀", () => go(at() - 1)),
+  ];
+  const after = [
+    button("forward", "▶", () => go(at() + 1)),
+    button("end", "▶|", () => go(last())),
+  ];
+  [...before, ...after].forEach((node, i) =>
+    put(node, { "aria-label": words[i], title: words[i] }),
+  );
   // Grey out what leads nowhere from here.
   function show() {
     for (const node of before) node.disabled = at() === 0;
     for (const node of after) node.disabled = at() === last();
   }
-  return { nodes: [...before, ...(beat ? [play] : []), ...after], play, playing, go, stop, show };
+  return {
+    nodes: [...before, ...(beat ? [play] : []), ...after],
+    play,
+    playing,
+    go,
+    stop,
+    show,
+  };
 }

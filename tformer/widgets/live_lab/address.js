@@ -3,7 +3,15 @@
 //
 //     #text=A+dog+runs.&search=sample&seed=7&begin=▁Ein
 
-import { TRAITS, USED, USUAL, pageName, settingsOf, traitsOf, used } from "../engine/decode/settings.js";
+import {
+  pageName,
+  settingsOf,
+  TRAITS,
+  traitsOf,
+  USED,
+  USUAL,
+  used,
+} from "../engine/decode/settings.js";
 
 export const SEARCHES = Object.keys(USED);
 export const VIEWS = ["alternatives", "heads", "decoding", "teacher"];
@@ -20,7 +28,8 @@ export const NUMBERS = {
 };
 
 // The numbers that a search uses.
-export const numbersOf = (search) => TRAITS.filter((trait) => USED[search].includes(pageName(trait)));
+export const numbersOf = (search) =>
+  TRAITS.filter((trait) => USED[search].includes(pageName(trait)));
 
 const LONGEST = 400; // characters of a sentence
 

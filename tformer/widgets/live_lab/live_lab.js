@@ -1,10 +1,29 @@
 // The live lab: a sentence of the reader's own, translated in the page piece by piece;
 // other ways at every piece; and, behind tabs, what happens inside. Chapter: the lab.
 import { ALONG, arrowKeys, within } from "../kit/arrows.js";
-import { bind, button, figure, h, liveRegion, put, radios, slider, uid } from "../kit/kit.js";
-import { PAGE, askBar, engineOf, megabytes, requests, unpack } from "../kit/model.js";
+import {
+  bind,
+  button,
+  figure,
+  h,
+  liveRegion,
+  put,
+  radios,
+  slider,
+  uid,
+} from "../kit/kit.js";
+import { askBar, engineOf, megabytes, PAGE, requests, unpack } from "../kit/model.js";
 import { format } from "../kit/numbers.js";
-import { NUMBERS, SEARCHES, VIEWS, numbersOf, ofHash, searchOptions, toHash, usual } from "./address.js";
+import {
+  NUMBERS,
+  numbersOf,
+  ofHash,
+  SEARCHES,
+  searchOptions,
+  toHash,
+  usual,
+  VIEWS,
+} from "./address.js";
 import { positionsOf, soFar, translationView } from "./translation.js";
 import { INSIDE } from "./views.js";
 
@@ -25,7 +44,8 @@ const LABELS = {
 export function described(state) {
   const { search, beam_size, length_penalty, temperature, top_k, top_p, seed } = state;
   if (search === "greedy") return "greedy search";
-  if (search === "beam") return `beam search, ${beam_size} wide, α ${format(length_penalty, 1)}`;
+  if (search === "beam")
+    return `beam search, ${beam_size} wide, α ${format(length_penalty, 1)}`;
   const parts = [`temperature ${format(temperature, 1)}`];
   if (top_k) parts.push(`top ${top_k}`);
   if (top_p < 1) parts.push(`top p ${format(top_p, 2)}`);
@@ -33,13 +53,28 @@ export function described(state) {
 }
 
 function settings(state, onChange) {
-  const search = radios("search", "Search", SEARCHES.map((each) => NAMES[each]), 0, (i) => onChange("search", SEARCHES[i]));
+  const search = radios(
+    "search",
+    "Search",
+    SEARCHES.map((each) => NAMES[each]),
+    0,
+    (i) => onChange("search", SEARCHES[i]),
+  );
   const sliders = Object.entries(LABELS).map(([key, [label, text]]) => {
     const { min, max, step } = NUMBERS[key];
     const range = key === "top_k" ? { min: 1, max: ALL, step } : { min, max, step };
-    return [key, slider(key, label, { ...range, text }, (x) => onChange(key, key === "top_k" && x === ALL ? 0 : x))];
+    return [
+      key,
+      slider(key, label, { ...range, text }, (x) =>
+        onChange(key, key === "top_k" && x === ALL ? 0 : x),
+      ),
+    ];
   });
-  const numbers = h("div", { class: "tfl-numbers" }, ...sliders.map(([, each]) => each.box));
+  const numbers = h(
+    "div",
+    { class: "tfl-numbers" },
+    ...sliders.map(([, each]) => each.box),
+  );
   const node = h("div", { class: "tfl-settings" }, search.set, numbers);
   const show = () => {
     search.pick(SEARCHES.indexOf(state.search));
@@ -58,19 +93,52 @@ function examples(groups, onPick) {
     const list = items.map(({ text, remark }, i) => {
       const pick = button(`example-${g}-${i}`, text, () => onPick(text));
       put(pick, { lang: "en" });
-      return h("li", {}, pick, ...(remark ? [h("span", { class: "tfl-remark" }, remark)] : []));
+      return h(
+        "li",
+        {},
+        pick,
+        ...(remark ? [h("span", { class: "tfl-remark" }, remark)] : []),
+      );
     });
-    return h("div", { class: "tfl-group" }, h("p", { class: "tfl-title", id }, `They ${title.replace("that ", "")}`), h("ul", { "aria-labelledby": id }, ...list));
+    return h(
+      "div",
+      { class: "tfl-group" },
+      h("p", { class: "tfl-title", id }, `They ${title.replace("that ", "")}`),
+      h("ul", { "aria-labelledby": id }, ...list),
+    );
   });
-  return h("details", { class: "tfl-examples", "data-examples": true }, h("summary", {}, `Sentences to try: ${groups.map(({ title, items }) => `${items.length} ${title}`).join(", ")}`), h("div", { class: "tfl-groups" }, ...columns));
+  return h(
+    "details",
+    { class: "tfl-examples", "data-examples": true },
+    h(
+      "summary",
+      {},
+      `Sentences to try: ${groups.map(({ title, items }) => `${items.length} ${title}`).join(", ")}`,
+    ),
+    h("div", { class: "tfl-groups" }, ...columns),
+  );
 }
 
 // Tabs: arrows, Home and End walk along them; Enter, Space or a click opens one.
 function tabs(label, items, onPick) {
   const list = h("div", { class: "tfl-tabs", role: "tablist", "aria-label": label });
   const parts = items.map(({ key, title, panel }) => {
-    const tab = h("button", { type: "button", role: "tab", id: uid(), "data-control": `tab-${key}` }, title);
-    const box = h("div", { role: "tabpanel", id: uid(), "aria-labelledby": tab.id, class: "tfl-tabpanel", "data-view": key }, panel);
+    const tab = h(
+      "button",
+      { type: "button", role: "tab", id: uid(), "data-control": `tab-${key}` },
+      title,
+    );
+    const box = h(
+      "div",
+      {
+        role: "tabpanel",
+        id: uid(),
+        "aria-labelledby": tab.id,
+        class: "tfl-tabpanel",
+        "data-view": key,
+      },
+      panel,
+    );
     put(tab, { "aria-controls": box.id });
     tab.addEventListener("click", () => onPick(key));
     list.append(tab);
@@ -114,15 +182,26 @@ export default {
       onChoose: engine && ((pieces) => again(pieces)),
       onFree: () => again([]),
     });
-    const bar = askBar(engine, model, { label: "An English sentence", onAsk: translate });
+    const bar = askBar(engine, model, {
+      label: "An English sentence",
+      onAsk: translate,
+    });
     const form = settings(state, (key, value) => {
       set({ [key]: value });
       clearTimeout(timer);
       const isUnasked = bar.input.value !== state.text; // a sentence is being typed
-      if (shown?.live && !isUnasked) timer = setTimeout(() => again(state.prefix), PAUSE);
+      if (shown?.live && !isUnasked)
+        timer = setTimeout(() => again(state.prefix), PAUSE);
     });
     const copy = button("copy", "Copy link", copyLink);
-    const link = h("input", { type: "text", readonly: true, hidden: true, class: "tfl-link", "aria-label": "The link to this sentence with its settings", "data-control": "link" });
+    const link = h("input", {
+      type: "text",
+      readonly: true,
+      hidden: true,
+      class: "tfl-link",
+      "aria-label": "The link to this sentence with its settings",
+      "data-control": "link",
+    });
     const tried = examples(model.get("examples"), (text) => {
       bar.show(text);
       begin = [];
@@ -131,8 +210,20 @@ export default {
       tried.open = false;
       bar.input.focus();
     });
-    const inside = new Map(INSIDE.map((each) => [each.key, { ...each, panel: h("div"), asked: requests(""), view: null, shows: null }]));
-    const views = tabs("Look closer", [{ key: "alternatives", title: "Alternatives", panel: view.panel }, ...inside.values()], (key) => set({ view: key }));
+    const inside = new Map(
+      INSIDE.map((each) => [
+        each.key,
+        { ...each, panel: h("div"), asked: requests(""), view: null, shows: null },
+      ]),
+    );
+    const views = tabs(
+      "Look closer",
+      [
+        { key: "alternatives", title: "Alternatives", panel: view.panel },
+        ...inside.values(),
+      ],
+      (key) => set({ view: key }),
+    );
 
     root.append(
       bar.node,
@@ -143,7 +234,9 @@ export default {
       spoken.node,
       views.node,
     );
-    bar.input.addEventListener("input", () => { begin = []; });
+    bar.input.addEventListener("input", () => {
+      begin = [];
+    });
 
     // Change the state, here, in Python and in the address.
     const { commit, stop } = bind(model, STATE, () => {
@@ -152,12 +245,13 @@ export default {
     });
     function set(changes) {
       commit(changes);
-      if (onPage) history.replaceState(history.state, "", link.value = address());
+      if (onPage) history.replaceState(history.state, "", (link.value = address()));
     }
     const address = () => {
       const text = bar.input.value;
       const prefix = text === state.text ? state.prefix : [];
-      return new URL(toHash({ ...state, text, prefix }), location.href.split("#")[0]).href;
+      return new URL(toHash({ ...state, text, prefix }), location.href.split("#")[0])
+        .href;
     };
 
     function draw() {
@@ -170,9 +264,17 @@ export default {
     function lookInside() {
       const each = inside.get(state.view);
       if (!each || busy) return;
-      if (!shown) return each.panel.replaceChildren(h("p", { class: "tfl-hint" }, "Translate a sentence first: this shows what happened inside."));
+      if (!shown)
+        return each.panel.replaceChildren(
+          h(
+            "p",
+            { class: "tfl-hint" },
+            "Translate a sentence first: this shows what happened inside.",
+          ),
+        );
       each.view ??= each.make(engine, each.asked.run);
-      if (!each.panel.contains(each.view.node)) each.panel.replaceChildren(each.asked.node, each.view.node);
+      if (!each.panel.contains(each.view.node))
+        each.panel.replaceChildren(each.asked.node, each.view.node);
       each.view.set?.(searchOptions(state));
       if (each.shows === shown) return;
       each.shows = shown;
@@ -185,7 +287,12 @@ export default {
     function wait() {
       shown = null;
       view.clear();
-      if (engine) bar.tell(loaded ? "Ready." : `Press Translate: it loads the model once (${megabytes(model.get("model_bytes"))}), which then runs on your machine.`);
+      if (engine)
+        bar.tell(
+          loaded
+            ? "Ready."
+            : `Press Translate: it loads the model once (${megabytes(model.get("model_bytes"))}), which then runs on your machine.`,
+        );
     }
 
     const again = (pieces) => {
@@ -213,18 +320,35 @@ export default {
           steps.push(step);
           view.grow(soFar(step));
         };
-        const { hypotheses } = await engine.translate(text, { ...searchOptions(state), prefix, ...tools, onStep });
+        const { hypotheses } = await engine.translate(text, {
+          ...searchOptions(state),
+          prefix,
+          ...tools,
+          onStep,
+        });
         const seconds = (performance.now() - started) / 1000;
         if (number !== asked) return;
         const best = hypotheses[0];
         const positions = positionsOf(steps, best);
         const n = positions.length;
         const note = `${best.text ? "" : "The model ends at once: no German. "}${n} pieces in ${format(seconds, 2)} s, ${format(n / seconds, 0)} a second; log p = ${format(best.logProbability, 2)}; ${described(state)}.`;
-        shown = { live: true, text, german: best.text, pieces: best.pieces, steps, positions, prefix, note };
+        shown = {
+          live: true,
+          text,
+          german: best.text,
+          pieces: best.pieces,
+          steps,
+          positions,
+          prefix,
+          note,
+        };
         busy = false;
         view.show(shown);
         set({ text, prefix });
-        spoken.announce(best.text ? `German: ${best.text}` : "The model ends at once: no German.", true);
+        spoken.announce(
+          best.text ? `German: ${best.text}` : "The model ends at once: no German.",
+          true,
+        );
       } catch (error) {
         if (number === asked) {
           busy = false;
@@ -239,7 +363,10 @@ export default {
       set({});
       try {
         await navigator.clipboard.writeText(link.value);
-        live.announce("The link is copied: it shows this sentence with these settings.", true);
+        live.announce(
+          "The link is copied: it shows this sentence with these settings.",
+          true,
+        );
       } catch {
         put(link, { hidden: false }); // no leave to copy: the reader does it
         link.select();
@@ -256,11 +383,22 @@ export default {
         bar.show(found.text);
         commit(found);
       }
-      const isRecorded = STATE.every((key) => key === "view" || String(state[key]) === String(recordedOf[key]));
+      const isRecorded = STATE.every(
+        (key) => key === "view" || String(state[key]) === String(recordedOf[key]),
+      );
       if (isRecorded) {
         const { steps, text, attention, ...rest } = example;
         const [best] = steps.at(-1).finished;
-        shown = { live: false, text, german: best.text, steps, pieces: best.pieces, recorded: { attention: unpack(attention), ...rest }, positions: positionsOf(steps, best), note: `Recorded when this page was made: ${described(recordedOf)}.` };
+        shown = {
+          live: false,
+          text,
+          german: best.text,
+          steps,
+          pieces: best.pieces,
+          recorded: { attention: unpack(attention), ...rest },
+          positions: positionsOf(steps, best),
+          note: `Recorded when this page was made: ${described(recordedOf)}.`,
+        };
         view.show(shown);
       } else {
         wait();
@@ -274,7 +412,7 @@ export default {
     return () => {
       stop();
       bar.stop();
-      for (const each of inside.values()) (each.asked.stop(), each.view?.stop());
+      for (const each of inside.values()) each.asked.stop(), each.view?.stop();
       live.stop();
       spoken.stop();
       clearTimeout(timer);

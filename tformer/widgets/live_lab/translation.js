@@ -11,10 +11,18 @@ const END = "</s>";
 export function positionsOf(steps, best) {
   const chosen = [...best.pieces, END];
   return steps.slice(0, chosen.length).map(({ hypotheses, candidates }, t) => {
-    const parent = hypotheses.findIndex((each) => each.ids.every((id, i) => id === best.ids[i]));
+    const parent = hypotheses.findIndex((each) =>
+      each.ids.every((id, i) => id === best.ids[i]),
+    );
     const { next, logProbability } = hypotheses[parent];
-    const taken = candidates.find((each) => each.parent === parent && each.piece === chosen[t]);
-    return { piece: chosen[t], probability: Math.exp(taken.logProbability - logProbability), next };
+    const taken = candidates.find(
+      (each) => each.parent === parent && each.piece === chosen[t],
+    );
+    return {
+      piece: chosen[t],
+      probability: Math.exp(taken.logProbability - logProbability),
+      next,
+    };
   });
 }
 
@@ -27,7 +35,11 @@ export function soFar({ hypotheses, candidates }) {
 // Pieces as a reader sees them: "▁" is a blank. Of a character that is written in bytes
 // nothing shows before the whole text is known.
 export const spelled = (pieces) =>
-  pieces.filter((piece) => piece !== END && !/^<0x..>$/.test(piece)).join("").replaceAll("▁", " ").trim();
+  pieces
+    .filter((piece) => piece !== END && !/^<0x..>$/.test(piece))
+    .join("")
+    .replaceAll("▁", " ")
+    .trim();
 // Where the model gave the piece that it took the least: there is most to ask.
 export function leastSure(positions) {
   const shares = positions.map(({ probability }) => probability);
@@ -42,7 +54,12 @@ const named = (piece) => (piece === END ? "(end)" : piece.replaceAll("▁", "") 
 export function translationView({ onChoose, onFree }) {
   const title = h("p", { class: "tfl-title", id: uid() }, "German");
   const text = h("p", { class: "tfl-text", lang: "de", "data-translation": true });
-  const pieces = h("div", { class: "tfl-pieces", role: "toolbar", lang: "de", "aria-label": "The German, piece by piece" });
+  const pieces = h("div", {
+    class: "tfl-pieces",
+    role: "toolbar",
+    lang: "de",
+    "aria-label": "The German, piece by piece",
+  });
   const note = h("p", { class: "tfl-note" });
   const given = h("p", { class: "tfl-given", hidden: true });
   const panel = h("div", { class: "tfl-panel", role: "group", "data-panel": true });
@@ -57,20 +74,37 @@ export function translationView({ onChoose, onFree }) {
     chips = list.map((piece, t) => {
       const old = pieces.children[t];
       const same = old?.dataset.piece === piece && old.disabled === !ready;
-      const chip = same ? old : h("button", { type: "button", class: "tfl-piece", "data-piece": piece, "data-control": `piece-${t}`, disabled: !ready }, named(piece));
+      const chip = same
+        ? old
+        : h(
+            "button",
+            {
+              type: "button",
+              class: "tfl-piece",
+              "data-piece": piece,
+              "data-control": `piece-${t}`,
+              disabled: !ready,
+            },
+            named(piece),
+          );
       chip.classList.toggle("tfl-word", piece.startsWith("▁") || piece === END);
       chip.classList.toggle("tfl-forced", t < prefix.length);
       chip.tabIndex = ready && t === Math.max(0, at) ? 0 : -1;
       return chip;
     });
-    if (chips.some((chip, t) => pieces.children[t] !== chip) || pieces.children.length !== chips.length) {
+    if (
+      chips.some((chip, t) => pieces.children[t] !== chip) ||
+      pieces.children.length !== chips.length
+    ) {
       pieces.replaceChildren(...chips);
     }
   }
 
   function go(t) {
     const chip = chips[within(t, chips.length)];
-    chips.forEach((each) => { each.tabIndex = each === chip ? 0 : -1; });
+    chips.forEach((each) => {
+      each.tabIndex = each === chip ? 0 : -1;
+    });
     chip?.focus();
   }
   arrowKeys(pieces, ALONG, (by, { target }) => go(chips.indexOf(target) + by));
@@ -90,8 +124,14 @@ export function translationView({ onChoose, onFree }) {
       put(chip, { "aria-pressed": i === at ? "true" : "false" });
       chip.tabIndex = i === Math.max(0, at) ? 0 : -1;
     });
-    const hint = h("p", { class: "tfl-hint" }, "The pieces of the translation will stand above. Each can be asked what else the model weighed there.");
-    put(panel, { "aria-label": at < 0 ? "Alternatives" : `Alternatives to piece ${at + 1}` });
+    const hint = h(
+      "p",
+      { class: "tfl-hint" },
+      "The pieces of the translation will stand above. Each can be asked what else the model weighed there.",
+    );
+    put(panel, {
+      "aria-label": at < 0 ? "Alternatives" : `Alternatives to piece ${at + 1}`,
+    });
     panel.replaceChildren(...(at < 0 ? [hint] : alternatives(at)));
   }
 
@@ -101,7 +141,9 @@ export function translationView({ onChoose, onFree }) {
     const next = isAmong ? likeliest : [...likeliest, { piece, probability }];
     const before = positions.slice(0, t).map((each) => each.piece);
     // Temperature, top k and top p make another distribution of it.
-    const redrawn = next.some((each) => Math.abs((each.drawn ?? each.probability) - each.probability) > 5e-4);
+    const redrawn = next.some(
+      (each) => Math.abs((each.drawn ?? each.probability) - each.probability) > 5e-4,
+    );
     const rest = 1 - next.reduce((sum, each) => sum + each.probability, 0);
     const rows = next.map((each, i) => {
       const isChosen = each.piece === piece;
@@ -111,19 +153,44 @@ export function translationView({ onChoose, onFree }) {
         onChoose([...before, each.piece], t);
       });
       choose.append(
-        h("span", { class: "tfl-name", lang: "de" }, each.piece.startsWith("▁") || each.piece === END ? name : `-${name}`),
+        h(
+          "span",
+          { class: "tfl-name", lang: "de" },
+          each.piece.startsWith("▁") || each.piece === END ? name : `-${name}`,
+        ),
         h("span", { class: "tfl-bar", "aria-hidden": "true" }, h("span")),
-        h("span", { class: "tfl-p", "data-exact": each.probability }, percent(each.probability)),
+        h(
+          "span",
+          { class: "tfl-p", "data-exact": each.probability },
+          percent(each.probability),
+        ),
       );
-      if (redrawn) choose.append(h("span", { class: "tfl-p", "data-drawn": each.drawn }, each.drawn === undefined ? "" : `→ ${percent(each.drawn)}`));
+      if (redrawn)
+        choose.append(
+          h(
+            "span",
+            { class: "tfl-p", "data-drawn": each.drawn },
+            each.drawn === undefined ? "" : `→ ${percent(each.drawn)}`,
+          ),
+        );
       choose.querySelector(".tfl-bar span").style.width = `${100 * each.probability}%`;
       put(choose, { "aria-current": isChosen && "true", disabled: !onChoose });
       return h("li", {}, choose);
     });
     return [
-      h("p", { class: "tfl-panel-title" }, before.length ? "After " : "At the beginning", ...(before.length ? [h("span", { lang: "de" }, `“${spelled(before)}”`)] : []), " the model weighed:"),
+      h(
+        "p",
+        { class: "tfl-panel-title" },
+        before.length ? "After " : "At the beginning",
+        ...(before.length ? [h("span", { lang: "de" }, `“${spelled(before)}”`)] : []),
+        " the model weighed:",
+      ),
       h("ol", { class: "tfl-alternatives" }, ...rows),
-      h("p", { class: "tfl-hint" }, `All other pieces together: ${percent(Math.max(0, rest))}. ${redrawn ? "Behind each arrow: what the piece was drawn with. " : ""}${onChoose ? "Choose one, and the model goes on from there. " : ""}${isOurs ? "Of no piece was it less sure; to ask another one, choose it in the German above." : ""}`),
+      h(
+        "p",
+        { class: "tfl-hint" },
+        `All other pieces together: ${percent(Math.max(0, rest))}. ${redrawn ? "Behind each arrow: what the piece was drawn with. " : ""}${onChoose ? "Choose one, and the model goes on from there. " : ""}${isOurs ? "Of no piece was it less sure; to ask another one, choose it in the German above." : ""}`,
+      ),
     ];
   }
 
@@ -138,14 +205,24 @@ export function translationView({ onChoose, onFree }) {
       put(node, { "data-growing": "true" });
     },
     show({ german, positions: found, prefix = [], note: about = "" }) {
-      const focused = pieces.contains(document.activeElement) || panel.contains(document.activeElement);
+      const focused =
+        pieces.contains(document.activeElement) ||
+        panel.contains(document.activeElement);
       positions = found;
       say(text, german);
       put(node, { "data-growing": false });
-      draw(found.map((each) => each.piece), { ready: true, prefix });
+      draw(
+        found.map((each) => each.piece),
+        { ready: true, prefix },
+      );
       say(note, about);
       put(given, { hidden: !prefix.length });
-      given.replaceChildren(prefix.length ? `You gave the first ${prefix.length === 1 ? "piece" : `${prefix.length} pieces`}. ` : "", ...(prefix.length ? [free] : []));
+      given.replaceChildren(
+        prefix.length
+          ? `You gave the first ${prefix.length === 1 ? "piece" : `${prefix.length} pieces`}. `
+          : "",
+        ...(prefix.length ? [free] : []),
+      );
       isOurs ||= at < 0;
       open(isOurs ? leastSure(found) : at);
       if (focused && at >= 0) go(at);

@@ -17,7 +17,10 @@ export const INSIDE = [
     make(engine) {
       const view = headsView(engine);
       const show = async ({ text, pieces, recorded }, tools) =>
-        view.show(recorded?.attention ?? (await engine.attention(text, pieces, tools)), text);
+        view.show(
+          recorded?.attention ?? (await engine.attention(text, pieces, tools)),
+          text,
+        );
       return { node: h("div", { class: "tfk tfh" }, view.node), show, stop: view.stop };
     },
   },
@@ -27,7 +30,12 @@ export const INSIDE = [
     make(engine) {
       const view = decodingView(engine, { onNeed: () => {} }); // the lab does the asking
       const show = ({ text, steps }) => view.show(text, steps);
-      return { node: h("div", { class: "tfk tfd" }, view.node), show, set: view.set, stop: view.stop };
+      return {
+        node: h("div", { class: "tfk tfd" }, view.node),
+        show,
+        set: view.set,
+        stop: view.stop,
+      };
     },
   },
   {
@@ -36,7 +44,9 @@ export const INSIDE = [
     title: "Teacher forcing",
     make(engine, run) {
       let sentence = "";
-      const view = teacherForcingView(engine, { onNeed: () => run((tools) => view.run(sentence, tools)) });
+      const view = teacherForcingView(engine, {
+        onNeed: () => run((tools) => view.run(sentence, tools)),
+      });
       // The teacher gives what the lab shows; greedy search goes its own way.
       async function show({ text, german, pieces, recorded }, tools) {
         sentence = text;
@@ -44,10 +54,18 @@ export const INSIDE = [
         if (!found) {
           const greedy = [];
           const scored = await engine.score(text, pieces, tools);
-          await engine.translate(text, { search: "greedy", onStep: (step) => greedy.push(step), ...tools });
+          await engine.translate(text, {
+            search: "greedy",
+            onStep: (step) => greedy.push(step),
+            ...tools,
+          });
           found = { scored, greedy };
         }
-        return view.show(text, { translation: german, scored: found.scored, steps: found.greedy });
+        return view.show(text, {
+          translation: german,
+          scored: found.scored,
+          steps: found.greedy,
+        });
       }
       return { node: h("div", { class: "tfk tft" }, view.node), show, stop: view.stop };
     },

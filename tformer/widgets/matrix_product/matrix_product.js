@@ -11,9 +11,12 @@ const LIMIT = 99; // entries run from -LIMIT to LIMIT
 export function multiply(a, b) {
   const [m, k, k2, n] = [a.length, a[0].length, b.length, b[0].length];
   const terms = (i, j) => a[i].slice(0, k2).map((x, c) => [x, b[c][j], x * b[c][j]]);
-  const product = k === k2
-    ? a.map((_, i) => b[0].map((_, j) => terms(i, j).reduce((sum, t) => sum + t[2], 0)))
-    : null;
+  const product =
+    k === k2
+      ? a.map((_, i) =>
+          b[0].map((_, j) => terms(i, j).reduce((sum, t) => sum + t[2], 0)),
+        )
+      : null;
   return { m, k, k2, n, product, terms };
 }
 export const transpose = (rows) => rows[0].map((_, j) => rows.map((row) => row[j]));
@@ -22,7 +25,8 @@ export const transpose = (rows) => rows[0].map((_, j) => rows.map((row) => row[j
 export function resized(rows, height, width) {
   const fresh = (i, j) => [1, 0, 2][(i + 2 * j) % 3];
   return Array.from({ length: height }, (_, i) =>
-    Array.from({ length: width }, (_, j) => rows[i]?.[j] ?? fresh(i, j)));
+    Array.from({ length: width }, (_, j) => rows[i]?.[j] ?? fresh(i, j)),
+  );
 }
 
 const short = (x) => format(x, Number.isInteger(x) ? 0 : 2);
@@ -33,9 +37,12 @@ const ordinal = (i) => ["first", "second", "third", "fourth"][i];
 export function explain(a, b, i, j) {
   const { k, k2, product, terms } = multiply(a, b);
   if (!product) {
-    const [longer, what] = k > k2 ? ["row of A", "column of B"] : ["column of B", "row of A"];
-    return `No product. A row of A has length ${k}, a column of B has length ${k2}. ` +
-      `The ${ordinal(Math.min(k, k2))} number of the ${longer} has no partner in the ${what}.`;
+    const [longer, what] =
+      k > k2 ? ["row of A", "column of B"] : ["column of B", "row of A"];
+    return (
+      `No product. A row of A has length ${k}, a column of B has length ${k2}. ` +
+      `The ${ordinal(Math.min(k, k2))} number of the ${longer} has no partner in the ${what}.`
+    );
   }
   const all = terms(i, j);
   const written = all.map(([x, y]) => `${factor(x)} × ${factor(y)}`).join(" + ");
@@ -55,26 +62,52 @@ function render({ model, el }) {
   const sizes = names.map((name, which) => {
     const list = select(`size-${which}`, lengths, (i) => resize(which, i + 1));
     list.setAttribute("aria-label", name);
-    return { list, box: h("label", { class: "tfmx-size" }, h("span", {}, name.split(" ")[0].toLowerCase()), list) };
+    return {
+      list,
+      box: h(
+        "label",
+        { class: "tfmx-size" },
+        h("span", {}, name.split(" ")[0].toLowerCase()),
+        list,
+      ),
+    };
   });
-  const pair = (title, from) => h("fieldset", { class: "tfmx-pair" }, h("legend", {}, title),
-    sizes[from].box, sizes[from + 1].box);
+  const pair = (title, from) =>
+    h(
+      "fieldset",
+      { class: "tfmx-pair" },
+      h("legend", {}, title),
+      sizes[from].box,
+      sizes[from + 1].box,
+    );
 
   const shapes = h("p", { class: "tfmx-shapes" });
-  const boxes = { a: h("div", { class: "tfmx-box tfmx-a" }), b: h("div", { class: "tfmx-box tfmx-b" }), c: h("div", { class: "tfmx-box tfmx-c" }) };
+  const boxes = {
+    a: h("div", { class: "tfmx-box tfmx-a" }),
+    b: h("div", { class: "tfmx-box tfmx-b" }),
+    c: h("div", { class: "tfmx-box tfmx-c" }),
+  };
   const falk = h("div", { class: "tfmx-falk" }, shapes, boxes.b, boxes.a, boxes.c);
   const worked = h("p", { class: "tfmx-worked" });
-  const actions = h("div", { class: "tfmx-actions" },
+  const actions = h(
+    "div",
+    { class: "tfmx-actions" },
     button("previous", "Previous entry", () => walk(-1)),
     button("next", "Next entry", () => walk(1)),
     button("swap", "Swap A and B", () => show({ a: get("b"), b: get("a") })),
     button("transpose", "Transpose B", () => show({ b: transpose(get("b")) })),
-    button("reset", "Start again", () => show(start)));
-  root.append(h("div", { class: "tfmx-sizes" }, pair("A", 0), pair("B", 2)),
-    h("div", { class: "tfk-scroll" }, falk), worked, actions, live.node);
+    button("reset", "Start again", () => show(start)),
+  );
+  root.append(
+    h("div", { class: "tfmx-sizes" }, pair("A", 0), pair("B", 2)),
+    h("div", { class: "tfk-scroll" }, falk),
+    worked,
+    actions,
+    live.node,
+  );
 
   let drawn = ""; // the shapes that the boxes were built for
-  let cells = {};
+  const cells = {};
 
   // Change some values, and keep the chosen entry inside the product.
   function show(changes) {
@@ -82,13 +115,21 @@ function render({ model, el }) {
     const b = changes.b ?? get("b");
     commit({
       row: Math.min(changes.row ?? get("row"), a.length - 1),
-      column: Math.min(changes.column ?? get("column"), b[0].length - 1), a, b,
+      column: Math.min(changes.column ?? get("column"), b[0].length - 1),
+      a,
+      b,
     });
   }
   function resize(which, length) {
     const name = which < 2 ? "a" : "b";
     const rows = get(name);
-    show({ [name]: resized(rows, which % 2 ? rows.length : length, which % 2 ? length : rows[0].length) });
+    show({
+      [name]: resized(
+        rows,
+        which % 2 ? rows.length : length,
+        which % 2 ? length : rows[0].length,
+      ),
+    });
   }
   function walk(by) {
     const { m, n } = multiply(get("a"), get("b"));
@@ -104,15 +145,25 @@ function render({ model, el }) {
 
   function entry(name, i, j) {
     const input = h("input", {
-      type: "number", step: "any", min: -LIMIT, max: LIMIT, "data-control": `${name}-${i}-${j}`,
+      type: "number",
+      step: "any",
+      min: -LIMIT,
+      max: LIMIT,
+      "data-control": `${name}-${i}-${j}`,
       "aria-label": `${name.toUpperCase()}, row ${i + 1}, column ${j + 1}`,
     });
     input.addEventListener("input", () => {
       const x = input.valueAsNumber;
       if (!(Math.abs(x) <= LIMIT)) return; // empty or half typed: wait
-      commit({ [name]: get(name).map((row, r) => row.map((old, c) => (r === i && c === j ? x : old))) });
+      commit({
+        [name]: get(name).map((row, r) =>
+          row.map((old, c) => (r === i && c === j ? x : old)),
+        ),
+      });
     });
-    input.addEventListener("blur", () => { input.value = get(name)[i][j]; });
+    input.addEventListener("blur", () => {
+      input.value = get(name)[i][j];
+    });
     return input;
   }
   function result(i, j) {
@@ -122,10 +173,22 @@ function render({ model, el }) {
     return node;
   }
   function fill(name, title, height, width, make) {
-    const rows = Array.from({ length: height }, (_, i) => Array.from({ length: width }, (_, j) => make(i, j)));
+    const rows = Array.from({ length: height }, (_, i) =>
+      Array.from({ length: width }, (_, j) => make(i, j)),
+    );
     const caption = h("caption", {}, title);
-    boxes[name].replaceChildren(h("table", {}, caption,
-      h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((node) => h("td", {}, node)))))));
+    boxes[name].replaceChildren(
+      h(
+        "table",
+        {},
+        caption,
+        h(
+          "tbody",
+          {},
+          ...rows.map((row) => h("tr", {}, ...row.map((node) => h("td", {}, node)))),
+        ),
+      ),
+    );
     cells[name] = rows;
   }
 
@@ -144,38 +207,66 @@ function render({ model, el }) {
       }
       drawn = wanted;
     }
-    sizes.forEach(({ list }, i) => { list.value = String([m, k, k2, n][i] - 1); });
-    shapes.replaceChildren(`(${m}, `, h("b", {}, k), `) @ (`, h("b", {}, k2), `, ${n}) `,
-      product ? `→ (${m}, ${n})` : h("span", { class: "tfmx-bad" }, `✗ ${k} ≠ ${k2}`));
-    for (const [name, rows] of [["a", a], ["b", b]]) {
-      rows.forEach((values, i) => values.forEach((x, j) => {
-        const input = cells[name][i][j];
-        if (input.valueAsNumber !== x && input !== document.activeElement) input.value = x;
-        const on = name === "a" ? i === row : j === column;
-        const alone = on && (name === "a" ? j >= k2 : i >= k);
-        put(input.parentElement, { class: `${on ? "tfmx-on" : ""} ${alone ? "tfmx-alone" : ""}` });
-      }));
+    sizes.forEach(({ list }, i) => {
+      list.value = String([m, k, k2, n][i] - 1);
+    });
+    shapes.replaceChildren(
+      `(${m}, `,
+      h("b", {}, k),
+      `) @ (`,
+      h("b", {}, k2),
+      `, ${n}) `,
+      product ? `→ (${m}, ${n})` : h("span", { class: "tfmx-bad" }, `✗ ${k} ≠ ${k2}`),
+    );
+    for (const [name, rows] of [
+      ["a", a],
+      ["b", b],
+    ]) {
+      rows.forEach((values, i) =>
+        values.forEach((x, j) => {
+          const input = cells[name][i][j];
+          if (input.valueAsNumber !== x && input !== document.activeElement)
+            input.value = x;
+          const on = name === "a" ? i === row : j === column;
+          const alone = on && (name === "a" ? j >= k2 : i >= k);
+          put(input.parentElement, {
+            class: `${on ? "tfmx-on" : ""} ${alone ? "tfmx-alone" : ""}`,
+          });
+        }),
+      );
     }
-    product?.forEach((values, i) => values.forEach((x, j) => {
-      const node = cells.c[i][j];
-      const on = i === row && j === column;
-      say(node, short(x));
-      node.dataset.exact = x;
-      put(node, {
-        "aria-pressed": String(on), tabindex: on ? 0 : -1,
-        "aria-label": `Entry in row ${i + 1}, column ${j + 1}: ${short(x)}`,
-      });
-      put(node.parentElement, { class: on ? "tfmx-on" : "" });
-    }));
+    product?.forEach((values, i) =>
+      values.forEach((x, j) => {
+        const node = cells.c[i][j];
+        const on = i === row && j === column;
+        say(node, short(x));
+        node.dataset.exact = x;
+        put(node, {
+          "aria-pressed": String(on),
+          tabindex: on ? 0 : -1,
+          "aria-label": `Entry in row ${i + 1}, column ${j + 1}: ${short(x)}`,
+        });
+        put(node.parentElement, { class: on ? "tfmx-on" : "" });
+      }),
+    );
     say(worked, explain(a, b, row, column));
     worked.classList.toggle("tfmx-bad", !product);
-    for (const node of actions.querySelectorAll('[data-control="previous"], [data-control="next"]')) node.disabled = !product;
-    live.announce(product ? `Entry ${row + 1}, ${column + 1} is ${short(terms(row, column).reduce((s, t) => s + t[2], 0))}.`
-      : `No product: ${k} is not ${k2}.`);
+    for (const node of actions.querySelectorAll(
+      '[data-control="previous"], [data-control="next"]',
+    ))
+      node.disabled = !product;
+    live.announce(
+      product
+        ? `Entry ${row + 1}, ${column + 1} is ${short(terms(row, column).reduce((s, t) => s + t[2], 0))}.`
+        : `No product: ${k} is not ${k2}.`,
+    );
   }
   update();
   live.stop(); // nothing to announce before the reader has done something
-  return () => { live.stop(); stop(); };
+  return () => {
+    live.stop();
+    stop();
+  };
 }
 
 export default { render };

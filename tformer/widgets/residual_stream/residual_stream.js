@@ -1,7 +1,7 @@
 // The residual stream of the trained model on a sentence of the reader's own.
 import { bind, figure } from "../kit/kit.js";
 import { askBar, engineOf } from "../kit/model.js";
-import { STATE, residualStreamView } from "./view.js";
+import { residualStreamView, STATE } from "./view.js";
 
 const NAMES = Object.keys(STATE);
 
@@ -10,7 +10,10 @@ function render({ model, el }) {
   const engine = engineOf(model);
   const read = () => Object.fromEntries(NAMES.map((name) => [name, model.get(name)]));
   const state = bind(model, NAMES, () => view.set(read()));
-  const view = residualStreamView({ initial: read(), onState: (changes) => state.commit(changes) });
+  const view = residualStreamView({
+    initial: read(),
+    onState: (changes) => state.commit(changes),
+  });
   let shown = model.get("text");
   const ask = askBar(engine, model, {
     action: "Follow it",

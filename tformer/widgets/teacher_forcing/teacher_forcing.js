@@ -6,7 +6,9 @@ import { teacherForcingView } from "./view.js";
 function render({ model, el }) {
   const root = figure(el, "tft", "Teacher forcing beside decoding");
   const engine = engineOf(model);
-  const { commit, stop } = bind(model, ["step", "text", "translation", "example"], () => update());
+  const { commit, stop } = bind(model, ["step", "text", "translation", "example"], () =>
+    update(),
+  );
   const view = teacherForcingView(engine, {
     initial: { step: model.get("step") },
     onNeed: () => bar.ask(),

@@ -1,14 +1,15 @@
 // Beam search: several hypotheses at once, and the best of those that ended.
 import { row } from "../tensor.js";
 import { USUAL } from "./settings.js";
-import { Stepper, checkCall, drain } from "./stepping.js";
+import { checkCall, drain, Stepper } from "./stepping.js";
 
 // The best hypothesis that a beam search finds: ids without special ones.
 export const beamSearch = (model, sourceIds, options) =>
   nBest(model, sourceIds, { ...options, n: 1 })[0].ids;
 
 // The n best, no two alike: { ids, logProbability, score }, the best first.
-export const nBest = (model, sourceIds, options) => drain(beamSteps(model, sourceIds, options));
+export const nBest = (model, sourceIds, options) =>
+  drain(beamSteps(model, sourceIds, options));
 
 // The search, step by step. A hypothesis Y (its eos counted) is ranked by
 // log p(Y) / lp(|Y|). It ends when beamSize hypotheses have ended, or when no live one
@@ -44,7 +45,10 @@ export function* beamSteps(model, sourceIds, options = {}) {
     if (!isDone) for (const each of grown) each.fate = "grown";
     yield { hypotheses, candidates, finished: [...beam.finished] };
     if (isDone) return beam.finished.slice(0, n);
-    step.extend(grown.map((each) => each.parent), grown.map((each) => each.id));
+    step.extend(
+      grown.map((each) => each.parent),
+      grown.map((each) => each.id),
+    );
     totals = grown.map((each) => each.logProbability);
   }
 }

@@ -4,7 +4,7 @@
 // its hypotheses { ids, logProbability, score }, the best first.
 import { row } from "../tensor.js";
 import { USUAL } from "./settings.js";
-import { Stepper, checkCall, drain } from "./stepping.js";
+import { checkCall, drain, Stepper } from "./stepping.js";
 
 const ROUNDING = 1e-6; // two sums of probabilities that differ by less are the same
 
@@ -30,7 +30,12 @@ export function sampleSteps(model, sourceIds, options = {}) {
 
 // Let one hypothesis grow; choose(logP) -> { id, p } picks each next piece, p being the
 // distribution it was drawn from, if it was. The first pieces are those of prefix.
-export function* grow(model, sourceIds, choose, { maxLen = USUAL.maxLen, useCache = true, prefix = [] } = {}) {
+export function* grow(
+  model,
+  sourceIds,
+  choose,
+  { maxLen = USUAL.maxLen, useCache = true, prefix = [] } = {},
+) {
   const { eos_id } = model.config;
   const longest = checkCall(model, sourceIds, maxLen, prefix);
   const step = new Stepper(model, sourceIds, useCache);
@@ -61,7 +66,10 @@ export function* grow(model, sourceIds, choose, { maxLen = USUAL.maxLen, useCach
 // p_i ∝ exp(log p_i / temperature), then only the topK largest, then, of the mass that is
 // left, the smallest set of largest ones that reaches topP; the rest is scaled to sum
 // to 1. Of equal pieces the lower id counts as larger.
-export function distribution(logP, { temperature = USUAL.temperature, topK = USUAL.topK, topP = USUAL.topP } = {}) {
+export function distribution(
+  logP,
+  { temperature = USUAL.temperature, topK = USUAL.topK, topP = USUAL.topP } = {},
+) {
   if (!(temperature >= 1e-6 && temperature < Infinity)) {
     throw new RangeError(
       `temperature=${temperature} must be above 0 (at least 1e-6) and finite; where the ` +
@@ -81,9 +89,11 @@ export function distribution(logP, { temperature = USUAL.temperature, topK = USU
     const order = Array.from(p.keys()).sort((i, j) => p[j] - p[i]);
     let stay = topK ?? p.length;
     if (topP !== null && topP < 1) {
-      const wanted = topP * (1 - ROUNDING) * total(order.slice(0, stay).map((i) => p[i]));
+      const wanted =
+        topP * (1 - ROUNDING) * total(order.slice(0, stay).map((i) => p[i]));
       let mass = 0;
-      stay = order.slice(0, stay).findIndex((i) => (mass += p[i]) >= wanted) + 1 || stay;
+      stay =
+        order.slice(0, stay).findIndex((i) => (mass += p[i]) >= wanted) + 1 || stay;
     }
     for (const i of order.slice(stay)) p[i] = 0;
   }

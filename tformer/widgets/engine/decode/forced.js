@@ -12,7 +12,9 @@ export function score(model, sourceIds, targetIds) {
   checkCall(model, sourceIds, 1);
   const special = targetIds.find((id) => [bos_id, eos_id, pad_id].includes(id));
   if (special !== undefined) {
-    throw new RangeError(`id ${special} is special: give the pieces of a translation alone`);
+    throw new RangeError(
+      `id ${special} is special: give the pieces of a translation alone`,
+    );
   }
   if (targetIds.length >= max_len) {
     throw new RangeError(

@@ -26,16 +26,30 @@ export const used = (settings) => ({
 });
 
 // A figure's traits, by Python's names, and the value at which one cuts nothing.
-export const TRAITS = ["search", "beam_size", "length_penalty", "temperature", "top_k", "top_p", "seed"];
+export const TRAITS = [
+  "search",
+  "beam_size",
+  "length_penalty",
+  "temperature",
+  "top_k",
+  "top_p",
+  "seed",
+];
 const ALL = { top_k: 0, top_p: 1 };
 
 // What a trait is called in the page: beam_size -> beamSize.
-export const pageName = (trait) => trait.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
+export const pageName = (trait) =>
+  trait.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
 
 // The one way from traits to settings, and the way back.
-export const settingsOf = (traits) => Object.fromEntries(
-  TRAITS.map((trait) => [pageName(trait), traits[trait] === ALL[trait] ? null : traits[trait]]),
-);
-export const traitsOf = (settings) => Object.fromEntries(
-  TRAITS.map((trait) => [trait, settings[pageName(trait)] ?? ALL[trait]]),
-);
+export const settingsOf = (traits) =>
+  Object.fromEntries(
+    TRAITS.map((trait) => [
+      pageName(trait),
+      traits[trait] === ALL[trait] ? null : traits[trait],
+    ]),
+  );
+export const traitsOf = (settings) =>
+  Object.fromEntries(
+    TRAITS.map((trait) => [trait, settings[pageName(trait)] ?? ALL[trait]]),
+  );

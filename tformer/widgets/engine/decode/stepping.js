@@ -51,12 +51,16 @@ export function checkCall({ config }, sourceIds, maxLen, prefix = []) {
   const { vocab_size, pad_id, bos_id, unk_id, eos_id } = config;
   const special = [pad_id, bos_id, unk_id, eos_id];
   const pieces = prefix.at(-1) === eos_id ? prefix.slice(0, -1) : prefix;
-  const bad = pieces.find((id) => !(id >= 0 && id < vocab_size) || special.includes(id));
+  const bad = pieces.find(
+    (id) => !(id >= 0 && id < vocab_size) || special.includes(id),
+  );
   if (bad !== undefined) {
     throw new RangeError(`a translation cannot begin with id ${bad}: give pieces`);
   }
   if (pieces.length > longest) {
-    throw new RangeError(`a beginning of ${pieces.length} pieces is too long: ${longest} are allowed`);
+    throw new RangeError(
+      `a beginning of ${pieces.length} pieces is too long: ${longest} are allowed`,
+    );
   }
   return longest;
 }
