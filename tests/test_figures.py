@@ -168,6 +168,7 @@ def test_training_curves_say_in_words_what_they_show():
         [1e-3, 2e-3, 1e-3],
         valid_steps=[30],
         valid_losses=[4.5],
+        valid_rates=[1e-3],
         last_step=60,
         title="words",
     )
@@ -179,6 +180,19 @@ def test_training_curves_say_in_words_what_they_show():
     assert drawn.axes[0].get_xlim() == (0, 60)  # room for what is still to come
 
 
+def test_an_evaluation_between_two_points_of_a_curve_has_its_own_rate():
+    drawn = figures.training_curves(
+        [60, 160],
+        [8.0, 6.0],
+        [6e-4, 16e-4],
+        valid_steps=[100],
+        valid_losses=[7.0],
+        valid_rates=[10e-4],
+    )
+    [(step, (_, _, rate))] = drawn.table.rows
+    assert (step, round(rate, 6)) == ("100", 1.0)
+
+
 def test_training_curves_can_be_drawn_before_anything_is_known():
     assert "Training curves" in figures.alternative(figures.training_curves([], [], []))
 
@@ -186,6 +200,8 @@ def test_training_curves_can_be_drawn_before_anything_is_known():
 def test_training_curves_refuse_lists_that_do_not_fit():
     with pytest.raises(ValueError, match="3 steps with 2 losses"):
         figures.training_curves([1, 2, 3], [1, 2], [1, 2, 3])
+    with pytest.raises(ValueError, match="1 evaluations with 1 losses and 0 learning"):
+        figures.training_curves([], [], [], valid_steps=[1], valid_losses=[1])
 
 
 def test_lines_keep_their_own_positions():

@@ -16,7 +16,7 @@ RESULTS = recorded_run.ROOT / "results"
 @pytest.fixture
 def recorded():
     curve = [
-        {"step": 50 * i, "loss": float(i), "learning_rate": 1e-3, "gradient_norm": 1.0}
+        {"step": 50 * i, "loss": float(i), "learning_rate": i / 1e4, "gradient_norm": 1}
         for i in range(1, 1001)
     ]
     evaluation = {"step": 500, "valid_loss": 2.123456789, "samples": [{"source": "a"}]}
@@ -30,6 +30,9 @@ def test_a_thinned_history_keeps_ends_means_and_evaluations(recorded, tmp_path):
     assert kept["curve"][-1]["step"] == 50_000
     # The curve is a straight line: so are means of equal groups.
     assert kept["curve"][0]["loss"] == pytest.approx(3.5)
+    # A rate is no mean: it is the one of the step that is named.
+    for point in kept["curve"]:
+        assert point["learning_rate"] == pytest.approx(point["step"] / 50e4, rel=1e-3)
     assert kept["evaluations"][0]["valid_loss"] == pytest.approx(2.123457)
     assert kept["evaluations"][0]["samples"] == [{"source": "a"}]
 

@@ -552,10 +552,14 @@ def training_curves(
     *,
     valid_steps: ArrayLike = (),
     valid_losses: ArrayLike = (),
+    valid_rates: ArrayLike = (),
     last_step: int | None = None,
     title: str = "",
 ) -> Figure:
     """How a training run goes: the losses above, the learning rate below.
+
+    The table has a row per evaluation. A curve that was thinned out may lack its step:
+    the training loss is then that of the nearest point; the rate is the step's own.
 
     Args:
         steps: (N,) where the loss was looked at.
@@ -563,6 +567,7 @@ def training_curves(
         learning_rates: (N,)
         valid_steps: (M,) where the validation loss was measured.
         valid_losses: (M,)
+        valid_rates: (M,) the learning rate of those steps.
         last_step: right end of the axes, for a run that is still going on.
         title: a line above.
 
@@ -577,10 +582,13 @@ def training_curves(
 
     at, loss, rate = _array(steps), _array(losses), _array(learning_rates)
     valid_at, valid = _array(valid_steps), _array(valid_losses)
-    if not at.shape == loss.shape == rate.shape or valid_at.shape != valid.shape:
+    valid_rate = _array(valid_rates)
+    is_curve = at.shape == loss.shape == rate.shape
+    if not is_curve or not valid_at.shape == valid.shape == valid_rate.shape:
         raise ValueError(
             f"{at.size} steps with {loss.size} losses and {rate.size} learning rates, "
-            f"{valid_at.size} evaluations with {valid.size} losses: one each, please"
+            f"{valid_at.size} evaluations with {valid.size} losses and "
+            f"{valid_rate.size} learning rates: one each, please"
         )
     with matplotlib.rc_context(style()):
         figure = Figure(figsize=(5.6, 3.9), layout="constrained")
@@ -617,8 +625,10 @@ def training_curves(
         "step",
         ("training loss", "validation loss", "learning rate × 1000"),
         tuple(
-            (f"{step:.0f}", (float(loss[i]), float(value), float(1000 * rate[i])))
-            for step, value, i in zip(valid_at, valid, near, strict=False)
+            (f"{step:.0f}", (float(loss[i]), float(value), float(1000 * then)))
+            for step, value, then, i in zip(
+                valid_at, valid, valid_rate, near, strict=False
+            )
         ),
     )
     return describe(figure, " ".join(parts), table if table.rows else None)

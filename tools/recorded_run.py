@@ -224,13 +224,16 @@ def write_history(recorded: dict[str, Any], folder: Path) -> None:
     curve = recorded["curve"]
     size = -(-len(curve) // MOST_POINTS)
     groups = [curve[i : i + size] for i in range(0, len(curve), size)]
+
+    def mean(group: list[dict[str, float]], key: str) -> float:
+        return sum(each[key] for each in group) / len(group)
+
     thinned = [
         {
             "step": group[-1]["step"],
-            **{
-                key: float(f"{sum(each[key] for each in group) / len(group):.4g}")
-                for key in ("loss", "learning_rate", "gradient_norm")
-            },
+            "loss": float(f"{mean(group, 'loss'):.4g}"),
+            "learning_rate": float(f"{group[-1]['learning_rate']:.4g}"),
+            "gradient_norm": float(f"{mean(group, 'gradient_norm'):.4g}"),
         }
         for group in groups
     ]

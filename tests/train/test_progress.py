@@ -53,6 +53,7 @@ def evaluation(number, translation="Ein Hund.", seconds=0.0):
         "kind": "evaluate",
         "step": number,
         "train_loss": 5.0,
+        "learning_rate": number * 1e-5,
         "valid_loss": 4.5,
         "seconds": seconds,
         "samples": [sample],
@@ -172,6 +173,15 @@ def test_many_looks_are_averaged_into_few_points():
     line = state.figure(most_points=300).axes[0].lines[0]
     assert len(line.get_xdata()) <= 300
     assert line.get_ydata().mean() == pytest.approx(10_005.0, rel=0.01)
+
+
+def test_a_point_of_many_looks_has_the_rate_of_its_own_step():
+    state = progress.Progress()
+    state.note(start(steps=20_000))
+    for number in range(10, 20_001, 10):
+        state.note(step(number))
+    line = state.figure(most_points=300).axes[1].lines[0]
+    assert line.get_ydata() == pytest.approx(line.get_xdata() * 1e-5)
 
 
 def test_no_model_is_kept_alive_by_the_history():

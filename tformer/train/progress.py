@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from html import escape
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from tformer.train.events import Event, Look, Record, Start
 
@@ -179,19 +179,16 @@ class Progress:
 
         size = -(-len(self.curve) // most_points) or 1  # so many looks make a point
         groups = [self.curve[i : i + size] for i in range(0, len(self.curve), size)]
-
-        def mean(key: Literal["loss", "learning_rate"]) -> list[float]:
-            return [sum(each[key] for each in group) / len(group) for group in groups]
-
         title = str(self.facts["corpus"]).split(":", 1)[0]
         if self.facts["is_synthetic"]:
             title += " (generated sentences)"
         return figures.training_curves(
             [group[-1]["step"] for group in groups],
-            mean("loss"),
-            mean("learning_rate"),
+            [sum(each["loss"] for each in group) / len(group) for group in groups],
+            [group[-1]["learning_rate"] for group in groups],
             valid_steps=[each["step"] for each in self.history],
             valid_losses=[each["valid_loss"] for each in self.history],
+            valid_rates=[each["learning_rate"] for each in self.history],
             last_step=self.facts["steps"],
             title=title,
         )
