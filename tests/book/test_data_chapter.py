@@ -10,13 +10,20 @@ from chapters import ROOT, read, source
 TESTS = ("random", "unseen_combination", "longer")
 
 
-def table():
-    """The rows of numbers of the cell with the recorded runs."""
+def text_of(name):
+    """The text of one cell of the chapter."""
     cells = read(ROOT / "book" / "11-data.ipynb")["cells"]
-    [text] = [source(cell) for cell in cells if cell["id"] == "recorded"]
-    rows = [line for line in text.splitlines() if re.match(r"\| *\d", line)]
-    return text, [
-        [float(x) for x in re.findall(r"[\d.]+", r.replace(",", ""))] for r in rows
+    [text] = [source(cell) for cell in cells if cell["id"] == name]
+    return text
+
+
+def table(name):
+    """The numbers of each row of a cell's table."""
+    rows = [line for line in text_of(name).splitlines() if line.startswith("| ")]
+    return [
+        [float(x) for x in re.findall(r"[\d.]+", row.replace(",", ""))]
+        for row in rows
+        if re.search(r"\d", row)
     ]
 
 
@@ -24,29 +31,57 @@ def result(name):
     return json.loads((ROOT / "results" / name).read_text(encoding="utf-8"))
 
 
+def percent(share):
+    return round(100 * share, 1)
+
+
 def test_the_table_of_generated_pairs_is_the_recorded_one():
-    text, (few, many) = table()
-    models, run = result("models-on-grammar.json"), result("run-grammar.json")
-    small = models["models"]["transformer"]
-    assert few == [
-        models["train_pairs"],
-        models["steps"],
-        small["config"]["dropout"],
-        *(round(100 * small["exact_match"][name], 1) for name in TESTS),
+    recorded, text = result("pairs-on-grammar.json"), text_of("recorded")
+    few, many = recorded["runs"]
+    assert table("recorded") == [
+        [run["train_pairs"], *(percent(run["exact_match"][name]) for name in TESTS)]
+        for run in (few, many)
     ]
-    report, splits = run["report"], run["scores"]["splits"]
-    assert many == [
-        run["n_train"],
-        report["steps"],
-        report["config"]["dropout"],
-        *(round(100 * splits[name]["exact_match"], 1) for name in TESTS),
-    ]
-    assert small["n_parameters"] == report["n_parameters"]
-    assert f"{report['n_parameters']:,} parameters" in text
-    assert report["date"] in text
+    assert few["n_parameters"] == many["n_parameters"]
+    assert f"{few['n_parameters']:,} parameters" in text
+    assert f"{recorded['steps']:,} steps" in text
+    assert few["device"] in text and many["date"] in text
+
+
+def test_only_the_number_of_pairs_differs_between_the_two_runs():
+    few, many = result("pairs-on-grammar.json")["runs"]
+    assert few["train_pairs"] != many["train_pairs"]
+    for same in ("config", "n_parameters", "device", "torch"):
+        assert few[same] == many[same]
+
+
+def test_the_larger_run_is_told_with_all_that_changed():
+    run, text = result("run-grammar.json"), text_of("recorded")
+    first, report = result("pairs-on-grammar.json"), run["report"]
+    said = [f"{percent(run['scores']['splits'][n]['exact_match'])} %" for n in TESTS]
+    assert "{}, {} and {}".format(*said) in text
+    assert f"{report['steps']:,} steps" in text and report["config"]["dropout"] == 0
+    then, now = (each["recipe"]["average_last"] for each in (first, run))
+    assert f"average of {now} snapshots instead of {then}" in text
+    assert report["device"] in text and report["date"] in text
+
+
+def test_the_table_of_the_leak_is_the_recorded_one():
+    recorded, text = result("split-leak.json"), text_of("german-side-text")
+    first = recorded["by_english"]
+    leaked, others, together = (
+        [first[name]["pairs"], first[name]["reference_words"], first[name]["bleu"]]
+        for name in ("german_in_training", "others", "test")
+    )
+    leaked.insert(1, 100 * first["share_leaked"])
+    rows = table("german-side-text")
+    for said, measured in zip(rows, (leaked, others, together), strict=True):
+        assert said == [round(x, 1) for x in measured]
+    assert recorded["device"] in text and recorded["date"] in text
+    assert f"beam {recorded['search']['beam_size']}" in text
 
 
 def test_the_grammar_has_as_many_nouns_and_verbs_as_the_chapter_says():
     from tformer.data.grammar.lexicon import NOUNS, VERBS
 
-    assert f"{len(NOUNS)} nouns and {len(VERBS)} verbs" in table()[0]
+    assert f"{len(NOUNS)} nouns and {len(VERBS)} verbs" in text_of("recorded")

@@ -54,3 +54,24 @@ def test_the_files_that_stand_beside_the_paper_exist():
     assert len(named) > 8
     missing = [name for name in sorted(named) if not (ROOT / "tformer" / name).exists()]
     assert missing == []
+
+
+def minutes(text):
+    """The minutes that a text names, words and hours included."""
+    words = {"ten": 10, "forty": 40, "an hour": 60}
+    for word, number in words.items():
+        text = text.replace(word, str(number))
+    return sorted({int(n) for n in re.findall(r"\d+", text)})
+
+
+def test_the_table_of_chapters_promises_the_time_that_each_chapter_names():
+    intro = (ROOT / "book/intro.md").read_text("utf-8")
+    rows = re.findall(r"^\| \[[^\]]+\]\((\S+\.ipynb)\) .*\| ([^|]+) \|$", intro, re.M)
+    promised = {name: minutes(time) for name, time in rows}
+    named = {}
+    for path in CHAPTERS:
+        found = re.search(r"\*\*Time:\*\* ([^.]*)", source(read(path)["cells"][0]))
+        if found:
+            named[path.name] = minutes(found[1])
+    assert len(named) > 10
+    assert {name: promised[name] for name in named} == named
