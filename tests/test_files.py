@@ -229,3 +229,12 @@ def test_what_is_no_json_object_is_refused_by_its_name(content, tmp_path):
     path.write_bytes(content)
     with pytest.raises(ValueError, match=r"card\.json (is not JSON|holds)"):
         files.read_json(path)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+def test_json_never_holds_what_json_cannot_say(number, tmp_path):
+    file = tmp_path / "history.json"
+    files.write_json(file, {"loss": 1.5})
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        files.write_json(file, {"loss": [number]})
+    assert files.read_json(file) == {"loss": 1.5}
