@@ -37,7 +37,12 @@ QUIET = (
 COMPRESSED = ("text/", "javascript", "json", "svg", "xml")
 PATIENCE = 120_000  # milliseconds; a busy machine is slow, not wrong
 # "zoomed" is what a window of 1280 pixels leaves at 200 %: each of them is two.
-SIZES = {"wide": (1280, 900), "phone": (390, 844), "zoomed": (640, 450)}
+SIZES = {
+    "wide": (1280, 900),
+    "phone": (390, 844),
+    "narrow": (360, 740),
+    "zoomed": (640, 450),
+}
 mimetypes.add_type("text/javascript", ".js")
 mimetypes.add_type("font/woff2", ".woff2")
 

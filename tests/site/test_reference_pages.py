@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import browser as driver
 import pytest
 from chapters import HTML
 
@@ -103,3 +104,13 @@ def test_search_ranks_a_chapter_before_the_names_that_contain_the_word(visit):
         found = seen.page.locator("#search-results li a").first
         found.wait_for(timeout=10_000)
         assert "/api/" not in found.get_attribute("href")
+
+
+@pytest.mark.parametrize(
+    "page", ["components", "data", "decoding", "model", "reading", "training"]
+)
+def test_no_long_name_of_the_reference_scrolls_a_narrow_phone_sideways(visit, page):
+    with visit(f"book/api/{page}.html", size="narrow") as seen:
+        assert seen.overflow() == []
+        widest = seen.page.evaluate("document.documentElement.scrollWidth")
+        assert widest <= driver.SIZES["narrow"][0]

@@ -28,6 +28,10 @@ LEFT_OVERS = re.compile(
 # The theme's arrows that open a part of the table of contents have no names.
 NAMELESS = '<summary><span class="toctree-toggle"'
 NAMED = '<summary aria-label="Pages inside"><span class="toctree-toggle"'
+# The field's name is what it shows, its key included: no label that says less.
+SEARCH_FIELD = re.compile(
+    r'(<button class="[^"]*search-button-field[^>]*?) aria-label="[^"]*"'
+)
 # Code, which never wraps: its lines say how high it is (tformer.css), and whether it
 # may be wider than its box. Such code is a stop for the Tab key from the start, until
 # tformer.js has measured it: it does that only when the code is about to be seen.
@@ -134,7 +138,7 @@ def finish(app: Sphinx, problem: Exception | None) -> None:
     for path in site.rglob("*.html"):
         html = path.read_text(encoding="utf-8")
         pruned = CODE.sub(with_lines, LEFT_OVERS.sub("", html))
-        pruned = pruned.replace(NAMELESS, NAMED)
+        pruned = SEARCH_FIELD.sub(r"\1", pruned.replace(NAMELESS, NAMED))
         if path.name != "search.html":
             pruned = SEARCH_SCRIPT.sub("", pruned)
         if pruned != html:

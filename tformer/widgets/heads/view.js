@@ -608,7 +608,7 @@ function overviewOf({ onShow, onKnock }) {
       say(knock, out ? "out" : "on");
       put(knock, {
         "aria-pressed": String(out),
-        "aria-label": `Knock out ${nameOf(layer, head)}`,
+        "aria-label": `${out ? "out" : "on"}: knock out ${nameOf(layer, head)}`,
         disabled: !canKnock,
       });
     }

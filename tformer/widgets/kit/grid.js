@@ -98,7 +98,9 @@ export function grid(
           exact,
         } = cell(i, j);
         say(td, text);
-        put(td, { "aria-label": spoken, "data-exact": exact });
+        // A name begins with what is seen: whoever says "click .35" means this cell.
+        const name = text ? `${text}: ${spoken}` : spoken;
+        put(td, { "aria-label": name, "data-exact": exact });
         td.className = `tfk-cell${off ? " tfk-off" : ""}${share > 0.5 ? " tfk-strong" : ""}${mark ? ` ${mark}` : ""}`;
         // No colour in the middle of the scale, where neither ink would be read well.
         td.style.setProperty(

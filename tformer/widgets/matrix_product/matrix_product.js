@@ -244,7 +244,7 @@ function render({ model, el }) {
         put(node, {
           "aria-pressed": String(on),
           tabindex: on ? 0 : -1,
-          "aria-label": `Entry in row ${i + 1}, column ${j + 1}: ${short(x)}`,
+          "aria-label": `${short(x)}: entry in row ${i + 1}, column ${j + 1}`,
         });
         put(node.parentElement, { class: on ? "tfmx-on" : "" });
       }),

@@ -318,7 +318,7 @@ export function teacherForcingView(
           type: "button",
           tabindex: -1,
           "data-row": i,
-          "aria-label": `Position ${i + 1}`,
+          "aria-label": `${i + 1}: position in the sentence`,
         },
         String(i + 1),
       ),
@@ -517,7 +517,7 @@ export function teacherForcingView(
         if (name.nodeType)
           put(name, {
             title: "Teach this piece instead",
-            "aria-label": `Teach ${spoken(each.piece)} instead`,
+            "aria-label": `${shown(each.piece)}: teach this piece instead`,
           });
         return h(
           "tr",
