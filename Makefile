@@ -43,14 +43,16 @@ test: setup  ## everything: check, the package, the chapters, the site in Chromi
 test-package: setup  ## the package's own tests only
 	@OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) tests -m "not chapters and not site"
 
-check: setup  ## format, lint, types, and which module may import which
+check: setup  ## format, lint and types (Python, JavaScript); who may import whom
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(PY) tools/javascript.py
 
-format: setup  ## format the code and mend what ruff can mend
+format: setup  ## format the code and mend what the linters can mend
 	@$(BIN)/ruff check --fix-only -q . ; $(BIN)/ruff format .
+	@$(PY) tools/javascript.py --fix
 
 lab: setup  ## open the chapters in JupyterLab
 	@$(BIN)/jupyter lab book

@@ -142,7 +142,7 @@ def test_every_step_has_words_for_both_sides(node):
       const options = { words, width, heads, wrongSplit, wrongMerge };
       const made = through(options);
       return [1, 2, 3, 4, 5, 6].map((stage) => ({ says: tell(stage, made, options),
-        code: codeOf(stage, options), blocks: blocksOf(stage, "", made, options).map(
+        code: codeOf(stage, options), blocks: blocksOf(stage, made, options).map(
           ({ rows, columns, cells }) => [rows.length, columns.length, cells.length,
             cells[0].length]) }));
     })));"""

@@ -34,8 +34,10 @@ class Model {
     for (const listener of [...(this.listeners[event] ?? [])]) listener(...rest);
   }
   on(events, listener) {
-    for (const event of events.split(" "))
-      (this.listeners[event] ??= []).push(listener);
+    for (const event of events.split(" ")) {
+      this.listeners[event] ??= [];
+      this.listeners[event].push(listener);
+    }
   }
   off(events, listener) {
     if (!events) this.listeners = {};

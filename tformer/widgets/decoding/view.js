@@ -481,7 +481,10 @@ export function decodingView(
     const order = [];
     const children = nodes.map(() => []);
     nodes.forEach((each, i) => each.parent >= 0 && children[each.parent].push(i));
-    const visit = (i) => (order.push(items[i]), children[i].forEach(visit));
+    const visit = (i) => {
+      order.push(items[i]);
+      children[i].forEach(visit);
+    };
     visit(0);
     tree.replaceChildren(lines, ...order);
   }

@@ -12,7 +12,8 @@ const SHARED = Symbol.for("tformer.engine");
 // is loaded before.
 export function connect({ worker, weights, tokenizer, shared = null }) {
   if (shared === null) return new Engine(worker, weights, tokenizer);
-  const engines = (globalThis[SHARED] ??= new Map());
+  globalThis[SHARED] ??= new Map();
+  const engines = globalThis[SHARED];
   if (!engines.has(shared)) engines.set(shared, new Engine(worker, weights, tokenizer));
   return engines.get(shared);
 }

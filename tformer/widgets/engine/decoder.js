@@ -22,7 +22,7 @@ class LayerCache {
   }
 
   select(rows, sameSources) {
-    const keep = (pair) => pair && pair.map((each) => select(each, rows));
+    const keep = (pair) => pair?.map((each) => select(each, rows));
     if (!sameSources) this.memory = keep(this.memory);
     this.target = keep(this.target);
   }

@@ -119,7 +119,11 @@ async function checkSums(metadata, places, body) {
     },
   );
   const whole = new Uint8Array(lines.reduce((n, part) => n + part.length, 0));
-  lines.reduce((n, part) => (whole.set(part, n), n + part.length), 0);
+  let filled = 0;
+  for (const part of lines) {
+    whole.set(part, filled);
+    filled += part.length;
+  }
   const sums = [
     await sha256Of(utf8(pythonJson({ ...rest, sha256 }))),
     await sha256Of(whole),

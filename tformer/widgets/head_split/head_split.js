@@ -158,7 +158,7 @@ export function through({
 }
 
 // What stands on one side at a stage: blocks of numbers (or weights) with their names.
-export function blocksOf(stage, side, made, { words, width, heads: n, wrongSplit }) {
+export function blocksOf(stage, made, { words, width, heads: n, wrongSplit }) {
   const names = WORDS.slice(0, words);
   const each = width / n;
   const count = (k, from = 0) => Array.from({ length: k }, (_, j) => String(from + j));
@@ -244,7 +244,7 @@ const named = (indices) => list(indices.map((i) => WORDS[i]));
 
 // What to see on a side at a stage, in words.
 export function tell(stage, made, options) {
-  const { words, heads: n, wrongSplit, wrongMerge } = options;
+  const { words, heads: n, wrongSplit } = options;
   const inHead = made.parts.map((part) =>
     [...new Set(part.flat().map(({ at }) => at[0]))].sort(),
   );
@@ -257,11 +257,10 @@ export function tell(stage, made, options) {
     if (all && !wrongSplit)
       return "Every head has one row for each word, and one colour: its own numbers.";
     if (n === 1) return "One head: nothing to mix up. The mistake does not show.";
-    return (
-      inHead
-        .map((each, i) => `Head ${i} has numbers of ${named(each)} only.`)
-        .join(" ") + " Words are cut into rows, and colours are mixed."
+    const owners = inHead.map(
+      (each, i) => `Head ${i} has numbers of ${named(each)} only.`,
     );
+    return [...owners, "Words are cut into rows, and colours are mixed."].join(" ");
   }
   if (stage === 4) {
     if (n === 1) return "One head, one table of weights.";
@@ -558,7 +557,7 @@ function render({ model, el }) {
           ? "Still the same as on the right way."
           : tell(stage, made[k], options[k]),
       );
-      show(place, blocksOf(stage, place.side, made[k], options[k]), stage);
+      show(place, blocksOf(stage, made[k], options[k]), stage);
     });
     if (two.dataset.stage !== String(stage))
       say(

@@ -25,7 +25,8 @@ export function engineOf(model) {
       shared: key,
     });
   }
-  const kernels = (globalThis[KERNELS] ??= new Map());
+  globalThis[KERNELS] ??= new Map();
+  const kernels = globalThis[KERNELS];
   const shared = key || uid();
   kernels.set(shared, model); // the newest: an older one may have lost its kernel
   const from = (name) => (tools) => askKernel(kernels.get(shared), name, tools);
@@ -63,11 +64,13 @@ function askPart(model, name, part, signal) {
       end();
       resolve({ content, bytes: buffer.slice(byteOffset, byteOffset + byteLength) });
     };
-    const silent = () => (
-      end(),
-      reject(new Error("the notebook's kernel does not answer: run the cell again"))
-    );
-    const stop = () => (end(), reject(signal.reason));
+    const fail = (problem) => {
+      end();
+      reject(problem);
+    };
+    const silent = () =>
+      fail(new Error("the notebook's kernel does not answer: run the cell again"));
+    const stop = () => fail(signal.reason);
     const timer = setTimeout(silent, PATIENCE);
     const end = () => {
       clearTimeout(timer);
@@ -124,7 +127,8 @@ export function requests(atFirst, onBusy = () => {}) {
   }
   async function run(work) {
     const before = running;
-    const mine = (running = new AbortController());
+    const mine = new AbortController();
+    running = mine;
     say(said, "The model is working …");
     onBusy(true);
     try {

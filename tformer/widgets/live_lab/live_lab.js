@@ -245,7 +245,9 @@ export default {
     });
     function set(changes) {
       commit(changes);
-      if (onPage) history.replaceState(history.state, "", (link.value = address()));
+      if (!onPage) return;
+      link.value = address();
+      history.replaceState(history.state, "", link.value);
     }
     const address = () => {
       const text = bar.input.value;
@@ -412,7 +414,10 @@ export default {
     return () => {
       stop();
       bar.stop();
-      for (const each of inside.values()) each.asked.stop(), each.view?.stop();
+      for (const { asked, view } of inside.values()) {
+        asked.stop();
+        view?.stop();
+      }
       live.stop();
       spoken.stop();
       clearTimeout(timer);

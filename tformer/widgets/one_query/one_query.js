@@ -560,7 +560,7 @@ function render({ model, el }) {
     p.temperature.show(s.temperature);
     p.scaled.input.checked = s.scaled;
 
-    s.tokens.forEach((token, j) => {
+    s.tokens.forEach((_, j) => {
       const row = p.rows[j];
       const hidden = s.visible[j] === false;
       row.see.checked = !hidden;

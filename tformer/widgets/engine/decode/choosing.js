@@ -87,13 +87,14 @@ export function distribution(
   if (topK !== null || topP !== null) {
     // Stable, so of equal pieces the lower id stays in front.
     const order = Array.from(p.keys()).sort((i, j) => p[j] - p[i]);
-    let stay = topK ?? p.length;
+    let stay = Math.min(topK ?? p.length, p.length);
     if (topP !== null && topP < 1) {
       const wanted =
         topP * (1 - ROUNDING) * total(order.slice(0, stay).map((i) => p[i]));
       let mass = 0;
-      stay =
-        order.slice(0, stay).findIndex((i) => (mass += p[i]) >= wanted) + 1 || stay;
+      let n = 0;
+      while (n < stay && mass < wanted) mass += p[order[n++]];
+      stay = n;
     }
     for (const i of order.slice(stay)) p[i] = 0;
   }
@@ -113,8 +114,11 @@ export function argmax(numbers) {
 export function draw(p, chance) {
   const wanted = chance * total(p);
   let reached = 0;
-  const found = p.findIndex((each) => (reached += each) > wanted);
-  return found < 0 ? argmax(p) : found; // rounding may miss the very end
+  for (let id = 0; id < p.length; id++) {
+    reached += p[id];
+    if (reached > wanted) return id;
+  }
+  return argmax(p); // rounding may miss the very end
 }
 
 // A stream of numbers in [0, 1), the same for the same seed (Mulberry32).
