@@ -8,6 +8,8 @@ import pytest
 from chapters import ROOT, chapters, pages, read, source
 from myst_parser.mdit_to_docutils.base import default_slugify
 
+from tformer.decode import length_penalty_of
+
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 DEPTH = 3  # _config.yml: headings down to here can be linked
 
@@ -81,3 +83,11 @@ def test_cross_references_between_chapters_lead_to_a_heading(path):
     own = {f"{path.name}{target}" for target in targets if target.startswith("#")}
     others = {t for t in targets if re.match(r"[\w-]+\.ipynb(#|$)", t)}
     assert [t for t in sorted(own | others) if not leads_somewhere(t)] == []
+
+
+def test_the_length_penalty_of_the_glossary_is_the_packages():
+    [meaning] = [text for term, text in ENTRIES if term == "length penalty"]
+    [formula] = re.findall(r"\$\(\((\d) \+ n\)/(\d)\)\^\\alpha\$", meaning)
+    added, divisor = map(int, formula)
+    for length in (1, 7, 30):
+        assert length_penalty_of(length, 0.6) == ((added + length) / divisor) ** 0.6
