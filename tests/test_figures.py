@@ -60,18 +60,9 @@ def test_a_masked_cell_shows_no_number():
     assert "10 cells are masked" in figures.alternative(drawn)
 
 
-def test_the_chart_has_the_same_axes_as_the_picture():
-    chart = figures.heat_chart(WEIGHTS[:2], WORDS[:2], WORDS)
-    assert list(chart.layout.yaxis.ticktext) == WORDS[:2]
-    assert list(chart.layout.xaxis.ticktext) == WORDS
-    assert chart.layout.yaxis.autorange == "reversed"
-    assert chart.data[0].customdata[0][1] == "dog → cross"
-
-
-@pytest.mark.parametrize("draw", [figures.heat_map, figures.heat_chart])
-def test_labels_that_do_not_fit_are_refused(draw):
+def test_labels_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match=r"one row per query .* \(2, 5\) .*\(3, 5\)"):
-        draw(WEIGHTS[:3], WORDS[:2], WORDS)
+        figures.heat_map(WEIGHTS[:3], WORDS[:2], WORDS)
 
 
 def test_scores_instead_of_weights_are_refused():
@@ -83,12 +74,11 @@ def test_scores_instead_of_weights_are_refused():
     "drawn",
     [
         figures.heat_map(WEIGHTS, WORDS, WORDS, title="A title"),
-        figures.heat_chart(WEIGHTS, WORDS, WORDS, title="A title"),
         figures.mixture([[0, 0], [1, 0], [0, 1]], WORDS[:3], {"output": [0.2, 0.3]}),
         figures.curves([1, 2], {"a": [1, 2]}, across="x", up="y", alt="It rises."),
         figures.bars(["a"], {"b": [1.0]}, up="y", alt="One bar."),
     ],
-    ids=["heat_map", "heat_chart", "mixture", "curves", "bars"],
+    ids=["heat_map", "mixture", "curves", "bars"],
 )
 def test_every_figure_says_what_it_shows(drawn):
     assert len(figures.alternative(drawn)) > 5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import json
 import re
 import subprocess
 import sys
@@ -119,6 +120,22 @@ def test_python_files_name_no_machine():
         if path.suffix in (".py", ".js", ".md", ".yml", ".toml") and path.is_file():
             text = path.read_text(encoding="utf-8", errors="ignore")
             assert not re.search(r"/(root|home/\w+|Users/\w+)/", text), path
+
+
+def test_the_package_names_chapters_by_their_titles_so_that_numbers_can_move():
+    titles = set()
+    for chapter in (ROOT / "book").glob("*.ipynb"):
+        first = json.loads(chapter.read_text("utf-8"))["cells"][0]["source"]
+        heading = next(line for line in first if line.startswith("# "))
+        titles.add(heading.removeprefix("# ").partition(":")[0].strip())
+    named = set()
+    for path in tracked():
+        if path.suffix in (".py", ".js") and path.is_relative_to(ROOT / "tformer"):
+            text = " ".join(path.read_text("utf-8").replace("//", " ").split())
+            assert not re.search(r"\bchapters? \d", text, re.I), path
+            named |= set(re.findall(r"\bchapters? \*(.+?)\*", text, re.I))
+    assert len(named) > 10
+    assert named <= titles
 
 
 def modules_after(code: str) -> set[str]:

@@ -5,7 +5,8 @@ It came before the dot product, in a recurrent network. All else is as in
 
 Axes: B batch, Tq queries, Tk keys, Dq, Dk, Dv widths, Dh hidden width.
 
-Source: Bahdanau et al. 2015, section 3.1 and appendix A.1.2. Chapters 01 and 05.
+Source: Bahdanau et al. 2015, section 3.1 and appendix A.1.2. Chapters *Transduction*
+and *Attention*.
 """
 
 import torch

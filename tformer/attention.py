@@ -2,7 +2,8 @@
 
 Axes: B batch, H heads, Tq queries, Tk keys, D d_model, Dh = D / H width of a head.
 
-Source: Vaswani et al. 2017, section 3.2. Chapters 05 and 06.
+Source: Vaswani et al. 2017, section 3.2. Chapters *Attention* and *Multi-head
+attention*.
 """
 
 import math

@@ -9,7 +9,7 @@ part, because they are ids without a spelling; ``<s>`` in a text is three charac
 The models of this book use sentencepiece (`tformer.tokenization`), which also knows
 bytes and other languages' spaces. ``tools/compare_bpe.py`` measures how far both agree.
 
-Source: Sennrich et al. 2016, section 3.2. Chapter 02.
+Source: Sennrich et al. 2016, section 3.2. Chapter *Tokenization*.
 """
 
 import operator

@@ -1,7 +1,7 @@
 """The configuration of a model: what it is, in numbers; validated once.
 
 Free of torch, so that the command line can make its options of it at once.
-Chapter 10.
+Chapter *The whole Transformer*.
 """
 
 import dataclasses

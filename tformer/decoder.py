@@ -1,6 +1,6 @@
 """The decoder: each target position looks back at the target and across to the source.
 
-Source: Vaswani et al. 2017, section 3.1. Chapter 09.
+Source: Vaswani et al. 2017, section 3.1. Chapter *The decoder*.
 """
 
 from typing import Unpack

@@ -1,6 +1,7 @@
 """Embedding: a row for each piece of the vocabulary, read on the way in and out.
 
-Source: Vaswani et al. 2017, section 3.4; Press and Wolf 2017 for the tying. Chapter 03.
+Source: Vaswani et al. 2017, section 3.4; Press and Wolf 2017 for the tying. Chapter
+*Embeddings*.
 """
 
 import math

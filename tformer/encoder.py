@@ -1,6 +1,6 @@
 """The encoder: every source position learns about every other.
 
-Source: Vaswani et al. 2017, section 3.1. Chapter 08.
+Source: Vaswani et al. 2017, section 3.1. Chapter *The encoder*.
 """
 
 from typing import Unpack

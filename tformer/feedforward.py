@@ -1,6 +1,6 @@
 """The feed-forward network: the same two-layer perceptron at every position.
 
-Source: Vaswani et al. 2017, section 3.3. Chapter 08.
+Source: Vaswani et al. 2017, section 3.3. Chapter *The encoder*.
 """
 
 from collections.abc import Callable

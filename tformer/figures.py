@@ -278,63 +278,6 @@ def heat_map(
     return describe(figure, alt, table)
 
 
-def heat_chart(
-    weights: ArrayLike, queries: Sequence[str], keys: Sequence[str], *, title: str = ""
-) -> Chart:
-    """The same picture to hover: for longer sentences, where numbers do not fit.
-
-    Args and errors are those of `heat_map`.
-
-    Returns:
-        A Plotly figure; its table comes from its data.
-    """
-    import plotly.graph_objects as go
-
-    array = _matrix("weights", weights, len(queries), len(keys))
-    # Positions, not labels, on the axes: a word may stand in a sentence twice.
-    chart = go.Figure(
-        go.Heatmap(
-            z=array.round(4).tolist(),
-            x=list(range(len(keys))),
-            y=list(range(len(queries))),
-            customdata=[[f"{q} → {k}" for k in keys] for q in queries],
-            hovertemplate="%{customdata}<br>weight %{z:.3f}<extra></extra>",
-            colorscale=weight_scale(),
-            zmin=0,
-            zmax=1,
-            xgap=1,
-            ygap=1,
-            colorbar={"title": "weight", "thickness": 12},
-        )
-    )
-    chart.update_layout(
-        title=title or None,
-        height=110 + 34 * len(queries) + (30 if title else 0),
-        margin={"l": 20, "r": 10, "t": 70 + (30 if title else 0), "b": 10},
-        xaxis={
-            "title": "key: who is asked",
-            "side": "top",
-            "tickvals": list(range(len(keys))),
-            "ticktext": list(keys),
-            "showgrid": False,
-        },
-        yaxis={
-            "title": "query: who asks",
-            "autorange": "reversed",
-            "tickvals": list(range(len(queries))),
-            "ticktext": list(queries),
-            "showgrid": False,
-            "automargin": True,
-        },
-    )
-    alt = (
-        f"Heat map of attention weights{': ' + title if title else ''}. "
-        f"{len(queries)} queries as rows, {len(keys)} keys as columns. "
-        f"{_strongest(array, queries, keys)}."
-    )
-    return describe(chart, alt)
-
-
 def curves(
     x: ArrayLike,
     series: Mapping[str, ArrayLike],
@@ -696,8 +639,3 @@ def lines(
         hovermode="closest",
     )
     return describe(chart, alt)
-
-
-def _rounded(values: NDArray[Any]) -> list[float]:
-    """Four digits are more than a screen shows, and keep the page small."""
-    return [float(f"{value:.4g}") for value in values]

@@ -1,6 +1,6 @@
 """The loss: cross-entropy against a smoothed target, padding left out.
 
-Source: Vaswani et al. 2017, section 5.4; Szegedy et al. 2016. Chapter 12.
+Source: Vaswani et al. 2017, section 5.4; Szegedy et al. 2016. Chapter *Training*.
 """
 
 import torch

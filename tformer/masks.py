@@ -4,7 +4,7 @@ One rule everywhere: a mask is a bool tensor, **True means "may attend"**, it br
 to (B, H, Tq, Tk), masks are joined with ``&``, and what may not be attended to gets a
 score of minus infinity. ``torch.nn.MultiheadAttention`` has the opposite polarity.
 
-Source: Vaswani et al. 2017, section 3.2.3. Chapter 07.
+Source: Vaswani et al. 2017, section 3.2.3. Chapter *Masks*.
 """
 
 import torch

@@ -2,7 +2,7 @@
 
 Axes: B batch, S source length, T target length, D d_model, V vocabulary.
 
-Source: Vaswani et al. 2017, figure 1. Chapter 10.
+Source: Vaswani et al. 2017, figure 1. Chapter *The whole Transformer*.
 """
 
 from typing import Any

@@ -1,6 +1,7 @@
 """Layer normalisation, from its formula.
 
-Source: Ba, Kiros and Hinton 2016; Vaswani et al. 2017, section 3.1. Chapter 08.
+Source: Ba, Kiros and Hinton 2016; Vaswani et al. 2017, section 3.1. Chapter *The
+encoder*.
 """
 
 import torch

@@ -8,7 +8,7 @@ reads from the right.
 Letters: n length of the sequence, d width of its vectors, k tokens that a kernel (or a
 restricted attention) sees, its own among them.
 
-Source: section 4 and table 1. Chapter 01.
+Source: section 4 and table 1. Chapter *Transduction*.
 """
 
 KINDS = (

@@ -1,6 +1,6 @@
 """Positions: vectors that tell a model without order where each token stands.
 
-Source: Vaswani et al. 2017, section 3.5. Chapter 04.
+Source: Vaswani et al. 2017, section 3.5. Chapter *Positions*.
 """
 
 import torch

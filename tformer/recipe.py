@@ -1,6 +1,6 @@
 """The recipe of a training run: how to train, in numbers; validated once.
 
-What to train is the configuration. Chapter 12.
+What to train is the configuration. Chapter *Training*.
 """
 
 from dataclasses import dataclass, field

@@ -8,7 +8,7 @@ training, decoding and scoring work on it as they are.
 Axes: B batch, S source length, T target length, D d_model, Dh d_hidden, V vocabulary.
 
 Source: Bahdanau et al. 2015, section 3 and appendix A; Cho et al. 2014 for the GRU.
-Chapter 01.
+Chapter *Transduction*.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
 """The residual connection and the place of the norm beside it.
 
-Source: Vaswani et al. 2017, sections 3.1 and 5.4; Xiong et al. 2020. Chapter 08.
+Source: Vaswani et al. 2017, sections 3.1 and 5.4; Xiong et al. 2020. Chapter *The
+encoder*.
 """
 
 from collections.abc import Callable

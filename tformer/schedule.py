@@ -1,6 +1,6 @@
 """The learning rate: up in a straight line, then down with the root of the step.
 
-Source: Vaswani et al. 2017, section 5.3. Chapter 12.
+Source: Vaswani et al. 2017, section 5.3. Chapter *Training*.
 """
 
 

@@ -3,7 +3,7 @@
 Nothing is computed twice or apart from the model: hooks on named modules hand out what
 the *actual* forward pass produced, and are gone afterwards.
 
-Chapters 06, 08 and 14.
+Chapters *Multi-head attention* and *The encoder*.
 """
 
 from collections.abc import Iterator, Mapping

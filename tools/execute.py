@@ -63,7 +63,6 @@ def kernel_environment() -> dict[str, str]:
         PYDEVD_DISABLE_FILE_VALIDATION="1",
         PYTHONHASHSEED="0",
         OMP_WAIT_POLICY="PASSIVE",  # two kernels share the cores
-        TFORMER_BOOK_BUILD="1",
     )
     return environment
 

@@ -9,7 +9,7 @@ end, the trained model.
 (`tformer.train.events`) and who draws that (`tformer.train.progress`). `fit` puts them
 together (`tformer.train.fitting`).
 
-Source: Vaswani et al. 2017, section 5. Chapter 12.
+Source: Vaswani et al. 2017, section 5. Chapter *Training*.
 """
 
 from tformer.recipe import Recipe

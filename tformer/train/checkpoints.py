@@ -4,7 +4,7 @@ A checkpoint holds the weights, Adam's averages, the state of the dice, the loss
 scaler's, and where the run stands; and the run's *identity*: configuration, recipe,
 tokenizer and data. A folder is only ever written by a run of the same identity.
 
-Chapter 12.
+Chapter *Training*.
 """
 
 import math

@@ -1,6 +1,6 @@
 """Where a run computes: the device, its name, its precision, its dice and its memory.
 
-Chapter 12.
+Chapter *Training*.
 """
 
 import os

@@ -1,6 +1,7 @@
 """What a run tells: one dictionary for each kind of event, told apart by its "kind".
 
-A listener is called with each of them; returning True asks the run to stop. Chapter 12.
+A listener is called with each of them; returning True asks the run to stop. Chapter
+*Training*.
 """
 
 from collections.abc import Callable

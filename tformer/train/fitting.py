@@ -3,7 +3,7 @@
 Everything that can be refused is refused before a file is touched; and what another
 run left in the folder is there until this one has a checkpoint to put in its place.
 
-Source: Vaswani et al. 2017, sections 5 and 6.1. Chapter 12.
+Source: Vaswani et al. 2017, sections 5 and 6.1. Chapter *Training*.
 """
 
 import contextlib

@@ -3,7 +3,7 @@
 Nothing else is in here. `tformer.train.fitting` decides what is trained where, and
 keeps what comes of it.
 
-Source: Vaswani et al. 2017, section 5. Chapter 12.
+Source: Vaswani et al. 2017, section 5. Chapter *Training*.
 """
 
 import math

@@ -3,7 +3,7 @@
 A display is a listener: called with the run's events, it draws. It has a ``close``,
 called however the run ends.
 
-Chapter 12.
+Chapter *Training*.
 """
 
 import shutil

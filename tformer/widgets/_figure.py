@@ -1,7 +1,7 @@
 """The base of every figure on a page.
 
 A figure is a folder: its class, the ES modules that draw it, and its style sheet.
-Chapter 05 shows the first figure made this way.
+Chapter *Attention* shows the first figure made this way.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A dashboard for training in a notebook: settings, live curves, a Stop button.
 
-Made of plain ipywidgets (7.7.1 or 8), so it needs a kernel. Chapter 12.
+Made of plain ipywidgets (7.7.1 or 8), so it needs a kernel. Chapter *Training*.
 """
 
 import hashlib

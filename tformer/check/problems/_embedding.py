@@ -1,4 +1,4 @@
-"""What the problems of chapter 03 share."""
+"""What the problems of chapter *Embeddings* share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the problems of chapter 06 share."""
+"""What the problems of chapter *Multi-head attention* share."""
 
 from __future__ import annotations
 

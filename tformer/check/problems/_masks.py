@@ -1,4 +1,4 @@
-"""What the problems of chapter 07 share."""
+"""What the problems of chapter *Masks* share."""
 
 from __future__ import annotations
 

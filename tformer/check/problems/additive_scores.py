@@ -1,4 +1,4 @@
-"""The grader for chapter 01's `additive_scores`, and the mistakes that it knows."""
+"""The grader for `additive_scores` of chapter *Transduction*, and known mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader for chapter 05's `attention`, and the mistakes that it knows by name."""
+"""The grader for `attention` of chapter *Attention*, and known mistakes."""
 
 from __future__ import annotations
 

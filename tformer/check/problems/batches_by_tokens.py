@@ -1,4 +1,4 @@
-"""The grader for chapter 11's `batches_by_tokens`, and the mistakes that it knows."""
+"""The grader for `batches_by_tokens` of chapter *Data*, and known mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grade one step of a beam search. Chapter 09."""
+"""Grade one step of a beam search. Chapter *The decoder*."""
 
 from __future__ import annotations
 

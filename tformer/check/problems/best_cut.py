@@ -1,4 +1,4 @@
-"""The grader for chapter 02's `best_cut`, and the mistakes that it knows."""
+"""The grader for `best_cut` of chapter *Tokenization*, and known mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader for chapter 02's `count_pairs`, and the mistakes that it knows."""
+"""The grader for `count_pairs` of chapter *Tokenization*, and known mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader for chapter 09's `cross_attention`, and the mistakes that it knows."""
+"""The grader for `cross_attention` of chapter *The decoder*, and known mistakes."""
 
 from __future__ import annotations
 

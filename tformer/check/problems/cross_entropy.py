@@ -1,4 +1,4 @@
-"""The grader for chapter 12's `cross_entropy`, and the mistakes that it knows."""
+"""The grader for `cross_entropy` of chapter *Training*, and known mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader for chapter 09's `decoder_layer`, and the mistakes that it knows."""
+"""The grader for `decoder_layer` of chapter *The decoder*, and known mistakes."""
 
 from __future__ import annotations
 

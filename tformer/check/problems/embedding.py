@@ -1,4 +1,4 @@
-"""The grader for chapter 03's `embedding`, and the mistakes that it knows."""
+"""The grader for `embedding` of chapter *Embeddings*, and known mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader for chapter 02's `encode_word`, and the mistakes that it knows."""
+"""The grader for `encode_word` of chapter *Tokenization*, and known mistakes."""
 
 from __future__ import annotations
 

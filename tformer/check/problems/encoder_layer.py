@@ -1,4 +1,4 @@
-"""The grader for chapter 08's `encoder_layer`, and the mistakes that it knows."""
+"""The grader for `encoder_layer` of chapter *The encoder*, and known mistakes."""
 
 from __future__ import annotations
 

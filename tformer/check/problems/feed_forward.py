@@ -1,4 +1,4 @@
-"""The grader for chapter 08's `feed_forward`, and the mistakes that it knows."""
+"""The grader for `feed_forward` of chapter *The encoder*, and known mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader for chapter 10's `forward`, and the mistakes that it knows."""
+"""The grader for `forward` of chapter *The whole Transformer*, and known mistakes."""
 
 from __future__ import annotations
 

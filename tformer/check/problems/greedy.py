@@ -1,4 +1,4 @@
-"""The grader for chapter 09's `greedy`, and the mistakes that it knows."""
+"""The grader for `greedy` of chapter *The decoder*, and known mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader for chapter 09's `inputs_and_labels`, and the mistakes that it knows."""
+"""The grader for `inputs_and_labels` of chapter *The decoder*, and known mistakes."""
 
 from __future__ import annotations
 

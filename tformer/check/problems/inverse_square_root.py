@@ -1,4 +1,4 @@
-"""The grader for chapter 12's `inverse_square_root`, and the mistakes that it knows."""
+"""The grader for `inverse_square_root` of chapter *Training*, and known mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader for chapter 02's `join_pieces`, and the mistakes that it knows."""
+"""The grader for `join_pieces` of chapter *Tokenization*, and known mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader for chapter 08's `layer_norm`, and the mistakes that it knows."""
+"""The grader for `layer_norm` of chapter *The encoder*, and known mistakes."""
 
 from __future__ import annotations
 

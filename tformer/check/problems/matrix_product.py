@@ -1,4 +1,4 @@
-"""The grader for chapter 00's `matrix_product`, and the mistakes that it knows."""
+"""The grader for `matrix_product` of chapter *Before you start*, and known mistakes."""
 
 from __future__ import annotations
 

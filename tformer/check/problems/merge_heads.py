@@ -1,4 +1,4 @@
-"""The grader for chapter 06's `merge_heads`, and the mistakes that it knows."""
+"""The grader for `merge_heads` of chapter *Multi-head attention*."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader for chapter 06's `multi_head_attention`."""
+"""The grader for `multi_head_attention` of chapter *Multi-head attention*."""
 
 from __future__ import annotations
 

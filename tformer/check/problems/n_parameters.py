@@ -1,4 +1,4 @@
-"""The grader for chapter 10's `n_parameters`, and the mistakes that it knows."""
+"""The grader for `n_parameters` of chapter *The whole Transformer*."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader for chapter 04's `offset_between`, and the mistakes that it knows."""
+"""The grader for `offset_between` of chapter *Positions*, and known mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader for chapter 05's attention that reads one key and value at a time."""
+"""The grader for attention one key at a time, of chapter *Attention*."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader for chapter 03's `one_hot`, and the mistakes that it knows."""
+"""The grader for `one_hot` of chapter *Embeddings*, and known mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader for chapter 07's `padding_mask`, and the mistakes that it knows."""
+"""The grader for `padding_mask` of chapter *Masks*, and known mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader for chapter 01's `path_length`, and the mistakes that it knows."""
+"""The grader for `path_length` of chapter *Transduction*, and known mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader for chapter 01's `recurrent_step`, and the mistakes that it knows."""
+"""The grader for `recurrent_step` of chapter *Transduction*, and known mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader for chapter 11's `shift`, and the mistakes that it knows."""
+"""The grader for `shift` of chapter *Data*, and known mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader for chapter 04's sinusoids, and the mistakes that it knows by name."""
+"""The grader for the sinusoids of chapter *Positions*, and known mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader for chapter 12's `smoothed_target`, and the mistakes that it knows."""
+"""The grader for `smoothed_target` of chapter *Training*, and known mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader for chapter 00's `softmax`, and the mistakes that it knows."""
+"""The grader for `softmax` of chapter *Before you start*, and known mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader for chapter 11's `split`, and the mistakes that it knows."""
+"""The grader for `split` of chapter *Data*, and known mistakes."""
 
 from __future__ import annotations
 

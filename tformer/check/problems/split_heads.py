@@ -1,4 +1,4 @@
-"""The grader for chapter 06's `split_heads`, and the mistakes that it knows."""
+"""The grader for `split_heads` of chapter *Multi-head attention*."""
 
 from __future__ import annotations
 

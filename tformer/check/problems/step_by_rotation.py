@@ -1,4 +1,4 @@
-"""The grader for chapter 04's `step_by_rotation`, and the mistakes that it knows."""
+"""The grader for `step_by_rotation` of chapter *Positions*, and known mistakes."""
 
 from __future__ import annotations
 

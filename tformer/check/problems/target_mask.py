@@ -1,4 +1,4 @@
-"""The grader for chapter 07's `target_mask`, and the mistakes that it knows."""
+"""The grader for `target_mask` of chapter *Masks*, and known mistakes."""
 
 from __future__ import annotations
 

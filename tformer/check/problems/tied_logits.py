@@ -1,4 +1,4 @@
-"""The grader for chapter 03's `tied_logits`, and the mistakes that it knows."""
+"""The grader for `tied_logits` of chapter *Embeddings*, and known mistakes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """One sentence decoded step by step: greedy, by sampling, or by beam search.
 
-Chapter 13 and the lab show it. The page's engine runs the searches; what it shows first
+The lab shows it. The page's engine runs the searches; what it shows first
 was recorded from PyTorch, and the tests hold both to `tformer.decode`.
 """
 

@@ -1,7 +1,7 @@
 """The trained embedding as a map: each piece a dot, its neighbours by cosine beside it.
 
-Chapters 03 and 14 show it. The neighbours and the axes are computed here, since a page
-cannot hold the whole table; ``embedding_map.js`` does what the map itself needs.
+Chapter *Embeddings* shows it. The neighbours and the axes are computed here, since a
+page cannot hold the whole table; ``embedding_map.js`` does what the map itself needs.
 """
 
 from __future__ import annotations

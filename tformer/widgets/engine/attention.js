@@ -1,4 +1,4 @@
-// Attention: a look-up that is soft, and several of them side by side. Chapters 05, 06.
+// Attention: a look-up that is soft, and several of them side by side. Chapters *Attention*, *Multi-head attention*.
 //
 // Axes: B batch, H heads, Tq queries, Tk keys, D width, Dh = D / H width of a head. Heads
 // stay side by side in the columns: head h is columns h * Dh to (h + 1) * Dh of (B, T, D),

@@ -1,4 +1,4 @@
-// The configuration of a model: what it is, in numbers; validated once. Chapter 10.
+// The configuration of a model: what it is, in numbers; validated once. Chapter *The whole Transformer*.
 //
 // Fields keep their names in the file: d_model, n_heads, …
 import { ACTIVATIONS } from "./feedforward.js";

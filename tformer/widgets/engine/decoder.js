@@ -1,5 +1,5 @@
 // The decoder: each target position looks back at the target and across to the source.
-// Chapter 09.
+// Chapter *The decoder*.
 import { MultiHeadAttention } from "./attention.js";
 import { FeedForward } from "./feedforward.js";
 import { Module, Probe } from "./module.js";

@@ -1,4 +1,4 @@
-// Embedding: a row for each piece, read on the way in and out. Chapter 03.
+// Embedding: a row for each piece, read on the way in and out. Chapter *Embeddings*.
 import { Module, Parameter } from "./module.js";
 import { linear, Tensor } from "./tensor.js";
 

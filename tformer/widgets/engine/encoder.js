@@ -1,4 +1,4 @@
-// The encoder: every source position learns about every other. Chapter 08.
+// The encoder: every source position learns about every other. Chapter *The encoder*.
 import { MultiHeadAttention } from "./attention.js";
 import { FeedForward } from "./feedforward.js";
 import { Module, Probe } from "./module.js";

@@ -1,4 +1,4 @@
-// The feed-forward network: the same two-layer perceptron at every position. Chapter 08.
+// The feed-forward network: the same two-layer perceptron at every position. Chapter *The encoder*.
 import { Linear, Module } from "./module.js";
 import { Tensor } from "./tensor.js";
 

@@ -1,4 +1,4 @@
-// Masks: who may attend to whom; 1 = may attend. Chapter 07.
+// Masks: who may attend to whom; 1 = may attend. Chapter *Masks*.
 //
 // A mask is bytes with a shape that broadcasts to (B, Tq, Tk). Ids are rows of numbers,
 // all of one length, padded on the right.

@@ -1,4 +1,4 @@
-// The whole Transformer: embeddings, positions, encoder, decoder, logits. Chapter 10.
+// The whole Transformer: embeddings, positions, encoder, decoder, logits. Chapter *The whole Transformer*.
 //
 // Axes: B batch, S source length, T target length, D width, V vocabulary.
 import { transformerConfig } from "./config.js";

@@ -1,4 +1,4 @@
-// Layer normalisation, from its formula. Chapter 08.
+// Layer normalisation, from its formula. Chapter *The encoder*.
 import { Module, Parameter } from "./module.js";
 import { Tensor } from "./tensor.js";
 

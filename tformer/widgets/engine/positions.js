@@ -1,4 +1,4 @@
-// Positions: tell a model without order where each token stands. Chapter 04.
+// Positions: tell a model without order where each token stands. Chapter *Positions*.
 import { Module, Parameter } from "./module.js";
 import { Tensor } from "./tensor.js";
 

@@ -1,4 +1,4 @@
-// A trained model and its tokenizer: text in, text out. Chapters 12 to 14.
+// A trained model and its tokenizer: text in, text out. Chapter *Training*.
 import { beamSteps } from "./decode/beam.js";
 import { greedySteps, sampleSteps } from "./decode/choosing.js";
 import { score } from "./decode/forced.js";

@@ -1,4 +1,4 @@
-// The residual connection and the place of the norm beside it. Chapter 08.
+// The residual connection and the place of the norm beside it. Chapter *The encoder*.
 import { Module } from "./module.js";
 import { LayerNorm } from "./norm.js";
 import { add } from "./tensor.js";

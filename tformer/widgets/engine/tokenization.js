@@ -1,4 +1,4 @@
-// Text to piece ids and back: reads a sentencepiece model. Chapter 02.
+// Text to piece ids and back: reads a sentencepiece model. Chapter *Tokenization*.
 //
 // First the text is normalised (NFKC and the like, by the model's own table), then cut
 // into pieces by byte-pair encoding or by the unigram language model; what the vocabulary

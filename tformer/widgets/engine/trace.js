@@ -1,5 +1,5 @@
 // Tracing: look at values inside a model while it does its real work, or change them.
-// Chapters 06, 08 and 14.
+// Chapters *Multi-head attention* and *The encoder*.
 import { sourceMask } from "./masks.js";
 import { row, Tensor } from "./tensor.js";
 

@@ -1,6 +1,7 @@
 """A matrix cut into heads and put together again, beside the same with a slip.
 
-Chapter 06 shows it. ``head_split.js`` does the maths; `tformer.attention` checks it.
+Chapter *Multi-head attention* shows it. ``head_split.js`` does the maths;
+`tformer.attention` checks it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Every attention head of the trained model on a reader's sentence.
 
-Chapters 06, 09 and 14 and the live lab show it. ``view.js`` draws; the browser
-engine computes, and what it shows is what `Translator.attention` gives.
+Chapters *Multi-head attention* and *The decoder* and the live lab show it. ``view.js``
+draws; the browser engine computes, and what it shows is what `Translator.attention`
+gives.
 """
 
 from __future__ import annotations

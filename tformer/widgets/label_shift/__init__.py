@@ -1,7 +1,7 @@
 """Inputs and labels cut out of one row: every way to cut, and what it would teach.
 
-Chapter 09 shows it. ``label_shift.js`` does the cutting; tests hold it to slices of
-Python's own.
+Chapter *The decoder* shows it. ``label_shift.js`` does the cutting; tests hold it to
+slices of Python's own.
 """
 
 from __future__ import annotations

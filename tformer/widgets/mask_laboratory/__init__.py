@@ -1,6 +1,6 @@
 """Masks to try out: what each of them does to scores, weights and outputs.
 
-Chapter 07 shows it. ``mask_laboratory.js`` does the maths, float16 included;
+Chapter *Masks* shows it. ``mask_laboratory.js`` does the maths, float16 included;
 `tformer.attention` checks it.
 """
 

@@ -1,4 +1,7 @@
-"""Two small matrices and their product, one entry at a time. Chapter 00 shows it."""
+"""Two small matrices and their product, one entry at a time.
+
+Chapter *Before you start* shows it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Byte-pair encoding to step through, on the reader's own text. Chapter 02 shows it.
+"""Byte-pair encoding to step through, on the reader's own text.
+
+Chapter *Tokenization* shows it.
 
 ``merge_by_merge.js`` learns and replays merges by itself; tests hold it to
 `tformer.byte_pairs`.

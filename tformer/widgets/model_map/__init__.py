@@ -1,8 +1,8 @@
 """The one map of the model: every part with its shape and its parameters, to change.
 
-Chapter 10 shows it; other chapters head their page with its compact form, in which the
-part that they are about is lit. ``model_map.js`` does the arithmetic, tests hold it to
-`tformer.Transformer`.
+Chapter *The whole Transformer* shows it; other chapters head their page with its
+compact form, in which the part that they are about is lit. ``model_map.js`` does the
+arithmetic, tests hold it to `tformer.Transformer`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The way of a signal between two tokens, drawn for five kinds of layers.
 
-Chapter 01 shows it. ``path_length.js`` does the arithmetic; `tformer.paths` checks it.
+Chapter *Transduction* shows it. ``path_length.js`` does the arithmetic; `tformer.paths`
+checks it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sinusoids to turn by hand: heat map, one pair as a hand, similarity, wrong variants.
 
-Chapter 04 shows it. ``position_waves.js`` does the maths; `tformer.positions.sinusoids`
-checks it.
+Chapter *Positions* shows it. ``position_waves.js`` does the maths;
+`tformer.positions.sinusoids` checks it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The residual stream of the trained model, at one position, part by part.
 
-Chapters 08 and 14 show it. ``view.js`` draws; the browser engine
+Chapter *The encoder* shows it. ``view.js`` draws; the browser engine
 computes. What it shows first was recorded from PyTorch by `tformer.trace`.
 """
 

@@ -1,8 +1,8 @@
 """The learning rate and the target of the loss, as curves and bars to drag.
 
-Chapter 12 shows one half where it teaches the target, the other where it teaches the
-schedule. ``schedule_and_smoothing.js`` does the maths; `tformer.schedule` and
-`tformer.loss` check it.
+Chapter *Training* shows one half where it teaches the target, the other where it
+teaches the schedule. ``schedule_and_smoothing.js`` does the maths; `tformer.schedule`
+and `tformer.loss` check it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Scores, their powers and their shares, to play with. Chapter 00 shows it."""
+"""Scores, their powers and their shares, to play with.
+
+Chapter *Before you start* shows it.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Teacher forcing beside decoding: what the decoder reads in training, and in use.
 
-Chapter 09 shows it. The page's engine computes it; what it shows first was recorded
-from PyTorch, and the tests hold both to `tformer.decode`.
+Chapter *The decoder* shows it. The page's engine computes it; what it shows first was
+recorded from PyTorch, and the tests hold both to `tformer.decode`.
 """
 
 from __future__ import annotations

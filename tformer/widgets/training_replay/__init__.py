@@ -1,7 +1,7 @@
 """A recorded training run to scrub through: loss, translations, attention as it forms.
 
-Chapter 12 shows it. The record is that of `tformer.pretrained.load_history`; nothing is
-trained or translated in the page.
+Chapter *Training* shows it. The record is that of `tformer.pretrained.load_history`;
+nothing is trained or translated in the page.
 """
 
 from __future__ import annotations

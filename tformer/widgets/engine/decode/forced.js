@@ -1,5 +1,4 @@
 // Forced decoding: how probable does the model find a translation that is given?
-// Chapter 13.
 import { logSoftmax } from "../tensor.js";
 import { checkCall } from "./stepping.js";
 

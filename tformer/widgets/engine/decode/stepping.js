@@ -1,5 +1,4 @@
 // What every way to decode shares: growing hypotheses of one sentence, step by step.
-// Chapter 13.
 import { checkIds, sourceMask } from "../masks.js";
 import { last, logSoftmax, select } from "../tensor.js";
 
