@@ -37,6 +37,16 @@ def test_a_thinned_history_keeps_ends_means_and_evaluations(recorded, tmp_path):
     assert kept["evaluations"][0]["samples"] == [{"source": "a"}]
 
 
+def test_steps_that_the_loss_scaler_skipped_are_left_out_of_the_mean(
+    recorded, tmp_path
+):
+    for look in recorded["curve"][:7]:  # the first group's six, and one more
+        look["gradient_norm"] = None
+    recorded_run.write_history(recorded, tmp_path)
+    norms = [point["gradient_norm"] for point in load_history(tmp_path)["curve"]]
+    assert norms[:3] == [None, 1, 1]
+
+
 def test_it_can_be_written_again_from_the_results(recorded, tmp_path, monkeypatch):
     (tmp_path / "run-released.json").write_text(json.dumps(recorded), "utf-8")
     folder = f"--results={tmp_path}"

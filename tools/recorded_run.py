@@ -225,15 +225,16 @@ def write_history(recorded: dict[str, Any], folder: Path) -> None:
     size = -(-len(curve) // MOST_POINTS)
     groups = [curve[i : i + size] for i in range(0, len(curve), size)]
 
-    def mean(group: list[dict[str, float]], key: str) -> float:
-        return sum(each[key] for each in group) / len(group)
+    def mean(group: list[dict[str, float | None]], key: str) -> float | None:
+        known = [each[key] for each in group if each[key] is not None]
+        return float(f"{sum(known) / len(known):.4g}") if known else None
 
     thinned = [
         {
             "step": group[-1]["step"],
-            "loss": float(f"{mean(group, 'loss'):.4g}"),
+            "loss": mean(group, "loss"),
             "learning_rate": float(f"{group[-1]['learning_rate']:.4g}"),
-            "gradient_norm": float(f"{mean(group, 'gradient_norm'):.4g}"),
+            "gradient_norm": mean(group, "gradient_norm"),  # None: all skipped
         }
         for group in groups
     ]

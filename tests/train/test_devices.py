@@ -169,6 +169,19 @@ def test_the_limit_of_a_container_counts(monkeypatch, tmp_path):
         devices.check_room(config, torch.device("cpu"))
 
 
+def test_batches_that_no_memory_holds_are_refused_before_training(
+    tokenizer, tmp_path, monkeypatch
+):
+    limit = tmp_path / "memory.max"
+    limit.write_text(f"{2 * 2**20}\n")
+    monkeypatch.setattr(devices, "CGROUP_LIMIT", limit)
+    quick_fit(tokenizer, tmp_path / "small", steps=1)
+    message = r"max_tokens=999999 has about \d+ labels.*lower max_tokens"
+    with pytest.raises(ValueError, match=message):
+        quick_fit(tokenizer, tmp_path / "large", recipe=quick(max_tokens=999_999))
+    assert not (tmp_path / "large").exists()
+
+
 @pytest.mark.parametrize(
     "error",
     [

@@ -17,6 +17,7 @@ from tformer.config import ModelConfig
 AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
 NO_MEMORY = ("out of memory", "not enough memory", "can't allocate memory")
 BYTES_OF_A_WEIGHT = 16  # float32: itself, its gradient, Adam's two averages
+BYTES_OF_A_LOGIT = 12  # float32: itself, its log-probability, its gradient
 CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # what a container may use
 
 
@@ -136,6 +137,24 @@ def check_room(config: ModelConfig, device: torch.device) -> None:
         raise ValueError(
             f"a model of {_sizes(config)} takes {_gib(needed)} to train, and "
             f"{device.type} has {_gib(there)}: lower the largest of them"
+        )
+
+
+def check_batch_room(
+    n_labels: int, vocab_size: int, max_tokens: int, device: torch.device
+) -> None:
+    """Refuse batches that cannot fit: systems kill a program that asks for too much.
+
+    Raises:
+        ValueError: the logits of as many labels as a batch has, with their gradients,
+            are more than the device has.
+    """
+    needed, there = BYTES_OF_A_LOGIT * n_labels * vocab_size, _memory_of(device)
+    if there is not None and needed > there:
+        raise ValueError(
+            f"a batch of max_tokens={max_tokens} has about {n_labels:,} labels, whose "
+            f"logits over vocab_size={vocab_size} take {_gib(needed)}, and "
+            f"{device.type} has {_gib(there)}: lower max_tokens"
         )
 
 

@@ -22,7 +22,7 @@ from tformer.recurrent import RecurrentConfig
 from tformer.schedule import inverse_square_root
 from tformer.tokenization import Tokenizer
 from tformer.train.checkpoints import State
-from tformer.train.devices import AUTOCAST, choose_precision
+from tformer.train.devices import AUTOCAST, check_batch_room, choose_precision
 from tformer.train.events import Evaluation, Event, Look, Record, Sample, Stop
 from tformer.translator import Translator
 from tformer.weights import build
@@ -73,7 +73,7 @@ class Loop:
         self.state = State()
         self.encoded: dict[str, list[int]] = {}  # sentence -> ids, filled as they come
         self.valid = self._batches(corpus.valid)
-        self._check_longest()
+        self._check_batches()
         self.samples = self._fitting_samples() if samples is None else samples
         for english, _ in self.samples:
             self.translator().encode(english)  # too long, for instance: say so now
@@ -291,8 +291,8 @@ class Loop:
                 yield batch
             state.epoch, state.position = state.epoch + 1, 0
 
-    def _check_longest(self) -> None:
-        """Find the pair that fits into no batch now, and not in some later epoch."""
+    def _check_batches(self) -> None:
+        """Find now what fits into no batch, or no memory, and not in a later epoch."""
         encoded = encode_pairs(
             self.corpus.train, self.tokenizer, self.config.max_len, cache=self.encoded
         )
@@ -303,6 +303,10 @@ class Loop:
                 f"the longest pair has {n_tokens} tokens on both sides together, more "
                 f"than max_tokens={most}: raise max_tokens, or lower max_len"
             )
+        n_labels = sum(len(target) + 1 for _, target in encoded)
+        n_tokens = sum(len(source) for source, _ in encoded) + n_labels
+        in_a_batch = n_labels * min(most, n_tokens) // n_tokens
+        check_batch_room(in_a_batch, self.config.vocab_size, most, self.device)
 
     def _fitting_samples(self) -> list[tuple[str, str]]:
         most = self.config.max_len
