@@ -45,28 +45,39 @@ def open_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         old = os.fstat(through) if through is not None else os.stat(path)
     except FileNotFoundError:  # or a link to something that is not there yet
         old = None
-    if through is not None or (old and not stat.S_ISREG(old.st_mode)):
-        with open(path if through is None else os.dup(through), "wb") as file:
-            yield file
-        return
-    target = os.path.realpath(path)
-    folder, name = os.path.split(target)
-    try:
+    with _named(path):
+        if through is not None or (old and not stat.S_ISREG(old.st_mode)):
+            with open(path if through is None else os.dup(through), "wb") as file:
+                yield file
+            return
+        target = os.path.realpath(path)
+        folder, name = os.path.split(target)
         handle, temporary = tempfile.mkstemp(".part", f".{name[:40]}.", folder)
-    except OSError as error:  # name the file that was meant
-        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+        try:
+            with os.fdopen(handle, "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            mode = stat.S_IMODE(old.st_mode) if old else 0o666 & ~_umask()
+            os.chmod(temporary, mode)
+            os.replace(temporary, target)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+
+
+@contextmanager
+def _named(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Say of an error which file was meant: a full disk names none."""
     try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, stat.S_IMODE(old.st_mode) if old else 0o666 & ~_umask())
-        os.replace(temporary, target)
-    except BaseException as error:
-        os.unlink(temporary)
-        if isinstance(error, OSError) and error.filename is None:  # a full disk
-            raise OSError(error.errno, error.strerror, os.fspath(path)) from None
-        raise
+        yield
+    except OSError as error:
+        is_ours = error.filename is None or LEFT_OVER.fullmatch(
+            os.path.basename(os.fspath(error.filename))
+        )
+        if error.errno is None or not is_ours:
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
 
 
 def _descriptor(path: str) -> int | None:

@@ -17,7 +17,7 @@ from dataclasses import Field, fields
 from inspect import getdoc
 from typing import Any, NoReturn
 
-from tformer.cli.streams import CHUNK, UsageError, say
+from tformer.cli.streams import CHUNK, UsageError, say, told_to_stdout
 from tformer.config import TransformerConfig
 from tformer.recipe import Recipe
 from tformer.search import USUAL, SearchSettings
@@ -43,6 +43,11 @@ class Parser(argparse.ArgumentParser):
         hint = f"{PROGRAM} {command} --help" if command else f"{PROGRAM} --help"
         say(f"tformer: error: {' '.join(message.split())} (see `{hint}`)")
         raise SystemExit(2)
+
+    def print_help(self, file: Any = None) -> None:
+        """Print it, or fail: argparse itself does not mind a full disk."""
+        with told_to_stdout():
+            print(self.format_help(), end="", file=file, flush=True)
 
 
 def add_command(
