@@ -238,3 +238,13 @@ def test_json_never_holds_what_json_cannot_say(number, tmp_path):
     with pytest.raises(ValueError, match="not JSON compliant"):
         files.write_json(file, {"loss": [number]})
     assert files.read_json(file) == {"loss": 1.5}
+
+
+@POSIX
+@pytest.mark.parametrize("name", ["a b", "füü", os.fsdecode(b"caf\xe9")])
+def test_tensors_come_back_from_a_file_of_any_name(name, tmp_path):
+    path = tmp_path / f"{name}.safetensors"
+    files.save_tensors(path, {"weight": torch.arange(3)}, {"fact": name})
+    tensors, facts = files.load_tensors(path)
+    assert tensors["weight"].tolist() == [0, 1, 2]
+    assert facts == {"fact": name}

@@ -215,8 +215,12 @@ def _opened(path: Path) -> Iterator[Any]:
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
     try:
-        with safe_open(path, framework="pt") as file:
-            yield file
+        with open(path, "rb") as opened:
+            name = os.fspath(path)
+            if os.fsencode(name) != name.encode("utf-8", "replace"):
+                name = f"/dev/fd/{opened.fileno()}"  # safetensors takes UTF-8 only
+            with safe_open(name, framework="pt") as file:
+                yield file
     except (SafetensorError, OSError) as error:
         raise ValueError(
             f"{path} is truncated or not a safetensors file ({error}): "
