@@ -350,7 +350,7 @@ function render({ model, el }) {
           ? "states"
           : height === 1
             ? "outputs of the layer"
-            : `outputs of layer ${commas(height)}`,
+            : `outputs of layer ${commas(height - 1)}`,
       ),
     ];
     if (s.words.length >= s.length) {
