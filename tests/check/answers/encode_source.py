@@ -1,0 +1,52 @@
+import torch.nn.functional as F
+
+from answers import right, wrong
+from tformer import masks
+
+
+def encode(model, source_ids, final=True, mask=True):
+    see = masks.source_mask(source_ids, model.config.pad_id) if mask else None
+    x = model.positions(model.source_embedding(source_ids))
+    for layer in model.encoder.layers:
+        norm = layer.self_attention_residual.norm
+        x = x + layer.self_attention(own_norm(x, norm), mask=see)
+        read = own_norm(x, layer.feed_forward_residual.norm)
+        x = x + layer.feed_forward.contract(layer.feed_forward.expand(read).relu())
+    return own_norm(x, model.encoder.final_norm) if final else x
+
+
+def own_norm(x, norm):
+    return F.layer_norm(x, x.shape[-1:], norm.gain, norm.bias, norm.epsilon)
+
+
+@right
+def plain(model, source_ids):
+    return encode(model, source_ids)
+
+
+@wrong("final-norm-missing")
+def no_final_norm(model, source_ids):
+    return encode(model, source_ids, final=False)
+
+
+@wrong("mask-forgotten")
+def no_mask(model, source_ids):
+    return encode(model, source_ids, mask=False)
+
+
+@wrong("calls-the-encoder")
+def itself(model, source_ids):
+    return model.encode(source_ids)
+
+
+@wrong("post-norm")
+def post(model, source_ids):
+    see = masks.source_mask(source_ids, model.config.pad_id)
+    x = model.positions(model.source_embedding(source_ids))
+    for layer in model.encoder.layers:
+        norm = layer.self_attention_residual.norm
+        x = own_norm(x + layer.self_attention(x, mask=see), norm)
+        wide = layer.feed_forward.expand(x).relu()
+        norm = layer.feed_forward_residual.norm
+        x = own_norm(x + layer.feed_forward.contract(wide), norm)
+    return x
