@@ -30,7 +30,7 @@ STEPS = {
     "mean-over-an-axis": lambda x, s, wx, ws, b: step(x, s, wx, ws, b).mean(0),
     "wrong-numbers": lambda x, s, wx, ws, b: step(x, s, wx, ws, b) + 1,
     "not-a-tensor": lambda x, s, wx, ws, b: [0.0],
-    "stops-with-an-error": lambda x, s, wx, ws, b: x @ ws,
+    "weights-from-the-left": lambda x, s, wx, ws, b: x @ ws,
 }
 
 

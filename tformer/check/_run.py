@@ -454,6 +454,8 @@ def _probe_gradients(
 
 
 def _cut(mine: Function, names: list[str]) -> Mistake:
+    if len(names) > 4:
+        names = [*names[:2], f"{len(names) - 2} more"]
     where = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
     return Mistake(
         "gradient-cut",

@@ -23,11 +23,11 @@ _SIZES = (
 _BUDGET = 60
 
 
-def _pairs() -> list[Pair]:
+def _pairs(*more: tuple[int, int]) -> list[Pair]:
     """Distinct pairs of lists of ids, of these sizes, each as if with eos or bos."""
     return [
         ([100 + i] * (source - 1) + [EOS], [BOS] + [100 + i] * (target - 1))
-        for i, (source, target) in enumerate(_SIZES)
+        for i, (source, target) in enumerate((*_SIZES, *more))
     ]
 
 
@@ -218,6 +218,35 @@ def _probe_thrift(mine: Function) -> None:
         )
 
 
+def _never_reset(pairs: list[Pair]) -> list[list[Pair]]:
+    """Filled in this order by widths that are not reset when a batch is closed."""
+    batches: list[list[Pair]] = [[]]
+    s = t = 0
+    for source, target in pairs:
+        s, t = max(s, len(source)), max(t, len(target))
+        if batches[-1] and (len(batches[-1]) + 1) * (s + t) > _BUDGET:
+            batches.append([])
+        batches[-1].append((source, target))
+    return batches
+
+
+def _probe_widths(mine: Function) -> None:
+    batches = _run_batches(mine, _pairs((26, 2), (2, 27)), _BUDGET)
+    order = [pair for batch in batches for pair in batch]
+    filled: list[list[Pair]] = [[]]
+    for pair in order:
+        if filled[-1] and _cost([*filled[-1], pair]) > _BUDGET:
+            filled.append([])
+        filled[-1].append(pair)
+    if batches == _never_reset(order) != filled:
+        raise Mistake(
+            "widths-not-reset",
+            f"Your widths only grow: {len(batches)} batches where, in your own order, "
+            f"{len(filled)} would do. When a batch is closed, the next one begins "
+            "with the widths of its first pair.",
+        )
+
+
 def _probe_exact(mine: Function) -> None:
     """A budget that is met exactly is not exceeded."""
     pairs = [([7, 7, i, EOS], [BOS, 7, i, 7]) for i in range(10, 19)]
@@ -247,5 +276,8 @@ def batches_by_tokens(mine: Function) -> Result:
         "it is padding. What is left to do: shuffle before sorting, and the batches "
         "after, so that epochs differ."
     )
-    probes = [_probe_whole, _probe_budget, _probe_thrift, _probe_exact]
+    probes = [
+        *(_probe_whole, _probe_budget, _probe_thrift, _probe_widths),
+        _probe_exact,
+    ]
     return grade("batches_by_tokens", mine, probes, praise)

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from tformer.check._compare import (
     Known,
     Slip,
-    recognise,
 )
 from tformer.check._grade import Function, Mistake, Result, grade
 from tformer.check._run import Stopped, call
@@ -85,6 +84,17 @@ def _wrong_cuts(word: str, log_p: Mapping[str, float]) -> Known:
         "factor of the product: compare their sum.",
         max(cuts, key=lambda cut: total(cut) / len(cut), default=None),
     )
+    for best in (max, min):
+        yield Slip(
+            "logs-multiplied",
+            "You multiply the logarithms. Probabilities multiply, so their logarithms "
+            "add: log(p q) = log p + log q.",
+            best(
+                cuts,
+                key=lambda cut: math.prod(log_p[piece] for piece in cut),
+                default=None,
+            ),
+        )
     yield Slip(
         "least-probable",
         "You take the smallest sum. Logarithms of probabilities are negative; the most "
@@ -125,12 +135,28 @@ def _probe_cut(mine: Function) -> None:
             )
         if list(found) == wanted:
             continue
-        recognise(list(found), wrong_ways)
+        same = [k for k, way in enumerate(wrong_ways) if way.gives == list(found)]
+        if same:  # of several, the one that gives the other words' cuts, too
+            best = max(same, key=lambda k: _explained(mine, k))
+            raise Mistake(*wrong_ways[best][:2])
         raise Mistake(
             "wrong-cut",
             f"With {p} the best cut of “{word}” is {' '.join(wanted)}; yours is "
             f"{' '.join(map(str, found))}.",
         )
+
+
+def _explained(mine: Function, mistake: int) -> int:
+    """How many of the hidden words are cut as by one of the known mistakes."""
+    count = 0
+    for word, p in CUTS:
+        log_p = {piece: math.log(share) for piece, share in p.items()}
+        try:
+            found = call(mine, {"word": word, "log_p": log_p}, nothing=True)
+        except Mistake:
+            continue
+        count += found == list(_wrong_cuts(word, log_p))[mistake].gives
+    return count
 
 
 def _refuses(mine: Function, word: str, log_p: dict[str, float]) -> None:

@@ -112,7 +112,59 @@ def _wrong_losses(logits: Tensor, labels: Tensor, epsilon: float) -> Known:
         "Your numbers are bits: use the natural logarithm, for nats.",
         over(each) / math.log(2),
     )
+    yield Slip(
+        "divided-by-sentences",
+        "You divide the sum by the number of sentences. Divide by the number of labels "
+        "that are not padding, or long sentences weigh more.",
+        (each * real).sum() / labels.size(0),
+    )
+    yield Slip(
+        "divided-by-length",
+        "You divide the sum by the length of a row. Divide by the number of labels "
+        "that are not padding.",
+        (each * real).sum() / labels.size(1),
+    )
+    yield Slip(
+        "perplexity",
+        "You return the perplexity, e to the power of the loss. Return the loss.",
+        over(each).exp(),
+    )
     if epsilon:
+        own = 1 - epsilon + epsilon / size
+        share = torch.tensor(epsilon / size)
+        entropy = -own * math.log(own) - (size - 1) * share * share.log()
+        yield Slip(
+            "kl-divergence",
+            "Your loss is the Kullback–Leibler divergence: the cross-entropy less the "
+            "entropy of the smoothed target. Its gradient is the same, but the number "
+            "is lower by a constant. KLDivLoss gives it; ask for the cross-entropy.",
+            over(each) - entropy,
+        )
+        for spared, rest in ((True, size - 2), (True, size - 1), (False, size - 2)):
+            others = log_p.sum(-1) - at - (log_p[..., PAD] if spared else 0)
+            smooth = -(1 - epsilon) * at - epsilon * others / rest
+            q, log_q = epsilon / rest, math.log(epsilon / rest)
+            count = size - 2 if spared else size - 1
+            less = -(1 - epsilon) * math.log(1 - epsilon) - count * q * log_q
+            for says, number in (
+                ("", over(smooth)),
+                (" And you take the Kullback–Leibler divergence.", over(smooth) - less),
+            ):
+                yield Slip(
+                    "smoothed-without-padding",
+                    f"You spread ε over {rest} pieces, and <pad> and the label get "
+                    "none of it, as in The Annotated Transformer. Here, as in "
+                    "PyTorch, all V pieces get ε/V, the label and <pad> included."
+                    + says,
+                    number,
+                )
+        for rest in (size - 1,):
+            others = (log_p.sum(-1) - log_p[..., PAD]) / rest
+            yield Slip(
+                "smoothed-without-padding",
+                "No mass goes to <pad>. Here, as in PyTorch, all V pieces get ε/V.",
+                over(-(1 - epsilon) * at - epsilon * others),
+            )
         yield Slip(
             "no-smoothing",
             "Right without smoothing, but your function ignores `smoothing`.",
@@ -167,6 +219,17 @@ def _smoothed_loss(mine: Function) -> None:
 
 def _hard_cases(mine: Function) -> None:
     logits, labels = _loss_case(seed=2)
+    large = logits * 50
+    found = _run_loss(mine, large, labels, 0.1)
+    wanted = right_loss(large, labels, pad_id=PAD, smoothing=0.1)
+    if found.isfinite() and not matches(found, wanted, 1e-4):
+        raise Mistake(
+            "clipped-logarithm",
+            f"With large logits your loss is {found.item():.1f} and should be "
+            f"{wanted.item():.1f}: a small number inside the logarithm (or a clamp) "
+            "hides how wrong the model is, and its gradient vanishes just there. "
+            "log_softmax needs no such help: it never takes the logarithm of 0.",
+        )
     if not _run_loss(mine, logits * 1000, labels, 0.1).isfinite():
         raise Mistake(
             "overflow",

@@ -26,7 +26,7 @@ POSITIONS_BY_ID = (
     "You look the positions up by id. A position's row belongs to the place in the "
     "sentence, not to the piece that stands there."
 )
-SIZES = ((2, 3, 11, 4), (1, 5, 9, 16), (3, 3, 7, 7))  # B, T, V, D
+SIZES = ((2, 3, 11, 4), (1, 2, 6, 9), (1, 5, 9, 16), (3, 3, 7, 7))  # B, T, V, D
 
 
 def _case(batch: int, length: int, size: int, width: int) -> dict[str, Tensor]:

@@ -229,6 +229,9 @@ def _explain_stop(mine: Function, stopped: Stopped) -> None:
 
 
 def _probe_feed_forward_gradient(mine: Function) -> None:
+    lone = _Weights(4, 6, seed=4)
+    lone.x = lone.x[:1, :1].clone()
+    _compare_feed_forward(_run_feed_forward(mine, lone), lone)
     w = _Weights(6, 4, seed=3)  # narrower in the middle: no size may be assumed
     _compare_feed_forward(_run_feed_forward(mine, w), w)
     probe_gradients(mine, lambda: _run_feed_forward(mine, w), w.right, w.inputs)

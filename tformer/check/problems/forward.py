@@ -23,6 +23,7 @@ from tformer.check._run import (
     Stopped,
     as_tensor,
     call,
+    probe_gradients,
 )
 from tformer.config import TransformerConfig
 from tformer.decoder import Decoder
@@ -478,16 +479,15 @@ def _training_probe(mine: Function) -> None:
         lambda module, inputs, output: dropped.append(output.size(1))
     )
     try:
-        with torch.enable_grad():  # a chapter may have switched gradients off
-            found = case.run(mine)
+        case.run(mine)
     finally:
         handle.remove()
-    if not found.requires_grad:
-        raise Mistake(
-            "gradient-cut",
-            "Right, but no gradient flows back, so this model could not learn. Is "
-            "there a no_grad, a detach or an .item() in your function?",
-        )
+    probe_gradients(
+        mine,
+        lambda: case.run(mine),
+        lambda: Transformer.forward(case.model, case.source_ids, case.target_ids),
+        dict(case.model.named_parameters()),
+    )
     sides = {case.source_ids.size(1): "source", case.target_ids.size(1): "target"}
     for length, side in sides.items():
         if length not in dropped:

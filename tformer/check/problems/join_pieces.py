@@ -15,6 +15,7 @@ PIECES = [
     ["low", "est" + END_OF_WORD],
     ["the" + END_OF_WORD, "d", "og" + END_OF_WORD, ".", END_OF_WORD],
     ["a" + END_OF_WORD, "do", "g"],  # cut off within a word
+    ["now" + END_OF_WORD, "w", "</" + END_OF_WORD],
     [],
 ]
 
@@ -44,6 +45,17 @@ def _wrong_texts(pieces: list[str]) -> Known:
         "</w>; other pieces go on in the same word.",
         " ".join(piece.removesuffix(END_OF_WORD) for piece in pieces),
     )
+    words = "".join(
+        piece.rstrip(END_OF_WORD) + (" " if piece.endswith(END_OF_WORD) else "")
+        for piece in pieces
+    )
+    for stripped in (words, words.rstrip(), words.strip()):
+        yield Slip(
+            "rstrip",
+            "rstrip(“</w>”) takes away any of the characters <, /, w and > from the "
+            "end, so “now” loses its w. removesuffix(“</w>”) removes just the mark.",
+            stripped,
+        )
     yield Slip(
         "trailing-blank",
         "Your text ends with a blank. A blank stands between words, not after the "

@@ -298,7 +298,7 @@ def _probe_norm(mine: Function) -> None:
 
 def _probe_norm_square(mine: Function) -> None:
     # As many positions as numbers: a lost axis raises no error here.
-    for shape in ((4, 4), (4,), (2, 3, 2, 5)):
+    for shape in ((4, 4), (4,), (2, 3, 2, 5), (1, 1, 6)):
         given = _norm_inputs(*shape, seed=1)
         wanted = right_norm(*given, 0.01)
         try:

@@ -30,6 +30,7 @@ MERGES: list[tuple[tuple[str, ...], Pair]] = [
     (("a", "a", "a"), ("a", "a")),
     (("a", "a", "a", "a"), ("a", "a")),
     (("x",), ("x", "x")),
+    (("ab", "c", "a", "bc"), ("a", "bc")),
 ]
 
 
@@ -45,6 +46,19 @@ def _wrong_merges(symbols: tuple[str, ...], pair: Pair) -> Known:
         "You merge the first place only. A merge joins the pair wherever it stands: "
         "go on to the end of the word.",
         first,
+    )
+    joined: list[str] = []
+    rest = list(symbols)
+    while rest:
+        step = 2 if "".join(rest[:2]) == left + right and len(rest) > 1 else 1
+        joined.append("".join(rest[:step]))
+        rest = rest[step:]
+    yield Slip(
+        "joined-strings",
+        "You compare joined strings: “ab” + “c” and “a” + “bc” are the same text, but "
+        "not the same pair. Compare symbol with symbol: (symbols[i], symbols[i + 1]) "
+        "== pair.",
+        joined,
     )
     kept: list[str] = []
     for i, symbol in enumerate(symbols):

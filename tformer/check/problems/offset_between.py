@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,6 +14,7 @@ from tformer.check._compare import (
 )
 from tformer.check._grade import Function, Mistake, Result, grade
 from tformer.check._run import (
+    as_whole,
     call,
 )
 from tformer.positions import sinusoids
@@ -31,7 +31,7 @@ def _speeds(d: int) -> Tensor:
 # Near, far, backwards, none, and 44 apart, where the first hand is back.
 PLACES = (
     *((0, 3), (3, 0), (700, 744), (1500, 600), (41, 41)),
-    *((5, 1004), (60, 16), (12, 900)),
+    *((5, 1004), (60, 16), (12, 900), (5, 1005), (1200, 200)),
 )
 
 
@@ -75,6 +75,13 @@ def _wrong_offsets(width: int) -> Known:
         "You try steps from 0 on. b may stand before a: try −1,000 to 1,000.",
         [_fit(a, b, forwards) for a, b in pairs],
     )
+    short = torch.arange(-FAR, FAR, dtype=torch.float64)
+    yield Slip(
+        "range-ends-early",
+        "You miss a step of exactly 1,000: torch.arange(-1_000, 1_000) ends at 999. "
+        "Write torch.arange(-1_000, 1_001).",
+        [_fit(a, b, short) for a, b in pairs],
+    )
     turns = [
         math.atan2(b[0] * a[1] - b[1] * a[0], a[0] * b[0] + a[1] * b[1])
         for a, b in pairs
@@ -94,24 +101,14 @@ def _wrong_offsets(width: int) -> Known:
     )
 
 
-def _whole(returned: Any) -> int:
-    if isinstance(returned, Tensor) and returned.numel() == 1:
-        returned = returned.item()
-    if isinstance(returned, (int, float)) and float(returned).is_integer():
-        return int(returned)
-    raise Mistake(
-        "not-a-whole-number",
-        f"Your function returns {returned!r}; I need one whole number, the step from a "
-        "to b.",
-    )
+def _ask(mine: Function, a: Tensor, b: Tensor) -> int:
+    return as_whole(call(mine, {"a": a, "b": b}), "one whole number, from a to b")
 
 
 def _probe_offsets(mine: Function) -> None:
     for width in (64, 32):
         table = sinusoids(2_000, width)
-        found = [
-            _whole(call(mine, {"a": table[p], "b": table[q]}, {})) for p, q in PLACES
-        ]
+        found = [_ask(mine, table[p], table[q]) for p, q in PLACES]
         wanted = [q - p for p, q in PLACES]
         if found == wanted:
             continue
@@ -134,6 +131,21 @@ def _probe_offsets(mine: Function) -> None:
         )
 
 
+def _probe_rounded(mine: Function) -> None:
+    """Rows of three digits: a slow hand alone no longer tells, all together do."""
+    table = (sinusoids(2_000, 64) * 1000).round() / 1000
+    for p, q in PLACES:
+        found = _ask(mine, table[p], table[q])
+        if found != q - p:
+            raise Mistake(
+                "slowest-hand-only",
+                "Right for exact rows, but with rows rounded to three digits you say "
+                f"{found} where it is {q - p}. A slow hand moves by a ten-thousandth "
+                "of a radian a step, so a small error in it is many steps: let all "
+                "hands vote, and take the step that fits them best together.",
+            )
+
+
 def offset_between(mine: Function) -> Result:
     """Grade a reader's way to tell how far apart two rows of positions are.
 
@@ -148,4 +160,4 @@ def offset_between(mine: Function) -> Result:
         "Distance and direction, near and far, from nothing but two rows, whatever "
         "their width."
     )
-    return grade("offset_between", mine, [_probe_offsets], praise)
+    return grade("offset_between", mine, [_probe_offsets, _probe_rounded], praise)

@@ -10,8 +10,9 @@ from tformer.check._compare import (
     Slip,
     compare,
 )
-from tformer.check._grade import Function, Result, grade
+from tformer.check._grade import Function, Mistake, Result, grade
 from tformer.check._run import (
+    Stopped,
     as_tensor,
     call,
     draw,
@@ -82,7 +83,18 @@ def _probe_step(mine: Function) -> None:
         )
         names = ("x", "state", "input_weights", "state_weights", "bias")
         given = (x, state, w_x, w_s, b)
-        found = as_tensor(call(mine, dict(zip(names, given, strict=True)), {}))
+        try:
+            found = as_tensor(call(mine, dict(zip(names, given, strict=True))))
+        except Stopped as stopped:
+            if "cannot be multiplied" in stopped.message:
+                raise Mistake(
+                    "weights-from-the-left",
+                    "The shapes do not fit. Rows of x are examples, so the weights "
+                    "stand on the right, transposed: x @ input_weights.T, and the same "
+                    f"for the state. (W x is how books write it, for one column.) "
+                    f"{stopped.message}",
+                ) from None
+            raise
         cell = torch.nn.RNNCell(d_in, d_state)
         with torch.no_grad():
             for own, value in (

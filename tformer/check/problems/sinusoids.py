@@ -45,6 +45,10 @@ WRONG_AXIS = (
     "meet (d/2,) divisors; then each row belongs to one position."
 )
 # column numbers, d -> radians per position in each column
+PRECEDENCE = (
+    "p / 10_000 ** 2 * i / d is read from the left: 10,000² first, then times i, then "
+    "divided by d. Put the exponent into brackets: p / 10_000 ** (2 * i / d)."
+)
 SPEEDS: tuple[tuple[str, str, Speed], ...] = (
     ("", "", lambda c, d: BASE ** -(c // 2 * 2 / d)),
     ("doubled-exponent", DOUBLED, lambda c, d: BASE ** -(2 * c / d)),
@@ -65,6 +69,9 @@ SPEEDS: tuple[tuple[str, str, Speed], ...] = (
     ("exponent-without-d", WITHOUT_D, lambda c, d: BASE ** -(c // 2 * 2.0)),
     ("exponent-without-d", WITHOUT_D, lambda c, d: BASE ** -(c // 2 * 1.0)),
     ("exponent-without-d", WITHOUT_D, lambda c, d: BASE ** -(c * 1.0)),
+    ("precedence", PRECEDENCE, lambda c, d: (c // 2) / BASE**2 / d),
+    ("precedence", PRECEDENCE, lambda c, d: (c // 2) * 2 / BASE**2 / d),
+    ("precedence", PRECEDENCE, lambda c, d: (c // 2) * 2 / BASE / d),
     (
         "no-base",
         "All pairs turn at the same speed: where is base^(2i/d)? Divide the position "

@@ -38,6 +38,32 @@ def _wrong_targets(labels: Tensor, size: int, epsilon: float) -> Known:
         "called label smoothing; the floor of the loss differs a little.)",
         (1 - epsilon) * hot + epsilon / (size - 1) * cold,
     )
+    without = cold.clone()
+    without[..., 0] = 0
+    not_pad = torch.ones_like(hot)
+    not_pad[..., 0] = 0
+    annotated = [
+        (1 - epsilon) * hot + epsilon / rest * without for rest in (size - 2, size - 1)
+    ]
+    for gives in (*annotated, *(each * not_pad for each in annotated)):
+        yield Slip(
+            "smoothed-without-padding",
+            f"You spread ε over {size - 2} or {size - 1} pieces, and <pad> (id 0) and "
+            "the label get none of it, as in The Annotated Transformer. Here, as in "
+            "PyTorch, all V pieces get ε/V, the label and <pad> included.",
+            gives,
+        )
+    yield Slip(
+        "smoothed-without-padding",
+        "No mass goes to <pad> (id 0). Here, as in PyTorch, all V pieces get ε/V.",
+        (1 - epsilon) * hot + epsilon / (size - 1) * not_pad,
+    )
+    yield Slip(
+        "label-left-out",
+        f"You divide ε by {size - 2} and give nothing of it to the label. All V pieces "
+        "get ε/V.",
+        (1 - epsilon) * hot + epsilon / (size - 2) * cold,
+    )
     yield Slip(
         "too-little-mass",
         f"Your rows sum to {1 - epsilon / size:.4f}, not to 1: the others get ε/V "

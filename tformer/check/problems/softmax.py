@@ -171,6 +171,14 @@ def _large_scores(mine: Function) -> None:
             "whole table. Take each row's own: amax(dim=-1, keepdim=True).",
         )
     _judge_softmax(_shares(mine, apart), apart)
+    wide = torch.tensor([[0.0, 900.0, -900.0, 2.0], [-400.0, 1.0, 3.0, -900.0]])
+    if not matches(_shares(mine, wide), wide.softmax(-1)):
+        raise Mistake(
+            "not-the-largest",
+            "With 900 and −900 in one row a power still overflows: what you subtract "
+            "is not the row's largest score (its mean?). Only with the largest at 0 "
+            "can no power exceed 1: scores - scores.amax(dim=-1, keepdim=True).",
+        )
     hidden = torch.tensor([[0.0, -torch.inf, 1.0]])
     if not matches(_shares(mine, hidden), hidden.softmax(-1)):
         raise Mistake(

@@ -34,7 +34,7 @@ def _corpus(n: int = 600) -> list[Pair]:
 
 def _run_split(mine: Function, pairs: list[Pair]) -> tuple[list[Pair], list[Pair]]:
     given = list(pairs)
-    returned = call(mine, {"pairs": given}, {"share": _SHARE})
+    returned = call(mine, {"pairs": given}, {"share": _SHARE}, chance=True)
     if given != pairs:
         raise Mistake(
             "changes-inputs",
@@ -66,6 +66,21 @@ def _probe_split(mine: Function) -> None:
         )
     if lost := (Counter(pairs) - together).total():
         raise Mistake("pairs-lost", f"{lost} of {len(pairs)} pairs are in no split.")
+    lengths = [[len(english) for english, _ in side] for side in (train, test)]
+    apart = (
+        train
+        and test
+        and not (
+            max(lengths[0]) > min(lengths[1]) and max(lengths[1]) > min(lengths[0])
+        )
+    )
+    if apart:
+        raise Mistake(
+            "by-length",
+            "You split by length: all sentences of one side are at least as long as "
+            "those of the other. A test must be like what it stands for, so let chance "
+            "(or a hash of the sentence) decide.",
+        )
     if leaked := len(_english(train) & _english(test)):
         raise Mistake(
             "by-pair",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import torch
 from torch import Tensor
 
@@ -55,6 +57,16 @@ def _wrong_walks(rows: Tensor, k: int) -> Known:
         "You return the rows as they were. Turn each pair by k / base^(2i/d).",
         x,
     )
+    half = torch.cat([-x[:, d // 2 :], x[:, : d // 2]], dim=-1)
+    both = torch.cat([k * speed, k * speed])
+    for sign in (1, -1):
+        yield Slip(
+            "pairs-from-halves",
+            "This is rotate_half, as in Llama: it takes the left half of the columns "
+            "with the right half as pairs. In this table sine and cosine alternate: "
+            "x[:, 0::2] and x[:, 1::2].",
+            x * both.cos() + sign * half * both.sin(),
+        )
     yield Slip(
         "one-speed",
         "You turn all pairs by the same angle. Each hand has its own speed: "
@@ -126,6 +138,23 @@ def _probe_walks(mine: Function) -> None:
         )
 
 
+def _probe_base(mine: Function) -> None:
+    """Another base, if the function takes one."""
+    try:
+        if "base" not in inspect.signature(mine).parameters:
+            return
+    except (TypeError, ValueError):
+        return
+    table = sinusoids(60, 8, base=100.0)
+    found = as_tensor(call(mine, {"x": table[:40], "k": 5}, {"base": 100.0}))
+    if not matches(found, table[5:45], 1e-4):
+        raise Mistake(
+            "base-ignored",
+            "Right for the base 10,000, but your function takes a base and does not "
+            "use it: the speeds are base^(−2i/d).",
+        )
+
+
 def step_by_rotation(mine: Function) -> Result:
     """Grade a reader's step: rows of positions, moved on by turning each pair.
 
@@ -137,4 +166,4 @@ def step_by_rotation(mine: Function) -> Result:
         The verdict; the message is printed.
     """
     praise = "Every pair turns by its own angle, forwards and backwards, at any width."
-    return grade("step_by_rotation", mine, [_probe_walks], praise)
+    return grade("step_by_rotation", mine, [_probe_walks, _probe_base], praise)

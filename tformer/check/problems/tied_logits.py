@@ -101,6 +101,7 @@ def _probe_logits(mine: Function) -> None:
     for (batch, length), size, width in (
         ((2, 3), 11, 4),
         ((1, 4), 5, 8),
+        ((1, 1), 5, 8),
         ((3, 2), 6, 6),
     ):
         hidden = draw(batch, length, width, seed=size)

@@ -1,0 +1,39 @@
+import math
+
+from answers import right, wrong
+
+
+@right
+def viterbi(word, log_p):
+    best = {0: (0.0, [])}
+    for i in range(1, len(word) + 1):
+        ways = [
+            (best[j][0] + log_p[word[j:i]], [*best[j][1], word[j:i]])
+            for j in range(i)
+            if j in best and word[j:i] in log_p
+        ]
+        if ways:
+            best[i] = max(ways)
+    return best[len(word)][1] if len(word) in best else None
+
+
+def _cuts(word, log_p):
+    if not word:
+        return [[]]
+    return [
+        [word[:i], *rest]
+        for i in range(1, len(word) + 1)
+        if word[:i] in log_p
+        for rest in _cuts(word[i:], log_p)
+    ]
+
+
+@wrong("logs-multiplied", "multiply the logarithms")
+def multiplied(word, log_p):
+    ways = _cuts(word, log_p)
+    return max(ways, key=lambda c: math.prod(log_p[p] for p in c), default=None)
+
+
+@wrong("fewest-pieces")
+def fewest(word, log_p):
+    return min(_cuts(word, log_p), key=len, default=None)

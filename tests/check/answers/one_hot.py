@@ -1,0 +1,32 @@
+import torch
+import torch.nn.functional as F
+
+from answers import right, wrong
+
+
+@right
+def compared(ids, vocab_size):
+    return (ids.unsqueeze(-1) == torch.arange(vocab_size)).float()
+
+
+@right
+def rows_of_the_identity(ids, vocab_size):
+    return torch.eye(vocab_size)[ids]
+
+
+@right
+def scattered(ids, vocab_size):
+    out = torch.zeros(*ids.shape, vocab_size)
+    return out.scatter_(-1, ids.unsqueeze(-1), 1.0)
+
+
+@wrong("not-floats")
+def torchs(ids, vocab_size):
+    return F.one_hot(ids, vocab_size)
+
+
+@wrong("one-sentence-only")
+def one_sentence(ids, vocab_size):
+    out = torch.zeros(len(ids), vocab_size)
+    out[torch.arange(len(ids)), ids] = 1.0
+    return out

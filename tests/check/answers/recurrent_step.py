@@ -1,0 +1,24 @@
+import torch
+import torch.nn.functional as F
+
+from answers import right, wrong
+
+
+@right
+def plain(x, state, input_weights, state_weights, bias):
+    return torch.tanh(x @ input_weights.T + state @ state_weights.T + bias)
+
+
+@right
+def linear(x, state, input_weights, state_weights, bias):
+    return (F.linear(x, input_weights, bias) + F.linear(state, state_weights)).tanh()
+
+
+@wrong("weights-from-the-left", "x @ input_weights.T")
+def from_the_left(x, state, input_weights, state_weights, bias):
+    return torch.tanh(input_weights @ x + state_weights @ state + bias)
+
+
+@wrong("no-tanh")
+def straight(x, state, input_weights, state_weights, bias):
+    return x @ input_weights.T + state @ state_weights.T + bias

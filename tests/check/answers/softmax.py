@@ -1,0 +1,59 @@
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from answers import right, wrong
+
+
+@right
+def plain(scores):
+    e = (scores - scores.max(dim=-1, keepdim=True).values).exp()
+    return e / e.sum(dim=-1, keepdim=True)
+
+
+@right
+def largest_detached(scores):
+    e = torch.exp(scores - scores.detach().amax(-1, keepdim=True))
+    return e / e.sum(-1, keepdim=True)
+
+
+@wrong("not-the-largest", "mean")
+def minus_the_mean(scores):
+    e = (scores - scores.mean(-1, keepdim=True)).exp()
+    return e / e.sum(-1, keepdim=True)
+
+
+@wrong("values-forgotten", ".values")
+def no_values(scores):
+    e = (scores - scores.max(dim=-1, keepdim=True)).exp()
+    return e / e.sum(-1, keepdim=True)
+
+
+@wrong("gradient-in-place", "e /= ")
+def in_place(scores):
+    e = (scores - scores.amax(-1, keepdim=True)).exp()
+    e /= e.sum(-1, keepdim=True)
+    return e
+
+
+@wrong("gradient-cut", "np.")
+def numpy_inside(scores):
+    e = np.exp(scores.numpy() - scores.numpy().max(-1, keepdims=True))
+    return torch.from_numpy(e / e.sum(-1, keepdims=True))
+
+
+@wrong("not-a-tensor", "NumPy")
+def numpy_array(scores):
+    e = np.exp(scores.numpy() - scores.numpy().max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+@wrong("keepdim-forgotten", "keepdim=True")
+def no_keepdim(scores):
+    e = scores.exp()
+    return e / e.sum(-1)
+
+
+@wrong("ready-made")
+def torchs(scores):
+    return F.softmax(scores, dim=-1)
