@@ -198,6 +198,23 @@ def test_the_settings_of_a_sample_reach_it(translator):
         translator.sample(SENTENCES, seed=[1, 2])
 
 
+def test_a_search_finds_by_its_settings_what_the_methods_find(translator):
+    options = {"max_len": 9}
+    beam = translator.search(SENTENCES, SearchSettings(n_best=2, **options))
+    assert beam == translator.n_best(SENTENCES, 2, **options)
+    [greedy] = translator.search(SENTENCES[0], SearchSettings("greedy", **options))
+    assert greedy.text == translator.translate(SENTENCES[0], beam_size=1, **options)
+    drawn = translator.search(SENTENCES, SearchSettings("sample", seed=4, **options))
+    wanted = translator.sample(SENTENCES, seed=4, **options)
+    assert [found.text for [found] in drawn] == wanted
+    assert translator.search([], SearchSettings("sample")) == []
+
+
+def test_a_sample_as_long_as_can_be_costs_no_more_than_the_model_takes(translator):
+    text = SENTENCES[0]
+    assert translator.sample(text, max_len=10**15) == translator.sample(text)
+
+
 def test_the_first_of_the_best_is_the_translation(translator):
     options = {"max_len": 9, "length_penalty": 0.3}
     lists = translator.n_best(SENTENCES, 5, **options, beam_size=6)

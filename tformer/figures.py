@@ -93,12 +93,6 @@ def weight_colours() -> Colormap:
     return LinearSegmentedColormap.from_list("weights", WEIGHT_STOPS)
 
 
-def weight_scale() -> list[list[float | str]]:
-    """The same scale for Plotly."""
-    last = len(WEIGHT_STOPS) - 1
-    return [[i / last, colour] for i, colour in enumerate(WEIGHT_STOPS)]
-
-
 def style() -> dict[str, Any]:
     """The matplotlib settings of every print-like figure."""
     return {

@@ -159,7 +159,8 @@ class Translator:
         settings = SearchSettings(
             beam_size=beam_size, length_penalty=length_penalty, max_len=max_len
         )
-        return self._search(text, settings, batch_size, self._best)
+        found = self.search(text, settings, batch_size=batch_size)
+        return _best(found) if isinstance(text, str) else [*map(_best, found)]
 
     @overload
     def sample(  # type: ignore[overload-overlap]
@@ -224,7 +225,8 @@ class Translator:
             max_len=max_len,
         )
         seeds = decode.row_seeds(seed, 1 if isinstance(text, str) else len(text))
-        return self._search(text, settings, batch_size, self._best, seeds)
+        found = self.search(text, settings, batch_size=batch_size, seeds=seeds)
+        return _best(found) if isinstance(text, str) else [*map(_best, found)]
 
     @overload
     def n_best(  # type: ignore[overload-overlap]
@@ -284,7 +286,56 @@ class Translator:
             length_penalty=length_penalty,
             max_len=max_len,
         )
-        return self._search(text, settings, batch_size, self._candidates)
+        return self.search(text, settings, batch_size=batch_size)
+
+    def search(
+        self,
+        text: str | Sequence[str],
+        settings: SearchSettings = USUAL,
+        *,
+        batch_size: int = 64,
+        seeds: Sequence[int] | None = None,
+    ) -> Any:
+        """What any search finds, by its settings.
+
+        Args:
+            text: a sentence, or several, as in `translate`.
+            settings: which search, and how.
+            batch_size: sentences a batch.
+            seeds: one a text, for a search that draws; made from the settings' seed if
+                left out.
+
+        Returns:
+            A list of `Candidate`, the best first, for a string; a list of such lists
+            for a list.
+
+        Raises:
+            TypeError, ValueError: as `translate`.
+        """
+        n_texts = 1 if isinstance(text, str) else len(text)
+        seeds = decode.row_seeds(settings.seed if seeds is None else seeds, n_texts)
+        longest = min(settings.max_len, self.model.config.max_len)
+
+        def search(source_ids: Tensor, chosen: list[int]) -> list[list[Candidate]]:
+            options = {}
+            if settings.search == "sample":
+                own = [seeds[i] for i in chosen]
+                options = {"chances": decode.random_numbers(own, longest)}
+            steps = decode.STEPS[settings.search]
+            found = decode.drain(steps(self.model, source_ids, settings, **options))
+            return [
+                [
+                    Candidate(
+                        self.tokenizer.decode(each.ids),
+                        each.log_probability,
+                        each.score,
+                    )
+                    for each in best
+                ]
+                for best in found
+            ]
+
+        return self._run(search, text, batch_size)
 
     @overload
     def score(  # type: ignore[overload-overlap]
@@ -344,36 +395,6 @@ class Translator:
             ]
 
         return self._run(look_up, text, batch_size)
-
-    def _search(
-        self,
-        text: str | Sequence[str],
-        settings: SearchSettings,
-        batch_size: int,
-        tell: Callable[[list[decode.Hypothesis]], Result],
-        seeds: Sequence[int] | None = None,
-    ) -> Any:
-        """Search for translations; ``tell`` makes a result of what is found for one."""
-        steps = decode.STEPS[settings.search]
-
-        def search(source_ids: Tensor, chosen: list[int]) -> list[Result]:
-            options = {}
-            if seeds is not None:
-                own = [seeds[i] for i in chosen]
-                options = {"chances": decode.random_numbers(own, settings.max_len)}
-            found = decode.drain(steps(self.model, source_ids, settings, **options))
-            return [tell(best) for best in found]
-
-        return self._run(search, text, batch_size)
-
-    def _best(self, found: list[decode.Hypothesis]) -> str:
-        return self.tokenizer.decode(found[0].ids) if found else ""
-
-    def _candidates(self, found: list[decode.Hypothesis]) -> list[Candidate]:
-        return [
-            Candidate(self.tokenizer.decode(each.ids), each.log_probability, each.score)
-            for each in found
-        ]
 
     def _run(
         self,
@@ -479,3 +500,7 @@ class Translator:
             weights,
             tokenizer=self.tokenizer.fingerprint,
         )
+
+
+def _best(found: list[Candidate]) -> str:
+    return found[0].text if found else ""
