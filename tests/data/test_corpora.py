@@ -566,6 +566,16 @@ def test_different_sentences_have_different_keys() -> None:
     assert sentence_key("Don’t.") == sentence_key("Don't")
 
 
+def test_what_was_trained_on_is_told_apart_by_its_text() -> None:
+    def told(train):
+        return Corpus("toy", train, [("c", "d")], {}).trained_on()
+
+    assert told([("a", "b")]) == told([("a", "b")])
+    assert told([("a", "b")])["pairs"] == 1
+    others = [[("b", "a")], [("a", "b"), ("a", "b")], [("a", "b\udcff")]]
+    assert len({told(each)["sha256"] for each in [[("a", "b")], *others]}) == 4
+
+
 def test_a_corpus_shows_itself_in_one_line() -> None:
     corpus = Corpus("toy", [("a", "b")], [("c", "d")], {"test": [("e", "f")]})
     assert str(corpus) == "toy: train 1, valid 1, test test 1 pairs"

@@ -509,6 +509,22 @@ def finished(tokenizer, tmp_path_factory) -> Path:
             },
             "words='0', this one has '1'",
         ),
+        (
+            {
+                "corpus": dataclasses.replace(
+                    word_corpus(n=300), train=word_corpus(n=300).train[:-1]
+                )
+            },
+            r"pairs=\d+, this one has \d+",
+        ),
+        (
+            {
+                "corpus": dataclasses.replace(
+                    word_corpus(n=300), train=word_corpus(n=300).train[::-1]
+                )
+            },
+            "sha256='",
+        ),
     ],
 )
 def test_a_folder_with_another_run_is_not_mixed_with_this_one(

@@ -102,6 +102,17 @@ class Corpus:
             for english, germans in translations.items()
         ]
 
+    def trained_on(self) -> dict[str, int | str]:
+        """How many training pairs there are, and the SHA-256 of their text.
+
+        Two corpora of one name and of equal files can still differ: by how they were
+        split, or by pairs that somebody added.
+        """
+        digest = hashlib.sha256()
+        for english, german in self.train:
+            digest.update(f"{english}\t{german}\n".encode("utf-8", "surrogatepass"))
+        return {"pairs": len(self.train), "sha256": digest.hexdigest()}
+
     def __str__(self) -> str:
         tests = ", ".join(f"{name} {len(pairs):,}" for name, pairs in self.test.items())
         return (

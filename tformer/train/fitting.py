@@ -149,6 +149,7 @@ def fit(
             "tokenizer": tokenizer.fingerprint,
             "corpus": corpus.name,
             "checksums": corpus.checksums,
+            "trained_on": corpus.trained_on(),
         }
         if checkpoint is not None:
             checkpoint.check_same_run(config, identity)
