@@ -102,7 +102,10 @@ def _probe_paths(mine: Function) -> None:
         for distance, kernel in cases:
             given = {"kind": kind, "distance": distance, "kernel": kernel}
             steps = call(mine, given)
-            if isinstance(steps, Tensor | np.generic | np.ndarray) and np.size(steps):
+            if (
+                isinstance(steps, Tensor | np.generic | np.ndarray)
+                and math.prod(steps.shape) == 1
+            ):
                 steps = steps.item()
             if isinstance(steps, bool) or not isinstance(steps, (int, float)):
                 raise Mistake(
