@@ -12,6 +12,7 @@ from typing import Any
 from tformer.values import one_of, real, whole
 
 SEARCHES = ("beam", "greedy", "sample")
+DRAWN = ("sample",)  # those that draw by chance, and take `chances`
 
 
 def _setting(default: Any, text: str, *, of: str = "", **bounds: Any) -> Any:

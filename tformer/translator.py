@@ -12,7 +12,7 @@ from tformer import decode, trace
 from tformer.files import write_json
 from tformer.model import Transformer
 from tformer.recurrent import RecurrentSeq2Seq
-from tformer.search import USUAL, SearchSettings
+from tformer.search import DRAWN, USUAL, SearchSettings
 from tformer.tokenization import Tokenizer
 from tformer.values import whole
 from tformer.weights import save_model, stored_weights
@@ -318,7 +318,7 @@ class Translator:
 
         def search(source_ids: Tensor, chosen: list[int]) -> list[list[Candidate]]:
             options = {}
-            if settings.search == "sample":
+            if settings.search in DRAWN:
                 own = [seeds[i] for i in chosen]
                 options = {"chances": decode.random_numbers(own, longest)}
             steps = decode.STEPS[settings.search]

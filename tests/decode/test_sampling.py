@@ -284,13 +284,13 @@ def test_only_the_most_probable_pieces_of_each_step_are_drawn(make_model, random
 
 @pytest.mark.parametrize("chance", [0.0, 0.25, 0.5, 1 - 2**-53])
 def test_the_ends_of_the_random_numbers_draw_a_possible_piece(chance):
-    from tformer.decode.choosing import _draw
+    from tformer.decode.choosing import draw
 
     p = torch.tensor([[0.0, 0.25, 0.0, 0.25, 0.5, 0.0]])
-    [piece] = _draw(p, torch.tensor([chance], dtype=torch.float64)).tolist()
+    [piece] = draw(p, torch.tensor([chance], dtype=torch.float64)).tolist()
     assert piece == {0.0: 1, 0.25: 3, 0.5: 4}.get(chance, 4)
     thirds = torch.full((1, 3), 1 / 3)  # they do not quite sum to 1
-    assert _draw(thirds, torch.tensor([1 - 2**-53], dtype=torch.float64)).item() == 2
+    assert draw(thirds, torch.tensor([1 - 2**-53], dtype=torch.float64)).item() == 2
 
 
 @pytest.mark.parametrize(

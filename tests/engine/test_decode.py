@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from tformer import data, decode, load_pretrained
-from tformer.decode.choosing import _draw
+from tformer.decode.choosing import draw
 from tformer.pretrained import RELEASED
 
 TIE = 1e-4  # of two that are closer, either may win
@@ -156,7 +156,7 @@ def test_the_distribution_to_draw_from_is_pythons(run):
         found = [next(mine) for _ in rows]
         ours = torch.tensor([each["p"] for each in found], dtype=torch.float64)
         torch.testing.assert_close(ours, p.double(), rtol=0, atol=1e-6)
-        assert [each["drawn"] for each in found] == _draw(p, chances).tolist()
+        assert [each["drawn"] for each in found] == draw(p, chances).tolist()
 
 
 @pytest.mark.parametrize(

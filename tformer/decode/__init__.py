@@ -20,6 +20,7 @@ from collections.abc import Callable
 from tformer.decode.beam import beam_search, beam_steps, length_penalty_of, n_best
 from tformer.decode.choosing import (
     distribution,
+    draw,
     greedy,
     greedy_steps,
     grow,
@@ -57,6 +58,7 @@ __all__ = [
     "beam_steps",
     "distribution",
     "drain",
+    "draw",
     "greedy",
     "greedy_steps",
     "grow",

@@ -151,7 +151,7 @@ def sample_steps(
     numbers = chances
 
     def choose(log_p: Tensor, rows: list[int], step: int) -> Tensor:
-        return _draw(_sharpened(log_p, settings), numbers[rows, step])
+        return draw(_sharpened(log_p, settings), numbers[rows, step])
 
     return grow_steps(
         model, source_ids, choose, max_len=settings.max_len, use_cache=use_cache
@@ -345,7 +345,7 @@ def _check_possible(piece: int, log_probability: float) -> None:
         )
 
 
-def _draw(p: Tensor, chance: Tensor) -> Tensor:
+def draw(p: Tensor, chance: Tensor) -> Tensor:
     """The piece at which the running sum of p passes chance: (n, V), (n,) -> (n,).
 
     In float64, where rounding cannot pass the end nor stop at a piece with p = 0.
