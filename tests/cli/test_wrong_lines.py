@@ -98,7 +98,7 @@ TRAINING = [
     (f"{TRAIN} --max-len 99999999999", "lower the largest"),
     (f"{TRAIN} --vocab-size 9000", "vocab_size=9000"),
     (f"{TRAIN} --vocab-size 5", "vocab_size=5"),
-    (f"{TRAIN} --d 5", "unrecognized arguments: --d 5"),
+    (f"{TRAIN} --d 5", "ambiguous option: --d"),
     *[(f"{TRAIN} --device '{name}'", message) for name, message in DEVICES.items()],
     *[
         (f"{TRAIN} --corpus '{name}'", message)

@@ -65,7 +65,6 @@ def add_command(
         description=textwrap.dedent(text),
         epilog=examples(*lines),
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.set_defaults(run=run)
     return parser
