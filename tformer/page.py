@@ -1,8 +1,8 @@
 """Figures and tables as HTML that takes on the looks of the page around it.
 
 Text stays text, ink takes the colour of the page, and every figure carries its
-alternative text and the table of its numbers. `tformer.show` and `tformer.progress`
-write with it.
+alternative text and the table of its numbers. `tformer.show` and
+`tformer.train.progress` write with it.
 """
 
 from __future__ import annotations
