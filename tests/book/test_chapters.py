@@ -13,6 +13,7 @@ from chapters import EXECUTED, ROOT, chapters, pages, read, source, tags
 CHAPTERS = chapters()
 MACHINE_PATH = re.compile(r"/(?:home|root|Users|work|tmp|content)/[\w.-]+")
 FIGURES = ("image/png", "image/svg+xml", "image/jpeg")
+WIDGETS = "application/vnd.jupyter.widget-state+json"
 PLOTLY = "application/vnd.plotly.v1+json"
 
 each_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda p: p.stem)
@@ -72,6 +73,14 @@ def test_a_cell_fits_a_screen(path):
             lines = source(cell).splitlines()
             assert len(lines) <= 40, f"{cell['id']}: {len(lines)} lines"
             assert all(len(x) <= 100 for x in lines), f"{cell['id']}: a long line"
+
+
+@each_chapter
+@pytest.mark.chapters
+def test_an_executed_chapter_holds_what_figures_show_and_not_their_code(path):
+    widgets = executed(path)["metadata"].get("widgets", {}).get(WIDGETS, {})
+    states = [each["state"] for each in widgets.get("state", {}).values()]
+    assert not [state for state in states if "_esm" in state or "_css" in state]
 
 
 @each_chapter
