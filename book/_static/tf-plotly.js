@@ -1,7 +1,10 @@
 // Draws the page's Plotly figures when they come near the viewport, in the colours of
 // the theme, with the bundle that lies beside this file.
 (() => {
-  const here = document.currentScript.src;
+  const here = /** @type {HTMLScriptElement} */ (document.currentScript).src;
+  /** @type {any} */
+  const page = window; // Plotly's bundle puts its name there
+  /** @type {any[]} */
   const boxes = [...document.querySelectorAll(".tf-plotly-box")];
   let library;
 
@@ -9,7 +12,7 @@
     library ??= new Promise((resolve, reject) => {
       const script = document.createElement("script");
       script.src = new URL("vendor/plotly/plotly-cartesian.min.js", here).href;
-      script.onload = () => resolve(window.Plotly);
+      script.onload = () => resolve(page.Plotly);
       script.onerror = () => reject(new Error(`cannot load ${script.src}`));
       document.head.append(script);
     });
@@ -53,6 +56,7 @@
     layout.margin ??= { t: layout.title?.text ? 56 : 24, r: 24, b: 56, l: 64 };
     delete layout.width;
     if (still()) layout.transition = { duration: 0 };
+    /** @type {any} */ // Plotly adds to it
     const graph = document.createElement("div");
     graph.style.height = "100%";
     box.append(graph);
@@ -87,6 +91,6 @@
 
   new MutationObserver(() => {
     for (const { graph } of boxes)
-      if (graph) window.Plotly.relayout(graph, themed(graph.layout));
+      if (graph) page.Plotly.relayout(graph, themed(graph.layout));
   }).observe(document.documentElement, { attributeFilter: ["data-theme"] });
 })();

@@ -9,7 +9,7 @@ const VIEW = 'script[type="application/vnd.jupyter.widget-view+json"]';
 // Where figures find the released model.
 globalThis[Symbol.for("tformer.page")] = (name, key) => {
   const address = new URL(`../../model/${name}`, import.meta.url);
-  address.search = new URLSearchParams({ v: key });
+  address.searchParams.set("v", key);
   return address.href;
 };
 

@@ -53,6 +53,7 @@ export function cutByTokens(rows, lengths, budget) {
   return batches;
 }
 
+/** @param {Record<string, any>} state */
 export function pack({ lengths, order, cut, sentences, tokens }) {
   const rows = arrange(lengths, order);
   return measure(
@@ -85,6 +86,7 @@ export function measure(batches, lengths) {
 
 const plural = (n, word, many = `${word}s`) => `${n} ${n === 1 ? word : many}`;
 
+/** @param {Record<string, any>} state @param {any} found */
 export function explain({ order, cut, sentences, tokens }, found) {
   const how =
     cut === CUTS[1]
@@ -105,6 +107,7 @@ const HEAD = 20;
 function render({ model, el }) {
   const root = figure(el, "tfbp", "Sentence pairs packed into batches");
   const names = ["lengths", "order", "cut", "sentences", "tokens"];
+  /** @returns {Record<string, any>} */
   const state = () => {
     const now = Object.fromEntries(names.map((name) => [name, model.get(name)]));
     const longest = Math.max(...now.lengths.map(([s, t]) => s + t));

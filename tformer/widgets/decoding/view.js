@@ -145,6 +145,13 @@ const ROWS = 10; // next pieces, one that was drawn from beyond them, and all th
 //        or, given an array of steps, those as a search with the present settings, or,
 //        given null, search for it,
 //      set({ ...settings, step }), state(), stop() }
+/**
+ * @param {any} engine
+ * @param {object} [options]
+ * @param {Record<string, any>} [options.initial]
+ * @param {(state: any) => void} [options.onState]
+ * @param {(() => void) | null} [options.onNeed]
+ */
 export function decodingView(
   engine,
   { initial = {}, onState = () => {}, onNeed = null } = {},
@@ -320,6 +327,7 @@ export function decodingView(
     update();
   }
 
+  /** @param {string} asked @param {{ signal?: AbortSignal, onProgress?: (p: any) => void }} [tools] */
   async function run(asked, { signal, onProgress } = {}) {
     clearTimeout(waiting);
     walk.stop();

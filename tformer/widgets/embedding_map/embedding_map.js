@@ -42,6 +42,7 @@ export function unpack(text) {
 }
 
 // pieces: names; near: for each piece [[id, cosine], …]; at: for each axis the places.
+/** @param {Record<string, any>} recorded @returns {Record<string, any>} */
 export function decode({ pieces, links, drops, places, bound }) {
   const names = pieces.split("\n");
   const ids = unpack(links);
@@ -161,6 +162,7 @@ function render({ model, el }) {
   const live = liveRegion();
   const { commit, stop } = bind(model, NAMES, () => update());
 
+  /** @type {Record<string, any>} */
   let made = { key: null };
   function data() {
     if (made.key !== get("links")) {
@@ -178,6 +180,7 @@ function render({ model, el }) {
     }
     return made;
   }
+  /** @returns {Record<string, any>} */
   function state() {
     const all = data();
     const [x, y] = [all.at[2 * get("axes")], all.at[2 * get("axes") + 1]];
@@ -276,6 +279,7 @@ function render({ model, el }) {
     readout,
   );
 
+  /** @type {(now: any, j: number) => number[]} */
   let place = () => [0, 0]; // from a dot to the drawing
   function dotAt(event) {
     const s = state();

@@ -3,6 +3,15 @@
 //     const engine = connect({ worker, weights, tokenizer });
 //     const { text } = await engine.translate("A dog runs.", { onStep, signal });
 
+/**
+ * How a request is watched and stopped.
+ * @typedef {object} Watch
+ * @property {(progress: any) => void} [onProgress] hears how far loading has come
+ * @property {(step: any) => void} [onStep] hears of each step of a search
+ * @property {AbortSignal | null} [signal] stops the request
+ */
+/** @typedef {Watch & Record<string, any>} Options */
+
 // One engine for all figures, though in a notebook each has a copy of this module.
 const SHARED = Symbol.for("tformer.engine");
 
@@ -32,6 +41,7 @@ class Engine {
   // Load the model, once; others who ask wait for the same. It stops when all who wait
   // have stopped; after that, or a failure, the next call tries again.
   // -> { config, nParameters }
+  /** @param {Watch} [watch] */
   async load({ onProgress = () => {}, signal = null } = {}) {
     signal?.throwIfAborted();
     this.#loading ??= this.#begin();
@@ -58,28 +68,45 @@ class Engine {
 
   // Translate, with options of `Translator.steps`. onStep hears of each step.
   // -> { text, hypotheses }
+  /** @param {string} text @param {Options} [options] */
   translate(text, { onStep, onProgress, signal, ...options } = {}) {
     return this.#ask("translate", [text, options], { onStep, onProgress, signal });
   }
 
   // -> { positions, logProbability }, see `Translator.score`
+  /**
+   * @param {string} text
+   * @param {string} translation
+   * @param {Options} [options]
+   */
   score(text, translation, { onProgress, signal, ...options } = {}) {
     return this.#ask("score", [text, translation, options], { onProgress, signal });
   }
 
   // -> pieces and weights, see `Translator.attention`; the model's own translation if
   // none is given
+  /**
+   * @param {string} text
+   * @param {string | null} [translation]
+   * @param {Options} [options]
+   */
   attention(text, translation = null, { onProgress, signal, ...options } = {}) {
     return this.#ask("attention", [text, translation, options], { onProgress, signal });
   }
 
   // -> the residual stream at every position, see `Translator.stream`; along the model's
   // own translation if none is given
+  /**
+   * @param {string} text
+   * @param {string | null} [translation]
+   * @param {Options} [options]
+   */
   stream(text, translation = null, { onProgress, signal, ...options } = {}) {
     return this.#ask("stream", [text, translation, options], { onProgress, signal });
   }
 
   // -> the pieces of a text
+  /** @param {string} text @param {Watch} [watch] */
   pieces(text, { onProgress, signal } = {}) {
     return this.#ask("pieces", [text], { onProgress, signal });
   }
@@ -113,6 +140,7 @@ class Engine {
     return this.#send("load", [{ weights, tokenizer }], { onProgress, signal });
   }
 
+  /** @param {string} method @param {any[]} inputs @param {Watch} watch */
   async #ask(method, inputs, { onStep, onProgress, signal }) {
     const about = this.load({ onProgress, signal });
     const loading = this.#loading;
@@ -121,6 +149,7 @@ class Engine {
     return this.#send(method, inputs, { onStep, signal });
   }
 
+  /** @param {string} method @param {any[]} inputs @param {Watch} watch */
   #send(method, inputs, { onStep, onProgress, signal }) {
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {

@@ -50,7 +50,12 @@ export function transformerConfig(fields) {
     `a multiple of n_heads=${n_heads}`,
   );
   for (const [name, choices] of Object.entries(CHOICES)) {
-    demand(choices.includes(config[name]), config, name, choices.join(" or "));
+    demand(
+      /** @type {any[]} */ (choices).includes(config[name]),
+      config,
+      name,
+      choices.join(" or "),
+    );
   }
   for (const name of SPECIAL) {
     const fits =

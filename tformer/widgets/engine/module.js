@@ -12,6 +12,12 @@ export class Parameter extends Tensor {
 export class Module {
   #hooks = new Set();
 
+  // What the part computes; each kind of part has its own.
+  /** @param {...any} _inputs @returns {any} */
+  forward(..._inputs) {
+    throw new Error(`${this.constructor.name} does not say what it computes`);
+  }
+
   // Run the part; who watches sees its output and may return another in its place.
   call(...inputs) {
     let output = this.forward(...inputs);

@@ -17,6 +17,11 @@ export function sinusoids(length, dModel, base = 10_000) {
 
 // Add a row of `table` to the embedding at each position.
 class Positions extends Module {
+  constructor(table) {
+    super();
+    this.table = table;
+  }
+
   // (B, T, D) -> (B, T, D); offset is the position of the first row.
   forward(x, offset = 0) {
     const [batch, length, width] = x.shape;
@@ -39,16 +44,14 @@ class Positions extends Module {
 // Nothing here is learned.
 export class SinusoidalPositions extends Positions {
   constructor(dModel, maxLen) {
-    super();
-    this.table = sinusoids(maxLen, dModel);
+    super(sinusoids(maxLen, dModel));
   }
 }
 
 // A row that is learned, one for each position.
 export class LearnedPositions extends Positions {
   constructor(dModel, maxLen) {
-    super();
-    this.table = new Parameter(maxLen, dModel);
+    super(new Parameter(maxLen, dModel));
   }
 }
 

@@ -232,6 +232,7 @@ export class Translator {
     return given.map((piece) => this.tokenizer.pieceToId(piece));
   }
 
+  /** @param {Record<string, any>} hypothesis */
   #spelled({ ids, ...rest }) {
     const pieces = ids.map((id) => this.tokenizer.idToPiece(id));
     return { ids, pieces, text: this.tokenizer.decode(ids), ...rest };

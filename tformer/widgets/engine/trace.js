@@ -18,6 +18,7 @@ export function watch(model, ...names) {
   return { seen, stop: () => stops.forEach((stop) => stop()) };
 }
 
+/** @type {Record<string, [string, (layer: number) => string]>} */
 const SITES = {
   encoder: ["n_encoder_layers", (layer) => `encoder.layers.${layer}.self_attention`],
   decoder: ["n_decoder_layers", (layer) => `decoder.layers.${layer}.self_attention`],
@@ -29,6 +30,7 @@ const upTo = (n) => Array.from({ length: n }, (_, i) => i);
 // All attention weights of one forward pass: encoder (B, L, H, S, S),
 // decoder (B, L, H, T, T), cross (B, L, H, T, S).
 export function attentionWeights(model, sourceIds, targetIds) {
+  /** @type {[string, string[]][]} */
   const names = Object.entries(SITES).map(([site, [depth, nameOf]]) => {
     return [site, upTo(model.config[depth]).map((layer) => `${nameOf(layer)}.weights`)];
   });

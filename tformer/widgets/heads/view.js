@@ -40,6 +40,7 @@ export const STATE = {
   layer: 0,
   head: 0,
   compare: "alone",
+  /** @type {[number, number | null]} */
   other: [0, 0],
   form: "matrix",
   locked: -1,
@@ -122,6 +123,14 @@ const keyOf = (layer, head) => `${layer}-${head === null ? "mean" : head}`;
 // onState hears what the reader changed, onKnockOut the gains for the engine.
 // -> { node, show(attention, text), set(state), state, stop() }; attention is what
 // engine.attention() gives; with `knocked` it also holds what became of a knock-out.
+/**
+ * @param {any} engine
+ * @param {object} [options]
+ * @param {Record<string, any>} [options.initial]
+ * @param {(changes: any) => void} [options.onState]
+ * @param {(gains: any[]) => void} [options.onKnockOut]
+ * @param {string} [options.note]
+ */
 export function headsView(
   engine,
   { initial = {}, onState = () => {}, onKnockOut = () => {}, note = "" } = {},
@@ -275,7 +284,9 @@ export function headsView(
   }
 
   const active = () => (state.locked >= 0 ? state.locked : hovered);
+  /** @param {[number, number | null]} place */
   const mapOf = ([layer, head]) => headMap(attention, state.site, layer, head);
+  /** @returns {[number, number | null]} */
   const shown = () => [state.layer, state.head];
   const titleOf = () => {
     const [a, b] = [nameOf(...shown()), nameOf(...state.other)];
@@ -316,6 +327,7 @@ export function headsView(
   function clamp() {
     // another model, another sentence
     const [nLayers, nHeads] = attention[state.site].shape;
+    /** @returns {[number, number | null]} */
     const fit = ([layer, head]) => [
       Math.min(layer, nLayers - 1),
       head === null ? null : Math.min(head, nHeads - 1),

@@ -4,6 +4,14 @@ import { h, put, say } from "./kit.js";
 // A heat map whose cells the keyboard reaches: Tab enters it, arrows, Home and End move,
 // Space and Enter pick. `show` takes row and column names and, for each cell, its text,
 // what a screen reader says, its share of the colour scale (0 to 1) and whether it is off.
+/**
+ * @param {string} label
+ * @param {object} options
+ * @param {string} options.rowAxis
+ * @param {string} options.columnAxis
+ * @param {(i: number, j: number) => void} [options.onPick]
+ * @param {(i: number, j: number) => void} [options.onMove]
+ */
 export function grid(
   label,
   { rowAxis, columnAxis, onPick = () => {}, onMove = () => {} },
@@ -11,6 +19,7 @@ export function grid(
   const table = h("table", { class: "tfk-grid", role: "grid", "aria-label": label });
   const node = h("div", { class: "tfk-scroll" }, table);
   let cells = [];
+  /** @type {[number, number]} */
   let at = [0, 0];
   const go = (i, j) => {
     cells[at[0]]?.[at[1]]?.setAttribute("tabindex", -1);
@@ -84,6 +93,14 @@ export function grid(
     go(Math.min(at[0], rows.length - 1), Math.min(at[1], columns.length - 1));
     table.dataset.names = JSON.stringify([rows, columns, extra]);
   };
+  /**
+   * @param {object} contents
+   * @param {string[]} contents.rows
+   * @param {string[]} contents.columns
+   * @param {(i: number, j: number) => any} contents.cell
+   * @param {string[]} [contents.extra]
+   * @param {(i: number) => any[]} [contents.beside]
+   */
   const show = ({ rows, columns, cell, extra = [], beside = () => [] }) => {
     if (table.dataset.names !== JSON.stringify([rows, columns, extra]))
       build(rows, columns, extra);

@@ -103,6 +103,7 @@ export const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 // What a request to the engine says of itself: progress, and failures in words. A new
 // one stops the one before. onBusy(true or false) hears of beginning and end.
 // -> { node, busy(), run(work), tell(text), stop() } where work gets { signal, onProgress }
+/** @param {string} atFirst @param {(busy: boolean) => void} [onBusy] */
 export function requests(atFirst, onBusy = () => {}) {
   const bar = h("progress", {
     class: "tfk-progress",

@@ -33,6 +33,7 @@ export const numbersOf = (search) =>
 
 const LONGEST = 400; // characters of a sentence
 
+/** @returns {Record<string, any>} */
 export const usual = () => ({
   ...traitsOf(USUAL),
   prefix: [],
@@ -57,6 +58,7 @@ export function ofHash(hash) {
   const parts = new URLSearchParams(hash.replace(/^#/, ""));
   const text = (parts.get("text") ?? "").slice(0, LONGEST);
   if (!text.trim()) return null;
+  /** @type {Record<string, any>} */
   const state = { ...usual(), text };
   if (SEARCHES.includes(parts.get("search"))) state.search = parts.get("search");
   if (VIEWS.includes(parts.get("view"))) state.view = parts.get("view");

@@ -31,6 +31,7 @@ const ALL = 51; // where the slider of top k stands for all pieces: 0 in the sta
 const PAUSE = 400; // ms after a setting's last change, before it is tried
 const STATE = ["text", ...Object.keys(usual())];
 const NAMES = { beam: "Beam", greedy: "Greedy", sample: "Sampling" };
+/** @type {Record<string, [string, (x: number) => string]>} */
 const LABELS = {
   beam_size: ["Beam size", (x) => format(x, 0)],
   length_penalty: ["Length α", (x) => format(x, 1)],
@@ -60,6 +61,7 @@ function settings(state, onChange) {
     0,
     (i) => onChange("search", SEARCHES[i]),
   );
+  /** @type {[string, any][]} */
   const sliders = Object.entries(LABELS).map(([key, [label, text]]) => {
     const { min, max, step } = NUMBERS[key];
     const range = key === "top_k" ? { min: 1, max: ALL, step } : { min, max, step };

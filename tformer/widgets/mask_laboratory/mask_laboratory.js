@@ -263,7 +263,7 @@ function render({ model, el }) {
     live.node,
   );
 
-  let seen = { weights: [], masked: [], mask: [], rows: [] };
+  let seen = { weights: [], masked: [], mask: [] };
   function cellText(i, j) {
     const site = current();
     const state = seen.mask[i][j] ? "may see" : "may not see";

@@ -130,6 +130,7 @@ function render({ model, el }) {
   // What follows from the text and the merges; made anew only when one of them changes.
   let made = {};
   let given = {};
+  /** @returns {Record<string, any>} */
   function state() {
     if (given.merges !== get("merges")) {
       given = {

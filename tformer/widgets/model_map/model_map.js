@@ -30,6 +30,7 @@ export const sizesOf = (c) => ({
 const written = (letters) => `(${letters.join(", ")})`;
 
 // Every part in the order of the pass. each: numbers in one; times: how many there are.
+/** @param {Record<string, any>} c @returns {Record<string, any>[]} */
 export function parts(c) {
   const { B, S, T, V, D, F, H, Dh } = sizesOf(c);
   const tied = c.tie_embeddings;
@@ -251,6 +252,7 @@ export function shares(c) {
   const all = parts(c);
   const sum = (test) => all.filter(test).reduce((n, p) => n + p.total, 0);
   const is = (id) => (p) => p.id === id;
+  /** @type {[string, string, number][]} */
   const rows = [
     [
       c.tie_embeddings ? "table, tied" : "three tables",

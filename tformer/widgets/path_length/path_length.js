@@ -298,6 +298,7 @@ function render({ model, el }) {
     const path = route(s.kind, s.start, s.end, s.kernel);
     const height = path[path.length - 1][1];
     const gap = height === 1 ? 120 : Math.min(60, (FLOOR - TOP) / height);
+    /** @param {number[]} place @returns {[number, number]} */
     const at = ([p, row]) => [x(p, s.length), FLOOR - row * gap];
     put(svg, { viewBox: `0 0 ${room} ${HEIGHT}`, "aria-label": explain(s) });
     const edges = cone(s.kind, s.start, s.end, s.kernel, s.length);
@@ -397,13 +398,9 @@ function render({ model, el }) {
   function update(speak = true) {
     const s = state();
     kinds.pick(KINDS.indexOf(s.kind));
-    for (const [control, p] of [
-      [from, s.start],
-      [to, s.end],
-    ]) {
-      put(control.input, { max: s.length });
-      control.show(p + 1);
-    }
+    for (const control of [from, to]) put(control.input, { max: s.length });
+    from.show(s.start + 1);
+    to.show(s.end + 1);
     for (const [control, list, value] of [
       [length, LENGTHS, s.length],
       [width, WIDTHS, s.width],

@@ -77,6 +77,7 @@ export function triangle(
     (height - 2 * margin) / (high - low || 1),
   );
   const left = (width - wide * scale) / 2;
+  /** @param {number[]} corner */
   const place = ([x, y]) => [left + x * scale, height - margin - (y - low) * scale];
   const [from, tip, end] = corners.map(place);
   return { from, tip, end };
@@ -84,6 +85,11 @@ export function triangle(
 
 // onState hears what the reader changed.
 // -> { node, show(stream), set(state), state, stop() }
+/**
+ * @param {object} [options]
+ * @param {Record<string, any>} [options.initial]
+ * @param {(changes: any) => void} [options.onState]
+ */
 export function residualStreamView({ initial = {}, onState = () => {} } = {}) {
   const state = { ...STATE, ...initial };
   let stream = null;
@@ -338,6 +344,7 @@ function drawingOf() {
     h("span", { class: "tfrs-key tfrs-after" }, "sum"),
   );
   const node = h("div", { class: "tfrs-triangle" }, svg, legend);
+  /** @type {(from: number[], to: number[], name: string) => Node} */
   const arrow = ([x, y], [u, v], name) => {
     const length = Math.hypot(u - x, v - y);
     if (length < 0.5) return h("g");

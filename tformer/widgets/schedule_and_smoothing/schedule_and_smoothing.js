@@ -32,6 +32,7 @@ export function rateOf(step, { width, warmup, factor }) {
 }
 export const peakOf = ({ width, warmup, factor }) => factor * (width * warmup) ** -0.5;
 
+/** @type {[string, { width: number, warmup: number, factor: number, total: number }][]} */
 export const SCHEDULES = [
   ["paper, base", { width: 512, warmup: 4000, factor: 1, total: 100000 }],
   ["paper, big", { width: 1024, warmup: 4000, factor: 1, total: 300000 }],
@@ -147,6 +148,7 @@ export const matching = ({ right, other }) =>
   );
 export const BY_HAND = [2, 1, 0, -1, 0.5, -8];
 
+/** @type {[string, { epsilon: number, size: number }][]} */
 export const TARGETS = [
   ["by hand", { epsilon: 0.1, size: 5 }],
   ["paper", { epsilon: 0.1, size: 37000 }],

@@ -153,6 +153,7 @@ function render({ model, el }) {
   );
 
   let rows = [];
+  let sum = null; // the row below them
   let drawn = "";
   function build(labels) {
     rows = labels.map((label, j) => {
@@ -182,11 +183,10 @@ function render({ model, el }) {
       );
       return { row, score, bar, share, e };
     });
-    const sum = {
+    sum = {
       e: h("td", { "data-power": "sum" }),
       share: h("td", { class: "tfsb-share", "data-share": "sum" }),
     };
-    rows.sum = sum;
     body.replaceChildren(
       ...rows.map((r) => r.row),
       h(
@@ -231,9 +231,9 @@ function render({ model, el }) {
       row.e.classList.toggle("tfsb-bad", result.powers[j] === Infinity);
       row.bar.style.width = `${(100 * (share || 0)).toFixed(2)}%`;
     });
-    say(rows.sum.e, short(result.total));
+    say(sum.e, short(result.total));
     say(
-      rows.sum.share,
+      sum.share,
       format(
         result.shares.reduce((a, b) => a + b, 0),
         3,

@@ -81,6 +81,13 @@ export function parting(rows) {
 //      show(text, { translation, scored, steps, other }): what was recorded; scored as
 //        `Translator.score` answers, steps of greedy search, other = { translation, scored },
 //      set({ step }), teach(translation): score another German, state(), stop() }
+/**
+ * @param {any} engine
+ * @param {object} [options]
+ * @param {Record<string, any>} [options.initial]
+ * @param {(state: any) => void} [options.onState]
+ * @param {(() => void) | null} [options.onNeed]
+ */
 export function teacherForcingView(
   engine,
   { initial = {}, onState = () => {}, onNeed = null } = {},

@@ -59,7 +59,10 @@ export const lengthPenaltyOf = (length, alpha) => ((5 + length) / 6) ** alpha;
 // The finished hypotheses of one sentence, the best first.
 class Beam {
   constructor(n, size, alpha, maxLen) {
-    Object.assign(this, { n, size, alpha, finished: [] });
+    this.n = n;
+    this.size = size;
+    this.alpha = alpha;
+    this.finished = [];
     this.longestPenalty = lengthPenaltyOf(maxLen + 1, alpha);
   }
 
