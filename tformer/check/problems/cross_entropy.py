@@ -27,7 +27,7 @@ PAD = 0
 def _loss_case(*, seed: int = 0) -> tuple[Tensor, Tensor]:
     """Logits (2, 5, 7) and labels (2, 5), of which three are padding."""
     generator = torch.Generator().manual_seed(seed)
-    logits = torch.randn(2, 5, 7, generator=generator, dtype=torch.float64) * 2
+    logits = torch.randn(2, 5, 7, generator=generator) * 2
     labels = torch.randint(1, 7, (2, 5), generator=generator)
     labels[0, 4] = labels[1, 3] = labels[1, 4] = PAD
     return logits, labels

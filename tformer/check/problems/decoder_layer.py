@@ -275,10 +275,10 @@ class LayerCase:
     def random(cls, norm: str, t: int, s: int) -> LayerCase:
         """Draw a case; no gain is 1, no bias 0; row 1 is padded on both sides."""
         generator = torch.Generator().manual_seed(10 * t + s)
-        layer = DecoderLayer(8, 2, 12, norm=norm).double().eval()
+        layer = DecoderLayer(8, 2, 12, norm=norm).eval()
         with torch.no_grad():
             for parameter in layer.parameters():
-                noise = torch.randn(parameter.shape, generator=generator).double()
+                noise = torch.randn(parameter.shape, generator=generator)
                 size = 0.4 if parameter.dim() == 1 else parameter.size(-1) ** -0.5
                 parameter.copy_(size * noise + (parameter == 1))
 
@@ -288,7 +288,7 @@ class LayerCase:
             return drawn
 
         def draw(length: int) -> Tensor:
-            return torch.randn(2, length, 8, generator=generator, dtype=torch.float64)
+            return torch.randn(2, length, 8, generator=generator)
 
         return cls(
             *(layer, draw(t), draw(s)),

@@ -55,13 +55,13 @@ class _Layer:
     def __init__(self, seed: int = 0) -> None:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.attention = MultiHeadAttention(8, 2).double().eval()
-            self.think = FeedForward(8, 16).double().eval()
-            self.norm_1, self.norm_2 = LayerNorm(8).double(), LayerNorm(8).double()
+            self.attention = MultiHeadAttention(8, 2).eval()
+            self.think = FeedForward(8, 16).eval()
+            self.norm_1, self.norm_2 = LayerNorm(8), LayerNorm(8)
             for norm in (self.norm_1, self.norm_2):
                 nn.init.normal_(norm.gain, mean=1.0, std=0.5)
                 nn.init.normal_(norm.bias)
-            self.x = torch.randn(2, 5, 8, dtype=torch.float64)
+            self.x = torch.randn(2, 5, 8)
         real = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], dtype=torch.bool)
         self.mask = real[:, None, None, :]
 

@@ -61,10 +61,10 @@ class Case:
         generator = torch.Generator().manual_seed(seed)
 
         def draw(*shape: int) -> Tensor:
-            return torch.randn(*shape, generator=generator, dtype=torch.float64)
+            return torch.randn(*shape, generator=generator)
 
         with torch.random.fork_rng(devices=[]):
-            layer = MultiHeadAttention(d_model, n_heads).double()
+            layer = MultiHeadAttention(d_model, n_heads)
         for parameter in layer.parameters():
             parameter.data = draw(*parameter.shape) / math.sqrt(d_model) * 1.7
         key, value = draw(batch, tk, d_model), draw(batch, tk, d_model)
