@@ -325,11 +325,11 @@ A_WEIGHT = "encoder.layers.0.feed_forward.expand.weight"
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (without("rng.cpu"), "lacks cpu"),
+        (without("rng.cpu"), "lacks rng.cpu"),
         (with_tensor("rng.cpu", torch.zeros(3, dtype=torch.uint8)), "is not whole"),
         (with_tensor("rng.cpu", torch.zeros(3)), "is not whole"),
-        (without(f"adam.exp_avg.{A_WEIGHT}"), f"lacks exp_avg.{A_WEIGHT}"),
-        (without(f"adam.step.{A_WEIGHT}"), f"lacks step.{A_WEIGHT}"),
+        (without(f"adam.exp_avg.{A_WEIGHT}"), f"lacks adam.exp_avg.{A_WEIGHT}"),
+        (without(f"adam.step.{A_WEIGHT}"), f"lacks adam.step.{A_WEIGHT}"),
         (
             with_tensor(f"adam.exp_avg_sq.{A_WEIGHT}", torch.zeros(2)),
             rf"adam.exp_avg_sq.{A_WEIGHT} has shape \(2,\)",
@@ -338,7 +338,7 @@ A_WEIGHT = "encoder.layers.0.feed_forward.expand.weight"
             lambda tensors, facts: [
                 tensors.pop(n) for n in [*tensors] if n.startswith("adam.")
             ],
-            "lacks step.",
+            "lacks adam.step.",
         ),
         (without(f"model.{A_WEIGHT}"), f"lacks {A_WEIGHT}"),
         (
@@ -442,6 +442,20 @@ def test_steps_that_the_loss_scaler_skips_leave_valid_json(
     strict_json(tmp_path / "card.json")
     _, facts = load_tensors(tmp_path / "checkpoint.safetensors")
     json.dumps(facts, allow_nan=False)
+
+
+def test_a_checkpoint_from_before_the_first_evaluation_is_valid_json_and_goes_on(
+    tokenizer, tmp_path
+):
+    """Also one of those that called the best loss so far infinite."""
+    quick_fit(tokenizer, tmp_path, steps=5)
+    file = tmp_path / "checkpoint.safetensors"
+    tensors, facts = load_tensors(file)
+    json.dumps(facts, allow_nan=False)
+    facts["state"]["best_loss"] = float("inf")
+    save_tensors(file, tensors, facts)
+    quick_fit(tokenizer, tmp_path, steps=6)
+    json.dumps(load_tensors(file)[1], allow_nan=False)
 
 
 def test_a_run_that_has_only_skipped_steps_so_far_can_go_on(

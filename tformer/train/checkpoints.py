@@ -142,7 +142,8 @@ class Checkpoint:
             scaler = dict(self.facts["scaler"])
             load_parameters(run.model, self._under("model."), origin=str(self.file))
             moments = self._moments(parameters, may_be_none=bool(scaler))
-            set_random_state(run.device, self._under("rng."))
+            dice = {"cpu": self.tensors["rng.cpu"], **self._under("rng.")}
+            set_random_state(run.device, dice)
             if scaler and run.scaler.is_enabled():  # it may come from another device
                 run.scaler.load_state_dict(scaler)
         except KeyError as error:
@@ -165,15 +166,17 @@ class Checkpoint:
         self, parameters: dict[str, Tensor], *, may_be_none: bool
     ) -> list[dict[str, Tensor]]:
         """Adam's state of each weight, in order; none if it has not made a step."""
-        saved = self._under("adam.")
-        if not saved and may_be_none:  # the loss scaler skipped every step so far
+        if may_be_none and not self._under("adam."):  # the scaler skipped every step
             return []
-        for name, parameter in parameters.items():
-            for key in MOMENTS:
-                shape = saved[f"{key}.{name}"].shape
-                if shape != (parameter.shape if key != "step" else ()):
-                    raise TypeError(f"adam.{key}.{name} has shape {tuple(shape)}")
-        return [{key: saved[f"{key}.{name}"] for key in MOMENTS} for name in parameters]
+        moments = [
+            {key: self.tensors[f"adam.{key}.{name}"] for key in MOMENTS}
+            for name in parameters
+        ]
+        for (name, parameter), saved in zip(parameters.items(), moments, strict=True):
+            for key, value in saved.items():
+                if value.shape != (parameter.shape if key != "step" else ()):
+                    raise TypeError(f"adam.{key}.{name} has shape {tuple(value.shape)}")
+        return moments
 
 
 class RunFolder:
