@@ -720,3 +720,54 @@ def test_an_unexpected_kind_of_error_is_not_hidden(monkeypatch):
     monkeypatch.setattr(translate, "_run", broken)
     with pytest.raises(KeyError):
         cli.main(["translate", "one"])
+
+
+OUT_OF_MEMORY = [
+    RuntimeError("CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; …"),
+    RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you …"),
+    MemoryError(),
+]
+
+
+@pytest.mark.parametrize("error", OUT_OF_MEMORY, ids=["gpu", "cpu", "python"])
+def test_out_of_memory_says_what_to_lower(error, run, capsys, monkeypatch):
+    from tformer.translator import Translator
+
+    def full(self, texts, **options):
+        raise error
+
+    monkeypatch.setattr(Translator, "translate", full)
+    line = error_of(capsys, "translate", "--model", str(run), "one")
+    assert line.startswith("tformer: error: out of memory: lower --beam-size")
+
+
+def test_an_error_of_ours_in_pytorch_is_not_hidden(run, monkeypatch):
+    from tformer.translator import Translator
+
+    def broken(self, texts, **options):
+        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+
+    monkeypatch.setattr(Translator, "translate", broken)
+    with pytest.raises(RuntimeError, match="mat1"):
+        cli.main(["translate", "--model", str(run), "one"])
+
+
+@pytest.mark.parametrize("beam_size", [4, 8, 300, 1024])
+def test_a_wide_beam_takes_fewer_sentences_at_once(
+    beam_size, run, pairs_file, capsys, monkeypatch
+):
+    """Memory goes with rows, and rows are sentences times hypotheses."""
+    from tformer.translator import Translator
+
+    rows = []
+
+    def translate(self, texts, *, beam_size, batch_size=64):
+        rows.append(min(len(texts), batch_size) * beam_size)
+        return texts
+
+    monkeypatch.setattr(Translator, "translate", translate)
+    monkeypatch.setattr(sys, "stdin", typed("one two\n" * 130))
+    options = ["--model", str(run), "--beam-size", str(beam_size), "--quiet"]
+    assert cli.main(["translate", *options]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 130
+    assert 0 < max(rows) <= max(256, beam_size)

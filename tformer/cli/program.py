@@ -15,7 +15,6 @@ from tformer.cli.streams import UsageError, one_line, say
 WRONG = 2
 INTERRUPTED = 130  # the shell's status of a command that Ctrl-C ended
 UNHEARD = 141  # … and of one whose reader went away
-NO_MEMORY = ("out of memory", "not enough memory", "can't allocate memory")
 MISTAKES = (UsageError, ValueError, TypeError, ArithmeticError, OSError, ImportError)
 
 
@@ -44,16 +43,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
             streams.abandon(sys.stdout)
             return UNHEARD
         except (*MISTAKES, MemoryError, RuntimeError) as error:
-            if os.environ.get("TFORMER_TRACEBACK") == "1":
+            if os.environ.get("TFORMER_TRACEBACK") == "1" or _is_ours(error):
                 raise
-            message = one_line(error)
-            if not isinstance(error, (*MISTAKES, MemoryError)):
-                if not any(each in message.lower() for each in NO_MEMORY):
-                    raise
-                message = "out of memory: lower --beam-size, or take a smaller model"
-            say(f"tformer: error: {message}")
+            say(f"tformer: error: {_told(error)}")
             streams.abandon(sys.stdout)
             return WRONG
+
+
+def _is_ours(error: Exception) -> bool:
+    """Whether it is our fault: a RuntimeError, unless memory ran out."""
+    if isinstance(error, (*MISTAKES, MemoryError)):
+        return False
+    from tformer.train.devices import NO_MEMORY
+
+    return not any(each in str(error).lower() for each in NO_MEMORY)
+
+
+def _told(error: Exception) -> str:
+    """What the user reads: the error's own words, or a remedy if memory ran out."""
+    message = one_line(error)
+    if isinstance(error, MISTAKES) or message.startswith("out of memory: "):
+        return message
+    return "out of memory: lower --beam-size, give shorter lines, or use another device"
 
 
 def _run(arguments: Sequence[str] | None) -> int:
