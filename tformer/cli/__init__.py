@@ -5,7 +5,7 @@ error and exit status 2, never in a traceback; Ctrl-C ends with 130. Results go 
 standard output, everything said about them to standard error.
 
 A module for each command; nothing heavy is imported before arguments are understood.
-Chapters: 12, Training; 13, Decoding and scoring.
+Chapter *Training*.
 """
 
 from tformer.cli.program import main
