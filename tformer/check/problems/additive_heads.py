@@ -1,4 +1,4 @@
-"""The grader for chapter 01's `additive_heads`, and the mistakes that it knows."""
+"""The grader for `additive_heads` of chapter *Transduction*, and the slips it knows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader for chapter 08's `encode_source`, and the mistakes that it knows."""
+"""The grader for `encode_source` of chapter *The encoder*, and the slips it knows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader for chapter 07's `leaks`, and the mistakes that it knows."""
+"""The grader for `leaks` of chapter *Masks*, and the slips it knows."""
 
 from __future__ import annotations
 

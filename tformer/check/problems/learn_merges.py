@@ -1,4 +1,4 @@
-"""The grader for chapter 02's `learn_merges`, and the mistakes that it knows."""
+"""The grader for `learn_merges` of chapter *Tokenization*, and the slips it knows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader for chapter 12's `loss_scales`, and the mistakes that it knows."""
+"""The grader for `loss_scales` of chapter *Training*, and the slips it knows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader for chapter 06's `pruned`, and the mistakes that it knows."""
+"""The grader for `pruned` of chapter *Multi-head attention*, and the slips it knows."""
 
 from __future__ import annotations
 

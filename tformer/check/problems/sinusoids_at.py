@@ -1,4 +1,4 @@
-"""The grader for chapter 04's `sinusoids_at`, and the mistakes that it knows."""
+"""The grader for `sinusoids_at` of chapter *Positions*, and the slips it knows."""
 
 from __future__ import annotations
 

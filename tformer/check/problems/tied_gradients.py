@@ -1,4 +1,4 @@
-"""The grader for chapter 03's `tied_gradients`, and the mistakes that it knows."""
+"""The grader for `tied_gradients` of chapter *Embeddings*, and the slips it knows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grader for chapter 01's `two_sided_path`, and the mistakes that it knows."""
+"""The grader for `two_sided_path` of chapter *Transduction*, and the slips it knows."""
 
 from __future__ import annotations
 
