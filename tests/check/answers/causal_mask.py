@@ -13,7 +13,7 @@ def by_comparison(length):
     return torch.arange(length)[:, None] >= torch.arange(length)
 
 
-@right
+@wrong("shape", "Batch and heads need no axis")
 def as_the_annotated_transformer(size):
     attn_shape = (1, size, size)
     subsequent_mask = torch.triu(torch.ones(attn_shape), diagonal=1).type(torch.uint8)

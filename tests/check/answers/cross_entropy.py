@@ -58,3 +58,14 @@ def annotated(logits, labels, *, pad_id, smoothing=0.0):
 def through_lists(logits, labels, *, pad_id, smoothing=0.0):
     each = smooth(torch.tensor(logits.tolist()).log_softmax(-1), labels, smoothing)
     return each[labels != pad_id].mean()
+
+
+@wrong("pad-id-ignored", "written into")
+def padding_at_0(logits, labels, *, pad_id, smoothing=0.0):
+    return torchs(logits, labels, 0, smoothing)
+
+
+@wrong("axes-fixed", "any number of axes")
+def three_axes(logits, labels, *, pad_id, smoothing=0.0):
+    b, t, v = logits.shape
+    return torchs(logits.view(b * t, v), labels.view(b * t), pad_id, smoothing)

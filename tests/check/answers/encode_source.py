@@ -50,3 +50,33 @@ def post(model, source_ids):
         norm = layer.feed_forward_residual.norm
         x = own_norm(x + layer.feed_forward.contract(wide), norm)
     return x
+
+
+@wrong("pad-id-ignored", "pad_id")
+def padding_at_0(model, source_ids):
+    return by_hand(model, source_ids, pad_id=0)
+
+
+@wrong("layers-counted", "two layers")
+def two_layers(model, source_ids):
+    return by_hand(model, source_ids, n_layers=2)
+
+
+@wrong("residual-of-the-normed", "x + sublayer(norm(x))")
+def adds_to_the_normed(model, source_ids):
+    return by_hand(model, source_ids, onto="normed")
+
+
+def by_hand(model, source_ids, pad_id=None, n_layers=None, onto="stream"):
+    see = masks.source_mask(
+        source_ids, model.config.pad_id if pad_id is None else pad_id
+    )
+    x = model.positions(model.source_embedding(source_ids))
+    for layer in list(model.encoder.layers)[:n_layers]:
+        read = own_norm(x, layer.self_attention_residual.norm)
+        said = layer.self_attention(read, mask=see)
+        x = said + (x if onto == "stream" else read)
+        read = own_norm(x, layer.feed_forward_residual.norm)
+        said = layer.feed_forward.contract(layer.feed_forward.expand(read).relu())
+        x = said + (x if onto == "stream" else read)
+    return own_norm(x, model.encoder.final_norm)

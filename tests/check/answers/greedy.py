@@ -88,3 +88,36 @@ def avoids_repeats(next_logits, *, bos_id, eos_id, max_len):
             break
         ids.append(best)
     return ids[1:]
+
+
+@wrong("bos-id-ignored", "bos_id=8")
+def begins_with_1(next_logits, *, bos_id, eos_id, max_len):
+    return plain(next_logits, bos_id=1, eos_id=eos_id, max_len=max_len)
+
+
+@wrong("eos-id-ignored", "eos_id=5")
+def stops_at_2(next_logits, *, bos_id, eos_id, max_len):
+    return plain(next_logits, bos_id=bos_id, eos_id=2, max_len=max_len)
+
+
+@wrong("stops-at-repeats", "twice in a row")
+def avoids_repeats_in_a_row(next_logits, *, bos_id, eos_id, max_len):
+    ids = [bos_id]
+    for _ in range(max_len):
+        best = int(next_logits(torch.tensor([ids]))[0, -1].argmax())
+        if best in (eos_id, ids[-1]):
+            break
+        ids.append(best)
+    return ids[1:]
+
+
+@wrong("tensors-not-ids", "(1, 5)")
+def one_tensor(next_logits, *, bos_id, eos_id, max_len):
+    found = plain(next_logits, bos_id=bos_id, eos_id=eos_id, max_len=max_len)
+    return torch.tensor([found])
+
+
+@wrong("tensors-not-ids", "list of tensors")
+def no_item(next_logits, *, bos_id, eos_id, max_len):
+    found = plain(next_logits, bos_id=bos_id, eos_id=eos_id, max_len=max_len)
+    return list(torch.tensor(found))

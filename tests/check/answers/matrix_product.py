@@ -6,7 +6,7 @@ from answers import right, wrong
 @right
 def loops(a, b):
     if a.shape[1] != b.shape[0]:
-        raise ValueError("inner lengths differ")
+        raise ValueError(f"{tuple(a.shape)} @ {tuple(b.shape)}")
     c = torch.zeros(a.shape[0], b.shape[1])
     for i in range(a.shape[0]):
         for j in range(b.shape[1]):
@@ -18,7 +18,7 @@ def loops(a, b):
 @wrong("ready-made")
 def at(a, b):
     if a.shape[1] != b.shape[0]:
-        raise ValueError("inner lengths differ")
+        raise ValueError(f"{tuple(a.shape)} @ {tuple(b.shape)}")
     return a @ b
 
 
@@ -30,3 +30,23 @@ def no_check(a, b):
             for k in range(min(a.shape[1], b.shape[0])):
                 c[i, j] += a[i, k] * b[k, j]
     return c
+
+
+@right
+def inner_dot(a, b):
+    if a.size(1) != b.size(0):
+        raise ValueError(f"cannot multiply {list(a.shape)} by {list(b.shape)}")
+    columns = b.unbind(1)
+    return torch.stack([torch.stack([torch.dot(r, c) for c in columns]) for r in a])
+
+
+@wrong("shapes-not-named", "both shapes")
+def silent_error(a, b):
+    if a.shape[1] != b.shape[0]:
+        raise ValueError(f"inner lengths {a.shape[1]} and {b.shape[0]} differ")
+    return loops(a, b)
+
+
+@wrong("whole-numbers", "int64")
+def in_whole_numbers(a, b):
+    return loops(a, b).long()

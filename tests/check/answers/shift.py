@@ -9,3 +9,8 @@ def plain(target_ids):
 @wrong("wrong-way-round")
 def reversed_order(target_ids):
     return target_ids[:, 1:], target_ids[:, :-1]
+
+
+@wrong("dtype", "labels")
+def float_labels(target_ids):
+    return target_ids[:, :-1], target_ids[:, 1:].float()

@@ -70,3 +70,10 @@ def through_lists(x, n_heads):
         for i in range(b)
     ]
     return torch.tensor(rows)
+
+
+@right
+def sliced(x, n_heads):
+    w = x.size(-1) // n_heads
+    heads = [x[:, None, :, h * w : (h + 1) * w] for h in range(n_heads)]
+    return torch.cat(heads, 1)

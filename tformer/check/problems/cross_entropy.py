@@ -16,6 +16,7 @@ from tformer.check._compare import (
 )
 from tformer.check._grade import Function, Mistake, Result, grade
 from tformer.check._run import (
+    Stopped,
     call,
     probe_gradients,
 )
@@ -33,11 +34,17 @@ def _loss_case(*, seed: int = 0) -> tuple[Tensor, Tensor]:
     return logits, labels
 
 
-def _run_loss(mine: Function, logits: Tensor, labels: Tensor, epsilon: float) -> Tensor:
+def _run_loss(
+    mine: Function,
+    logits: Tensor,
+    labels: Tensor,
+    epsilon: float,
+    pad_id: int = PAD,
+) -> Tensor:
     loss = call(
         mine,
         {"logits": logits, "labels": labels},
-        {"pad_id": PAD, "smoothing": epsilon},
+        {"pad_id": pad_id, "smoothing": epsilon},
     )
     if not isinstance(loss, Tensor):
         raise Mistake(
@@ -217,6 +224,46 @@ def _smoothed_loss(mine: Function) -> None:
     _judge(_run_loss(mine, logits, labels, 0.1), 0.1, seed=1)
 
 
+def _other_padding(mine: Function) -> None:
+    """Padding is the id that the caller names; 0 is then a piece like any other."""
+    logits, labels = _loss_case(seed=3)
+    labels[0, 0] = 4
+    pad_id = 4
+    found = _run_loss(mine, logits, labels, 0.1, pad_id)
+    wanted = right_loss(logits, labels, pad_id=pad_id, smoothing=0.1)
+    if not matches(found, wanted):
+        raise Mistake(
+            "pad-id-ignored",
+            f"Right where padding is {PAD}, wrong where it is {pad_id}: an id is "
+            "written into your code. Compare the labels with the pad_id that you are "
+            "given.",
+        )
+
+
+def _other_axes(mine: Function) -> None:
+    """Any number of axes in front."""
+    logits, labels = _loss_case(seed=4)
+    for shape in ((10,), (2, 1, 5)):
+        some, of = logits.reshape(*shape, -1), labels.reshape(shape)
+        said = f"For logits {tuple(some.shape)} and labels {shape}"
+        try:
+            found = _run_loss(mine, some, of, 0.1)
+        except Stopped as stopped:
+            raise Mistake(
+                "axes-fixed",
+                "Right for logits (B, T, V), but any number of axes may stand in front "
+                f"of V. {said}: {stopped.message}",
+            ) from None
+        wanted = right_loss(some, of, pad_id=PAD, smoothing=0.1)
+        if not matches(found, wanted):
+            raise Mistake(
+                "axes-fixed",
+                f"Right for logits (B, T, V), but any number of axes may stand in "
+                f"front of V. {said} your loss is {found.item():.4f} and should be "
+                f"{wanted.item():.4f}.",
+            )
+
+
 def _hard_cases(mine: Function) -> None:
     logits, labels = _loss_case(seed=2)
     large = logits * 50
@@ -260,7 +307,7 @@ def cross_entropy(mine: Callable[..., Tensor]) -> Result:
     return grade(
         "cross_entropy",
         mine,
-        (_plain_loss, _smoothed_loss, _hard_cases),
+        (_plain_loss, _smoothed_loss, _other_padding, _other_axes, _hard_cases),
         """It agrees with tformer.loss, with smoothing and without; padding adds nothing
         to it and gets no gradient; and large logits do not break it.""",
     )

@@ -17,10 +17,18 @@ from tformer.config import TransformerConfig
 from tformer.model import Transformer
 
 
-def _model(seed: int) -> Transformer:
+def _model(seed: int, *, pad_id: int = 0, n_layers: int = 2) -> Transformer:
     """A small pre-norm model in which no gain is 1 and no bias 0."""
     config = TransformerConfig(
-        vocab_size=11, d_model=8, n_heads=2, d_ff=12, max_len=16, norm="pre"
+        vocab_size=11,
+        d_model=8,
+        n_heads=2,
+        d_ff=12,
+        n_encoder_layers=n_layers,
+        max_len=16,
+        norm="pre",
+        pad_id=pad_id,
+        unk_id=3 - pad_id,
     )
     with torch.random.fork_rng(devices=[]):
         model = Transformer(config).eval()
@@ -42,19 +50,25 @@ def built(
     norms: str = "pre",
     final: bool = True,
     layers: str = "all",
-    residual: bool = True,
+    residual: str = "stream",
     bend: Any = torch.relu,
     swapped: bool = False,
 ) -> Tensor:
     """(B, S, D) memory; other settings make a known mistake."""
-    see: Tensor | None = masks.source_mask(source_ids, model.config.pad_id)
-    if mask != "source":
+    pad_id = 0 if mask == "pad 0" else model.config.pad_id
+    see: Tensor | None = masks.source_mask(source_ids, pad_id)
+    if mask in ("none", "flipped"):
         see = None if mask == "none" else ~see  # type: ignore[operator]
     x = model.source_embedding(source_ids)
     x = x if scaled else x / math.sqrt(model.config.d_model)
     x = model.positions(x) if positions else x
     stack: list[Any] = list(model.encoder.layers)
-    stack = {"all": stack, "first": stack[:1], "reversed": stack[::-1]}[layers]
+    stack = {
+        "all": stack,
+        "first": stack[:1],
+        "two": stack[:2],
+        "reversed": stack[::-1],
+    }[layers]
 
     def normed(x: Tensor, norm: nn.Module) -> Tensor:
         result: Tensor = norm(x)
@@ -65,12 +79,12 @@ def built(
         first, second = pair[::-1] if swapped else pair
         read = normed(x, first) if norms == "pre" else x
         said = layer.self_attention(read, mask=see)
-        x = x + said if residual else said
+        x = {"stream": x + said, "normed": read + said, "none": said}[residual]
         x = normed(x, first) if norms == "post" else x
         read = normed(x, second) if norms == "pre" else x
         wide = bend(layer.feed_forward.expand(read))
         said = layer.feed_forward.contract(wide)
-        x = x + said if residual else said
+        x = {"stream": x + said, "normed": read + said, "none": said}[residual]
         x = normed(x, second) if norms == "post" else x
     return normed(x, model.encoder.final_norm) if final else x
 
@@ -118,8 +132,23 @@ SLIPS: Switches = {
     ),
     "layers-reversed": ({"layers": "reversed"}, "You run the layers from the end."),
     "no-residuals": (
-        {"residual": False},
+        {"residual": "none"},
         "The residual connections are missing: x + sublayer(norm(x)).",
+    ),
+    "residual-of-the-normed": (
+        {"residual": "normed"},
+        "You add to the normed stream: norm(x) + sublayer(norm(x)). Only the sub-layer "
+        "reads norm(x); what it says is added to x itself: x + sublayer(norm(x)).",
+    ),
+    "pad-id-ignored": (
+        {"mask": "pad 0"},
+        "You look for padding at 0. Other tokenizers put it elsewhere: "
+        "model.config.pad_id says where.",
+    ),
+    "layers-counted": (
+        {"layers": "two"},
+        "You run two layers, and this model has more. Go through all of "
+        "model.encoder.layers.",
     ),
     "relu-missing": (
         {"bend": lambda z: z},
@@ -129,11 +158,12 @@ SLIPS: Switches = {
 
 
 def _probe(mine: Function) -> None:
-    for seed, rows in (
-        (0, [[4, 5, 6, 7, 2], [8, 9, 2, 0, 0]]),
-        (50, [[5, 4, 2]]),
+    for model, rows in (
+        (_model(0), [[4, 5, 6, 7, 2], [8, 9, 2, 0, 0]]),
+        (_model(50), [[5, 4, 2]]),
+        (_model(60, pad_id=3, n_layers=3), [[4, 5, 6, 7, 2], [8, 0, 2, 3, 3]]),
     ):
-        model, source_ids = _model(seed), torch.tensor(rows)
+        source_ids = torch.tensor(rows)
         right = functools.partial(built, model, source_ids)
 
         def stop(*_: object, **__: object) -> None:

@@ -27,8 +27,16 @@ class Endless(Exception):
 class Speaker:
     """A stand-in for a model: it knows one sentence, and babbles beside it."""
 
-    def __init__(self, path: Sequence[int] = PATH, margin: float = 6.0) -> None:
-        self.path = [BOS, *path, EOS]
+    def __init__(
+        self,
+        path: Sequence[int] = PATH,
+        margin: float = 6.0,
+        *,
+        bos: int = BOS,
+        eos: int = EOS,
+    ) -> None:
+        self.bos, self.eos = bos, eos
+        self.path = [bos, *path, eos]
         self.margin = margin
         self.calls: list[tuple[int, ...]] = []
 
@@ -37,7 +45,7 @@ class Speaker:
         seed = sum((i + 3) * 1009 ** (i % 4) * int(x) for i, x in enumerate(prefix))
         generator = torch.Generator().manual_seed(seed % 2**31)
         scores = torch.randn(SIZE, generator=generator, dtype=torch.float64)
-        scores[[0, BOS, EOS, 3]] -= 5  # off the path nothing ends
+        scores[[0, self.bos, self.eos, 3]] -= 5  # off the path nothing ends
         n = len(prefix)
         if list(prefix) == self.path[:n] and n < len(self.path):
             scores[self.path[n]] = self.margin + n
@@ -185,7 +193,7 @@ GREEDY: Switches = {
 
 
 def _said(mine: Function, speaker: Speaker, max_len: int) -> list[int]:
-    ids = {"bos_id": BOS, "eos_id": EOS, "max_len": max_len}
+    ids = {"bos_id": speaker.bos, "eos_id": speaker.eos, "max_len": max_len}
     try:
         found = call(mine, {"next_logits": speaker}, ids)
     except Stopped as stopped:
@@ -275,6 +283,51 @@ def _probe_greedy(mine: Function) -> None:
     )
 
 
+def _probe_ids(mine: Function) -> None:
+    """Other ids begin and end, 1 and 2 are pieces, and one comes twice running."""
+    path, bos, eos = [7, 7, 1, 2, 6], 8, 5
+    speaker = Speaker(path, bos=bos, eos=eos)
+    found = _said(mine, speaker, 9)
+    if found == path:
+        return
+    given = f"My tokenizer here has bos_id={bos} and eos_id={eos}"
+    if speaker.calls and speaker.calls[0] != (bos,):
+        raise Mistake(
+            "bos-id-ignored",
+            f"{given}, and you begin with {list(speaker.calls[0])}: an id is written "
+            "into your code. Begin with the bos_id that you are given.",
+        )
+    if found == path[:1]:
+        raise Mistake(
+            "stops-at-repeats",
+            "You stop when a piece comes twice in a row. Sentences do that (“that "
+            "that”, a comma too many): stop at eos and at max_len, at nothing else.",
+        )
+    raise Mistake(
+        "eos-id-ignored",
+        f"{given}, and {EOS} is a piece like any other; it says {path} and then eos, "
+        f"and you return {found}. Stop at the eos_id that you are given, and nowhere "
+        "else.",
+    )
+
+
+def _probe_list(mine: Function) -> None:
+    speaker = Speaker()
+    ids = {"bos_id": BOS, "eos_id": EOS, "max_len": 20}
+    found = call(mine, {"next_logits": speaker}, ids)
+    if isinstance(found, Tensor) or any(isinstance(x, Tensor) for x in found):
+        what = (
+            f"a tensor of shape {tuple(found.shape)}"
+            if isinstance(found, Tensor)
+            else "a list of tensors"
+        )
+        raise Mistake(
+            "tensors-not-ids",
+            f"The pieces are right, but you return {what}. A tokenizer decodes a list "
+            "of plain numbers: .item() for one piece, .tolist() for a row.",
+        )
+
+
 def _probe_repeats(mine: Function) -> None:
     speaker = Speaker()
     _said(mine, speaker, 20)
@@ -302,4 +355,7 @@ def greedy(mine: Function) -> Result:
         "It begins with bos, reads the last row, gives each piece back to the model, "
         "and stops at eos or at max_len, without either in its list."
     )
-    return grade("greedy", mine, [_probe_chance, _probe_greedy, _probe_repeats], praise)
+    probes = [
+        *(_probe_chance, _probe_greedy, _probe_ids, _probe_list, _probe_repeats),
+    ]
+    return grade("greedy", mine, probes, praise)

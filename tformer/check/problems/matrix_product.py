@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import torch
@@ -106,6 +107,13 @@ def _judge_product(mine: Function, a: Tensor, b: Tensor) -> None:
     found = as_tensor(call(mine, {"a": a, "b": b}))
     wanted = a @ b
     if matches(found, wanted):
+        if not found.is_floating_point():
+            raise Mistake(
+                "whole-numbers",
+                f"Your result has dtype {found.dtype}, so with other numbers "
+                "everything after the point would be lost. Make the table of zeros "
+                "float: a.new_zeros(…) takes the dtype of a.",
+            )
         return
     recognise(found, _wrong_products(a, b))
     if found.shape != wanted.shape:
@@ -137,12 +145,20 @@ def _oblong(mine: Function) -> None:
 
 
 def _impossible(mine: Function) -> None:
-    for left, right in (((2, 3), (4, 2)), ((2, 3), (2, 2))):
+    for left, right in (((2, 3), (5, 7)), ((2, 3), (2, 2))):
         a, b = torch.ones(left), torch.ones(right)
         try:
             call(mine, {"a": a, "b": b}, {})
         except Stopped as stopped:
             if isinstance(stopped.problem, ValueError):
+                named = re.findall(r"\d+", str(stopped.problem))
+                if not {str(size) for size in left + right} <= {*named}:
+                    raise Mistake(
+                        "shapes-not-named",
+                        f"{left} times {right} is refused, as it should be, but the "
+                        f"error says only “{stopped.problem}”. Name both shapes in it: "
+                        "whoever reads it wants to know which of the two is wrong.",
+                    ) from None
                 continue
             raise Mistake(
                 "unhelpful-error",
@@ -160,7 +176,7 @@ def _impossible(mine: Function) -> None:
 
 def _own_work(mine: Function) -> None:
     ready = {"matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "einsum"}
-    ready |= {"tensordot", "linear", "addmm", "mv", "vdot", "dot", "inner"}
+    ready |= {"tensordot", "linear", "addmm", "mv", "inner"}
     a, b = _matrices(2, 3, 4, seed=9)
     remedy = "That is the product itself. Write the loops."
     by_hand(mine, {"a": a, "b": b}, ready, remedy)
@@ -173,7 +189,7 @@ def matrix_product(mine: Callable[[Tensor, Tensor], Tensor]) -> Result:
 
     Args:
         mine: your function. It takes a (M, K) and b (K, N) and returns (M, N); where
-            the inner lengths differ it raises a ValueError.
+            the inner lengths differ it raises a ValueError that names both shapes.
 
     Returns:
         A result that is true if everything is right, with ``.message`` and
@@ -184,5 +200,5 @@ def matrix_product(mine: Callable[[Tensor, Tensor], Tensor]) -> Result:
         mine,
         (_square, _oblong, _impossible, _own_work),
         """Rows times columns, for square matrices and others; and a product that cannot
-        be is refused.""",
+        be is refused, with both shapes named.""",
     )

@@ -111,6 +111,16 @@ def _two_tensors(returned: Any) -> tuple[Tensor, Tensor]:
     )
 
 
+def _are_ids(inputs: Tensor, labels: Tensor) -> None:
+    for name, ids in (("inputs", inputs), ("labels", labels)):
+        if ids.dtype != torch.int64:
+            raise Mistake(
+                "dtype",
+                f"Your {name} have dtype {ids.dtype}. They are ids, the numbers of "
+                "rows in a table, and stay whole: torch.int64, as target_ids has it.",
+            )
+
+
 def _probe_shift(mine: Function) -> None:
     for rows in (_ROWS, _ROWS[:1], _ROWS[1:2, :4]):
         try:
@@ -130,6 +140,7 @@ def _probe_shift(mine: Function) -> None:
         if matches((inputs, labels), wanted) or matches(
             (inputs, labels), (tidy, wanted[1])
         ):
+            _are_ids(inputs, labels)
             continue
         recognise((inputs, labels), _wrong_shifts(rows))
         if inputs.shape != labels.shape:
