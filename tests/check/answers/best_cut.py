@@ -37,3 +37,17 @@ def multiplied(word, log_p):
 @wrong("fewest-pieces")
 def fewest(word, log_p):
     return min(_cuts(word, log_p), key=len, default=None)
+
+
+@wrong("sum-forgotten", "best[j]")
+def last_piece_only(word, log_p):
+    best = {0: (0.0, [])}
+    for i in range(1, len(word) + 1):
+        ways = [
+            (log_p[word[j:i]], [*best[j][1], word[j:i]])
+            for j in range(i)
+            if j in best and word[j:i] in log_p
+        ]
+        if ways:
+            best[i] = max(ways)
+    return best[len(word)][1] if len(word) in best else None

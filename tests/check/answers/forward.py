@@ -30,3 +30,39 @@ def encoder_under_no_grad(model, source_ids, target_ids):
         memory = model.encoder(x, see)
     seen = masks.target_mask(target_ids, pad)
     return model.unembed(model.decoder(y, memory, seen, see))
+
+
+def assembled(model, source_ids, target_ids, pad, embed):
+    see = masks.source_mask(source_ids, pad)
+    x, y = (
+        embed(model, table, ids)
+        for table, ids in (
+            (model.source_embedding, source_ids),
+            (model.target_embedding, target_ids),
+        )
+    )
+    seen = masks.target_mask(target_ids, pad)
+    return model.unembed(model.decoder(y, model.encoder(x, see), seen, see))
+
+
+@wrong("pad-id-ignored", "model.config.pad_id")
+def padding_at_0(model, source_ids, target_ids):
+    def embed(model, table, ids):
+        return model.dropout(model.positions(table(ids)))
+
+    return assembled(model, source_ids, target_ids, 0, embed)
+
+
+@wrong("dropout-misplaced", "positions come first")
+def drops_before_positions(model, source_ids, target_ids):
+    def embed(model, table, ids):
+        return model.positions(model.dropout(table(ids)))
+
+    pad = model.config.pad_id
+    return assembled(model, source_ids, target_ids, pad, embed)
+
+
+@wrong("mode-changed", ".eval()")
+def leaves_it_in_eval(model, source_ids, target_ids):
+    model.eval()
+    return plain(model, source_ids, target_ids)

@@ -27,3 +27,8 @@ def forward(loss, p):
 def autograd(loss, p):
     p = p.clone().requires_grad_()
     return torch.autograd.grad(loss(p), p)[0]
+
+
+@wrong("other-dtype", "32 bits")
+def in_single_precision(loss, p):
+    return central(loss, p.float())

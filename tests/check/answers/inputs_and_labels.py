@@ -44,3 +44,21 @@ def zeros(targets, *, pad_id, bos_id, eos_id):
     for i, t in enumerate(targets):
         whole[i, : len(t) + 2] = torch.tensor([bos_id, *t, eos_id])
     return whole[:, :-1], whole[:, 1:]
+
+
+@wrong("padded-on-the-left", "on the right")
+def left(targets, *, pad_id, bos_id, eos_id):
+    n = max(map(len, targets)) + 2
+    rows = [[bos_id, *t, eos_id] for t in targets]
+    whole = torch.tensor([[pad_id] * (n - len(row)) + row for row in rows])
+    return whole[:, :-1], whole[:, 1:]
+
+
+@wrong("bos-and-eos-swapped", "changed places")
+def swapped(targets, *, pad_id, bos_id, eos_id):
+    return filled(targets, pad_id, eos_id, bos_id)
+
+
+@wrong("bos-and-eos-swapped", "changed places")
+def swapped_in_lists(targets, *, pad_id, bos_id, eos_id):
+    return padded(targets, pad_id=pad_id, bos_id=eos_id, eos_id=bos_id)

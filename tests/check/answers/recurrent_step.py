@@ -22,3 +22,13 @@ def from_the_left(x, state, input_weights, state_weights, bias):
 @wrong("no-tanh")
 def straight(x, state, input_weights, state_weights, bias):
     return x @ input_weights.T + state @ state_weights.T + bias
+
+
+@wrong("bias-outside-tanh", "inside the brackets")
+def bias_outside(x, state, input_weights, state_weights, bias):
+    return torch.tanh(x @ input_weights.T + state @ state_weights.T) + bias
+
+
+@wrong("bias-twice", "twice")
+def two_biases(x, state, input_weights, state_weights, bias):
+    return plain(x, state, input_weights, state_weights, 2 * bias)

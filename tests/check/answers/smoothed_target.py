@@ -29,3 +29,14 @@ def no_mass_on_pad(labels, *, vocab_size, smoothing):
 def over_v_minus_two(labels, *, vocab_size, smoothing):
     out = torch.full((*labels.shape, vocab_size), smoothing / (vocab_size - 2))
     return out.scatter_(-1, labels.unsqueeze(-1), 1 - smoothing)
+
+
+@wrong("smoothing-ignored", "0.1")
+def always_a_tenth(labels, *, vocab_size, smoothing):
+    return 0.9 * F.one_hot(labels, vocab_size).float() + 0.1 / vocab_size
+
+
+@wrong("softmax-on-top", "shares already")
+def softmax_of_shares(labels, *, vocab_size, smoothing):
+    hot = F.one_hot(labels, vocab_size).float()
+    return ((1 - smoothing) * hot + smoothing / vocab_size).softmax(-1)

@@ -28,3 +28,21 @@ def by_pair(pairs, share):
     random.Random(0).shuffle(mixed)
     n = int(len(pairs) * (1 - share))
     return mixed[:n], mixed[n:]
+
+
+def key(text):
+    return "".join(c for c in text.lower() if c.isalnum() or c == " ")
+
+
+@wrong("moves-when-it-grows", "training sentences are test sentences now")
+def by_place_among_the_keys(pairs, share):
+    keys = sorted({key(p[0]) for p in pairs})
+    test = set(keys[: round(len(keys) * share)])
+    train = [p for p in pairs if key(p[0]) not in test]
+    return train, [p for p in pairs if key(p[0]) in test]
+
+
+@wrong("by-german", "English")
+def by_german(pairs, share):
+    train = [p for p in pairs if place(p[1]) >= share]
+    return train, [p for p in pairs if place(p[1]) < share]

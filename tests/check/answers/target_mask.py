@@ -92,3 +92,10 @@ def half_flipped(target_ids, pad_id):
 def other_half_flipped(target_ids, pad_id):
     T = target_ids.size(1)
     return my_causal_mask(T) & (target_ids == pad_id)[:, None, None, :]
+
+
+@wrong("first-sentence-only", "Each has its own")
+def first_sentence_only(target_ids, pad_id):
+    b, t = target_ids.shape
+    real = my_padding_mask(target_ids, pad_id)[:1]
+    return (my_causal_mask(t) & real).expand(b, 1, t, t)

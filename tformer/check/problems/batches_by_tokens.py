@@ -8,6 +8,7 @@ from typing import Any
 
 from tformer.check._grade import Function, Mistake, Result, grade
 from tformer.check._run import (
+    Stopped,
     call,
 )
 from tformer.data import cut
@@ -143,6 +144,17 @@ def _is_cut_by(side: int, batches: list[list[Pair]]) -> bool:
     return fits and all(cost([*batch, after[0]]) > _BUDGET for batch, after in nexts)
 
 
+def _is_cut_by_newest(batches: list[list[Pair]]) -> bool:
+    """Whether each batch is as full as if all its pairs were like the newest one."""
+
+    def fits(size: int, pair: Pair) -> bool:
+        return size == 1 or size * (len(pair[0]) + len(pair[1])) <= _BUDGET
+
+    inside = all(fits(i, pair) for batch in batches for i, pair in enumerate(batch, 1))
+    nexts = itertools.pairwise(batches)
+    return inside and not any(fits(len(a) + 1, b[0]) for a, b in nexts)
+
+
 def _probe_budget(mine: Function) -> None:
     batches = _run_batches(mine, _pairs(), _BUDGET)
     over = [batch for batch in batches if _cost(batch) > _BUDGET]
@@ -156,6 +168,13 @@ def _probe_budget(mine: Function) -> None:
         f"side, costs {b}·({s} + {t}) = {b * (s + t)} tokens; max_tokens is {_BUDGET}. "
     )
     real = [sum(len(s) + len(t) for s, t in batch) for batch in over]
+    if _is_cut_by_newest(batches):
+        raise Mistake(
+            "forgets-the-longest",
+            shape + "You reckon with the lengths of the pair that is about to come. A "
+            "batch is as wide as its longest source and its longest target so far: "
+            "s = max(s, len(source)), and the same for t.",
+        )
     if all(len(batch) > 1 and _cost(batch[:-1]) <= _BUDGET for batch in over):
         raise Mistake(
             "overfull",
@@ -260,6 +279,30 @@ def _probe_exact(mine: Function) -> None:
         )
 
 
+def _probe_too_long(mine: Function) -> None:
+    """A pair that is over the budget by itself may be refused, but not lost or cut."""
+    pairs = _pairs((40, 30))
+    try:
+        batches = _run_batches(mine, pairs, _BUDGET)
+    except Stopped:
+        return
+    found = Counter(_frozen(pair) for batch in batches for pair in batch)
+    if found == Counter(map(_frozen, pairs)):
+        return
+    given = f"One pair, 40 + 30 tokens, is over max_tokens = {_BUDGET} by itself"
+    if found.total() == len(pairs):
+        raise Mistake(
+            "pairs-shortened",
+            f"{given}, and you shorten it. Then its translation is no translation any "
+            "more. Give it a batch of its own, or refuse it with an error.",
+        )
+    raise Mistake(
+        "long-pair-lost",
+        f"{given}, and in your batches it is missing, without a word. Give it a batch "
+        "of its own, or refuse it with an error that says so.",
+    )
+
+
 def batches_by_tokens(mine: Function) -> Result:
     """Grade how a reader fills batches up to a budget of tokens.
 
@@ -278,6 +321,6 @@ def batches_by_tokens(mine: Function) -> Result:
     )
     probes = [
         *(_probe_whole, _probe_budget, _probe_thrift, _probe_widths),
-        _probe_exact,
+        *(_probe_exact, _probe_too_long),
     ]
     return grade("batches_by_tokens", mine, probes, praise)

@@ -54,6 +54,16 @@ def _one_after_the_other(
     return found
 
 
+def _by_last_piece(word: str, log_p: Mapping[str, float]) -> list[str] | None:
+    cuts: dict[int, list[str]] = {0: []}
+    for i in range(1, len(word) + 1):
+        starts = [j for j in range(i) if j in cuts and word[j:i] in log_p]
+        if starts:
+            j = max(starts, key=lambda j: log_p[word[j:i]])
+            cuts[i] = [*cuts[j], word[j:i]]
+    return cuts.get(len(word))
+
+
 def _wrong_cuts(word: str, log_p: Mapping[str, float]) -> Known:
     cuts = _all_cuts(word, log_p)
 
@@ -83,6 +93,12 @@ def _wrong_cuts(word: str, log_p: Mapping[str, float]) -> Known:
         "You compare the mean of the logarithms. Each further piece is a further "
         "factor of the product: compare their sum.",
         max(cuts, key=lambda cut: total(cut) / len(cut), default=None),
+    )
+    yield Slip(
+        "sum-forgotten",
+        "At each place you compare the last piece's log-probability alone, and forget "
+        "the sum up to where it begins. Add: best[j] + log_p[word[j:i]].",
+        _by_last_piece(word, log_p),
     )
     for best in (max, min):
         yield Slip(

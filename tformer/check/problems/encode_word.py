@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from tformer.byte_pairs import END_OF_WORD, BytePairEncoding
@@ -60,6 +61,18 @@ def _replayed(symbols: Sequence[str], merges: Sequence[Pair]) -> list[str]:
     return list(symbols)
 
 
+def _fits(symbols: Sequence[str]) -> Callable[[Pair], bool]:
+    """Ask for each merge in turn whether it fits, where those before were applied."""
+
+    def fits(pair: Pair) -> bool:
+        nonlocal symbols
+        here = pair in set(pairwise(symbols))
+        symbols = right_merge(symbols, pair)
+        return here
+
+    return fits
+
+
 def _wrong_encodings(word: str, merges: list[Pair]) -> Known:
     spelled = [*word, END_OF_WORD]
     yield Slip(
@@ -87,6 +100,24 @@ def _wrong_encodings(word: str, merges: list[Pair]) -> Known:
         "You apply the latest merge that fits. Of those that fit, the one that was "
         "learned EARLIEST comes first: the order of learning is the rule.",
         latest,
+    )
+    yield Slip(
+        "merges-reversed",
+        "You apply the merges from the last to the first. They build on each other: "
+        "begin with the one that was learned first.",
+        _replayed(spelled, merges[::-1]),
+    )
+    yield Slip(
+        "stops-too-early",
+        "You stop at the first merge that does not fit. A later one may fit all the "
+        "same: skip it and go on to the end of the list (continue, not break).",
+        _replayed(spelled, list(itertools.takewhile(_fits(spelled), merges))),
+    )
+    yield Slip(
+        "mark-glued",
+        "You begin with the mark glued to the last character. It is a symbol of its "
+        "own, which a merge may join later: [*word, “</w>”].",
+        _replayed([*word[:-1], word[-1] + END_OF_WORD], merges),
     )
     yield Slip(
         "leftmost-first",

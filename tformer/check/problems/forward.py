@@ -306,6 +306,7 @@ class Case:
         source: Sequence[int] = (7, 4, 2),
         target: Sequence[int] = (3, 5, 2),
         seed: int = 0,
+        pad_id: int = 0,
     ) -> Case:
         """Draw a case; no gain is 1, no bias 0, and every row but one is padded."""
         config = TransformerConfig(
@@ -317,7 +318,10 @@ class Case:
             n_decoder_layers=2,
             max_len=16,
             norm=norm,
+            dropout=0.0,
             tie_embeddings=tied,
+            pad_id=pad_id,
+            unk_id=3 - pad_id,
         )
         generator = torch.Generator().manual_seed(seed)
         model = Transformer(config).double().eval()
@@ -454,6 +458,34 @@ def _pass_probe(mine: Function) -> None:
     _compare(cases, found)
 
 
+def _padding_probe(mine: Function) -> None:
+    """Padding is where the model's configuration says."""
+    case = Case.random("pre", tied=False, seed=3, pad_id=3)
+    if not matches(case.run(mine), case.right()):
+        raise Mistake(
+            "pad-id-ignored",
+            "Right where padding is 0, wrong for a model whose padding is 3: an id is "
+            "written into your code. model.config.pad_id says where padding is.",
+        )
+
+
+def _mode_probe(mine: Function) -> None:
+    """Whether it trains or not is the caller's affair."""
+    case = Case.random("post", tied=False, seed=4)
+    for training in (True, False):
+        case.model.train(training)
+        case.run(mine)
+        if any(module.training != training for module in case.model.modules()):
+            before, after = ("train", "eval") if training else ("eval", "train")
+            raise Mistake(
+                "mode-changed",
+                f"The numbers are right, but the model comes in .{before}() and is "
+                f"left in .{after}(): from then on dropout would be "
+                f"{'off' if training else 'on'}, and nobody would notice. A forward "
+                "pass leaves the mode to its caller.",
+            )
+
+
 def _explain_stop(mine: Function, stopped: Stopped) -> None:
     """Where source and target are equally long it may run: then its numbers tell."""
     lengths = (5, 3, 2)
@@ -474,9 +506,9 @@ def _explain_stop(mine: Function, stopped: Stopped) -> None:
 def _training_probe(mine: Function) -> None:
     """Gradients flow, and dropout acts on both sums."""
     case = Case.random("pre", tied=True, seed=2)
-    dropped: list[int] = []
+    dropped: list[Tensor] = []
     handle = case.model.dropout.register_forward_hook(
-        lambda module, inputs, output: dropped.append(output.size(1))
+        lambda module, inputs, output: dropped.append(inputs[0])
     )
     try:
         case.run(mine)
@@ -488,15 +520,26 @@ def _training_probe(mine: Function) -> None:
         lambda: Transformer.forward(case.model, case.source_ids, case.target_ids),
         dict(case.model.named_parameters()),
     )
-    sides = {case.source_ids.size(1): "source", case.target_ids.size(1): "target"}
-    for length, side in sides.items():
-        if length not in dropped:
+    tables = case.model.source_embedding, case.model.target_embedding
+    sides = ("source", case.source_ids), ("target", case.target_ids)
+    for (side, ids), table in zip(sides, tables, strict=True):
+        total = case.model.positions(table(ids))
+        if any(matches(given, total) for given in dropped):
+            continue
+        if any(given.shape == total.shape for given in dropped):
             raise Mistake(
-                "dropout-forgotten",
-                f"Right as long as dropout is off, but in training the {side} would "
-                "get none: the paper drops out the sum of embedding and position "
-                "(section 5.4). Send it through model.dropout.",
+                "dropout-misplaced",
+                f"Right as long as dropout is off, but on the {side} side it stands in "
+                "the wrong place: the paper drops out the sum of embedding and "
+                "position (section 5.4), so the positions come first: "
+                "model.dropout(model.positions(…)).",
             )
+        raise Mistake(
+            "dropout-forgotten",
+            f"Right as long as dropout is off, but in training the {side} would "
+            "get none: the paper drops out the sum of embedding and position "
+            "(section 5.4). Send it through model.dropout.",
+        )
 
 
 def forward(mine: Function) -> Result:
@@ -512,7 +555,7 @@ def forward(mine: Function) -> Result:
     return grade(
         "forward",
         mine,
-        [_pass_probe, _training_probe],
+        [_pass_probe, _padding_probe, _training_probe, _mode_probe],
         "It agrees with the model, number for number: pre- and post-norm, tied and "
         "not, with padding on both sides; gradients flow, and dropout stands in both "
         "places.",

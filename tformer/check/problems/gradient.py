@@ -56,6 +56,14 @@ def _where_asked(spy: _Spy, p: Tensor) -> None:
         )
     if not spy.points:
         raise Mistake("loss-not-called", "Your function never calls the loss.")
+    if any(point.dtype != p.dtype for point in spy.points):
+        raise Mistake(
+            "other-dtype",
+            f"p is {p.dtype}, and you ask for the loss at points in "
+            f"{spy.points[0].dtype}. In 32 bits there are seven digits: a step of 1e-5 "
+            "drowns in their rounding. Keep the type of p: torch.zeros_like(p), no "
+            ".float().",
+        )
     away, moved = _moves(spy, p)
     if moved.max() == 0:
         raise Mistake(

@@ -133,6 +133,24 @@ def _wrong_lists(case: Lists) -> Known:
         "padding, and positions no longer count from bos. Pad on the right.",
         (case.padded(bos, [], left=True), case.padded([], eos, left=True)),
     )
+    left = case.padded(bos, eos, width=case.width + 1, left=True)
+    yield Slip(
+        "padded-on-the-left",
+        "You pad on the left. Then the first rows of causal attention see nothing but "
+        "padding, and positions no longer count from bos. Pad on the right.",
+        (left[:, :-1], left[:, 1:]),
+    )
+    swapped = dataclasses.replace(case, bos=case.eos, eos=case.bos)
+    for gives in (
+        swapped.right(),
+        (swapped.whole(bos)[:, :-1], swapped.whole(bos)[:, 1:]),
+    ):
+        yield Slip(
+            "bos-and-eos-swapped",
+            "bos and eos have changed places. bos, the beginning, opens the input; "
+            "eos, the end, closes the labels.",
+            gives,
+        )
     for ids in (Lists(case.targets), dataclasses.replace(case, pad=0)):
         if ids != case:
             yield Slip(

@@ -57,6 +57,24 @@ WRONG_RATES: tuple[tuple[str, str, Rate], ...] = (
         lambda s, d, w: d**-0.5 * min(s**-0.5, s / w),
     ),
     (
+        "flat-after-warm-up",
+        "Your rate climbs and then stays at its top. After the peak it falls, with the "
+        "root of the step: the other arm is step^-0.5.",
+        lambda s, d, w: d**-0.5 * min(w**-0.5, s * w**-1.5),
+    ),
+    (
+        "warm-up-fixed",
+        "4000 warm-up steps, the paper's, are written into your code. Take "
+        "warmup_steps as it is given.",
+        lambda s, d, w: d**-0.5 * min(s**-0.5, s * 4000**-1.5),
+    ),
+    (
+        "whole-division",
+        "You divide step // warmup_steps, without a remainder, so the climb goes in "
+        "stairs and begins at 0. Write /.",
+        lambda s, d, w: d**-0.5 * min(s**-0.5, s // w * w**-0.5),
+    ),
+    (
         "no-width",
         "The factor d_model^-0.5 is missing.",
         lambda s, d, w: min(s**-0.5, s * w**-1.5),
@@ -75,6 +93,11 @@ WRONG_RATES: tuple[tuple[str, str, Rate], ...] = (
         "inverse-not-root",
         "After the peak your rate falls with 1/step; it should fall with 1/√step.",
         lambda s, d, w: d**-0.5 * min(w**0.5 / s, s * w**-1.5),
+    ),
+    (
+        "inverse-not-root",
+        "One arm falls with 1/step; it should fall with 1/√step: step^-0.5.",
+        lambda s, d, w: d**-0.5 * min(1 / s, s * w**-1.5),
     ),
 )
 RATE_CASES = ((1, 64, 10), (7, 64, 10), (10, 32, 10), (400, 16, 10), (3, 128, 50))

@@ -67,6 +67,18 @@ def _wrong_steps(
             early,
         )
     yield Slip(
+        "bias-outside-tanh",
+        "The bias is added after tanh, so the state can leave the range −1 to 1. It "
+        "belongs into the sum, inside the brackets of tanh.",
+        (from_input + from_state).tanh() + b,
+    )
+    yield Slip(
+        "bias-twice",
+        "The bias is added twice. (torch.nn.RNNCell has two, one for each product; "
+        "here there is one.)",
+        (total + b).tanh(),
+    )
+    yield Slip(
         "old-state-kept",
         "You add the old state to the new one. That is a residual connection, a good "
         "idea that came later; the plain step replaces the state.",

@@ -104,6 +104,19 @@ def _wrong_targets(labels: Tensor, size: int, epsilon: float) -> Known:
             "row: id 3 is row[3], its fourth number.",
             (1 - epsilon) * moved + epsilon / size,
         )
+    if epsilon != 0.1:
+        yield Slip(
+            "smoothing-ignored",
+            "Right for 0.1, which is written into your code. Take `smoothing` as it is "
+            "given.",
+            0.9 * hot + 0.1 / size,
+        )
+    yield Slip(
+        "softmax-on-top",
+        "Your target has been through softmax. Its rows are shares already and sum to "
+        "1; return them as they are.",
+        ((1 - epsilon) * hot + epsilon / size).softmax(-1),
+    )
     yield Slip(
         "first-row-only",
         "Every row of your target is that of the first label. Each label needs its "

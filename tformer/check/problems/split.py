@@ -82,6 +82,7 @@ def _probe_split(mine: Function) -> None:
             "(or a hash of the sentence) decide.",
         )
     if leaked := len(_english(train) & _english(test)):
+        _by_german(mine, pairs, test)
         raise Mistake(
             "by-pair",
             f"A leak: {leaked} English sentences are in both splits, with different "
@@ -110,6 +111,19 @@ def _probe_split(mine: Function) -> None:
         )
 
 
+def _by_german(mine: Function, pairs: list[Pair], test: list[Pair]) -> None:
+    """Other English beside the same German, in another order, changes nothing."""
+    others = [(f"Another {english}", german) for english, german in reversed(pairs)]
+    _, again = _run_split(mine, others)
+    if {german for _, german in again} == {german for _, german in test}:
+        raise Mistake(
+            "by-german",
+            "A leak: you let the German sentence decide, and an English one has "
+            "several Germans, some in train and some in test. The English is what "
+            "comes in, so let that decide.",
+        )
+
+
 def _probe_stays(mine: Function) -> None:
     """The same twice, and for a corpus that grows or comes in another order."""
     asked = 0
@@ -124,7 +138,7 @@ def _probe_stays(mine: Function) -> None:
     pairs = _corpus()
     builtins.hash = watched  # type: ignore[assignment]
     try:
-        _, test = _run_split(mine, pairs)
+        train, test = _run_split(mine, pairs)
     finally:
         builtins.hash = right
     if asked:
@@ -142,15 +156,20 @@ def _probe_stays(mine: Function) -> None:
             "decide by itself, through a hash.",
         )
     more = _corpus(660)
-    train, _ = _run_split(mine, more)
-    if moved := len(_english(test) & _english(train)):
-        raise Mistake(
-            "moves-when-it-grows",
-            f"I added a tenth to the corpus, and {moved} of {len(_english(test))} test "
-            "sentences are training sentences now: whoever compares models across "
-            "editions compares nothing. Let the place of a sentence depend on the "
-            "sentence alone: a hash of it, below the share or not.",
-        )
+    more_train, more_test = _run_split(mine, more)
+    for old, new, was, now in (
+        (test, more_train, "test", "training"),
+        (train, more_test, "training", "test"),
+    ):
+        if moved := len(_english(old) & _english(new)):
+            raise Mistake(
+                "moves-when-it-grows",
+                f"I added a tenth to the corpus, and {moved} of {len(_english(old))} "
+                f"{was} sentences are {now} sentences now: whoever compares models "
+                "across editions compares nothing. Let the place of a sentence depend "
+                "on the sentence alone: a hash of it, below the share or not; neither "
+                "its place in a list nor how many there are.",
+            )
 
 
 def split(mine: Function) -> Result:

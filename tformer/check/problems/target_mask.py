@@ -75,6 +75,12 @@ def _wrong_target(source: Tensor, target: Tensor, pad_id: int) -> Known:
         "Use tril() without an offset.",
         full.tril(-1) & keys,
     )
+    yield Slip(
+        "first-sentence-only",
+        "Every sentence gets the padding of the first one in the batch. Each has its "
+        "own: (target_ids != pad_id)[:, None, None, :], with the batch in front.",
+        (causal & keys[:1]).expand_as(right),
+    )
     yield Slip("hides-queries", QUERIES_TOO, causal & keys & rows)
     yield Slip(
         "half-flipped",
@@ -188,7 +194,7 @@ def _run_target(mine: Function, source: Tensor, target: Tensor, pad_id: int) -> 
 
 def _targets(pad_id: int) -> Iterator[tuple[Tensor, Tensor]]:
     """Sources and targets of the same and of other lengths; all targets begin real."""
-    target = some_ids(pad_id)
+    target = some_ids(pad_id).roll(-1, 0)  # the first is padded
     same = target.flip(0)
     longer = torch.cat([same, torch.full((3, 2), pad_id)], dim=1)
     yield same, target
