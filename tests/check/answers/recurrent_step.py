@@ -32,3 +32,8 @@ def bias_outside(x, state, input_weights, state_weights, bias):
 @wrong("bias-twice", "twice")
 def two_biases(x, state, input_weights, state_weights, bias):
     return plain(x, state, input_weights, state_weights, 2 * bias)
+
+
+@wrong("gradient-cut", "state.detach()")
+def detached_state(x, state, input_weights, state_weights, bias):
+    return torch.tanh(x @ input_weights.T + state.detach() @ state_weights.T + bias)

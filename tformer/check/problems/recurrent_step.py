@@ -16,6 +16,7 @@ from tformer.check._run import (
     as_tensor,
     call,
     draw,
+    probe_gradients,
 )
 
 
@@ -126,6 +127,27 @@ def _probe_step(mine: Function) -> None:
         )
 
 
+def _probe_learnable(mine: Function) -> None:
+    """Gradients get back through the state too, or nothing is learned over time."""
+    shapes = {
+        "x": (2, 3),
+        "state": (2, 4),
+        "input_weights": (4, 3),
+        "state_weights": (4, 4),
+        "bias": (4,),
+    }
+    given = {
+        name: draw(*shape, seed=i) for i, (name, shape) in enumerate(shapes.items())
+    }
+    x, state, w_x, w_s, b = given.values()
+    probe_gradients(
+        mine,
+        lambda: as_tensor(call(mine, given)),
+        lambda: (x @ w_x.T + state @ w_s.T + b).tanh(),
+        given,
+    )
+
+
 def recurrent_step(mine: Function) -> Result:
     """Grade a reader's step of a plain recurrent network, against `torch.nn.RNNCell`.
 
@@ -138,4 +160,4 @@ def recurrent_step(mine: Function) -> Result:
         The verdict; the message is printed.
     """
     praise = "It reads, remembers and bends as torch.nn.RNNCell does."
-    return grade("recurrent_step", mine, [_probe_step], praise)
+    return grade("recurrent_step", mine, [_probe_step, _probe_learnable], praise)
