@@ -116,7 +116,7 @@ def test_a_model_of_ones_own_is_shown_with_its_own_depth(make_model):
 def test_the_page_takes_the_same_map_out_of_all_weights(node, figure, translator):
     maps = translator.attention(RUNNING)
     script = """
-    import { headMap, axes } from "./heads/view.js";
+    import { headMap, axes } from "./heads/maps.js";
     import { unpack } from "./kit/model.js";
     const maps = unpack(given);
     const heads = [0, 3, 5, null];
@@ -142,7 +142,7 @@ def test_changed_words_are_those_outside_a_longest_common_part(node):
              for _ in range(60)]  # fmt: skip
     pairs += [["Der Hund ist müde .", "Der Hund war müde ."], ["a b", "a b"], ["", ""]]
     found = node(
-        "import { changedWords } from './heads/view.js';"
+        "import { changedWords } from './heads/knockout.js';"
         "console.log(JSON.stringify(given.map(([a, b]) => changedWords(a, b))))",
         pairs,
     )
@@ -166,7 +166,7 @@ def test_changed_words_are_those_outside_a_longest_common_part(node):
 
 def test_how_much_less_probable_is_said_in_words(node):
     said = node(
-        "import { lessProbable } from './heads/view.js';"
+        "import { lessProbable } from './heads/knockout.js';"
         "console.log(JSON.stringify(given.map(([a, b]) => lessProbable(a, b))))",
         [[-3, -3.01], [-3, -4], [-3, -9], [-9, -3], [-1, -20]],
     )
@@ -181,7 +181,7 @@ def test_how_much_less_probable_is_said_in_words(node):
 
 def test_the_strongest_keys_come_first_and_those_that_round_to_zero_not_at_all(node):
     found = node(
-        "import { strongest } from './heads/view.js';"
+        "import { strongest } from './heads/maps.js';"
         "console.log(JSON.stringify(given.map((row) => strongest(row))))",
         [[0.1, 0.004, 0.6, 0.296], [-0.5, 0.2, 0.3, -0.4], [0.001]],
     )

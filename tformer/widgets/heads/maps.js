@@ -1,0 +1,46 @@
+// What the heads of a Transformer weigh, as rows of numbers; no page: it runs in Node, too.
+
+export const SITES = ["encoder", "decoder", "cross"];
+
+// The names of rows and columns at a site; `predicted` is empty where nothing is predicted.
+export function axes({ sourcePieces, targetPieces, predictedPieces }, site) {
+  return {
+    rows: site === "encoder" ? sourcePieces : targetPieces,
+    columns: site === "decoder" ? targetPieces : sourcePieces,
+    predicted: site === "encoder" ? [] : predictedPieces,
+  };
+}
+
+// The weights of one head as rows, or their mean over the heads of a layer.
+export function headMap(attention, site, layer, head) {
+  const {
+    shape: [, nHeads, nRows, nColumns],
+    data,
+  } = attention[site];
+  const heads = head === null ? upTo(nHeads) : [head];
+  return upTo(nRows).map((i) =>
+    upTo(nColumns).map((j) => {
+      const at = (each) => data[((layer * nHeads + each) * nRows + i) * nColumns + j];
+      return heads.reduce((sum, each) => sum + at(each), 0) / heads.length;
+    }),
+  );
+}
+
+// The entries of a row that are largest and do not round to 0: [[index, value], …].
+export function strongest(row, count = 3) {
+  const order = [...row.entries()].sort(([, a], [, b]) => Math.abs(b) - Math.abs(a));
+  return order.slice(0, count).filter(([, w]) => Math.abs(w) >= 0.005);
+}
+
+// All heads of a layer that `head` means (null: every one), as a knock-out names them.
+export const headsAt = (attention, site, layer, head) =>
+  (head === null ? upTo(attention[site].shape[1]) : [head]).map((each) => [
+    site,
+    layer,
+    each,
+  ]);
+
+export const upTo = (n) => Array.from({ length: n }, (_, i) => i);
+export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+export const nameOf = (layer, head) =>
+  `layer ${layer}, ${head === null ? "mean of heads" : `head ${head}`}`;
