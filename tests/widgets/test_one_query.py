@@ -10,7 +10,7 @@ from tformer.widgets import OneQuery
 from tformer.widgets.one_query import EXAMPLES
 
 RUN = """
-import { attend, hull } from "./one_query/one_query.js";
+import { attend, hull } from "./one_query/maths.js";
 const { cases, points } = given;
 console.log(JSON.stringify({ attended: cases.map(attend), hull: hull(points) }));
 """

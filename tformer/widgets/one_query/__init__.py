@@ -1,7 +1,7 @@
 """One query's attention as a computation that re-runs: compare, scale, mask, mix.
 
 Chapter *Attention* shows it. The numbers are made by hand, so that two dimensions are
-enough to draw them; ``one_query.js`` does the maths, ``tformer.attention`` checks it.
+enough to draw them; ``maths.js`` does the maths, ``tformer.attention`` checks it.
 """
 
 from __future__ import annotations
