@@ -45,7 +45,7 @@ def told(node, recorded):
     """What the engine and the figure make of the same runs."""
     script = """
     import { loadPretrained } from "./engine/pretrained.js";
-    import { nextPieces, ranked, statusAt, treeOf } from "./decoding/view.js";
+    import { nextPieces, ranked, statusAt, treeOf } from "./decoding/search.js";
     const { runs, recorded, folder } = given;
     const read = (name) => new Uint8Array(readFileSync(`${folder}/${name}`)).buffer;
     const weights = read("model.safetensors"), tokenizer = read("tokenizer.model");
@@ -290,7 +290,7 @@ def test_a_search_is_run_again_where_a_setting_changes_it(node):
         for name in usual
     ]
     changed = node(
-        "import { keyOf } from './decoding/view.js';"
+        "import { keyOf } from './decoding/search.js';"
         "console.log(JSON.stringify(given.map(([a, b]) => keyOf(a) !== keyOf(b))))",
         cases,
     )
