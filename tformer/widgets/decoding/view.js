@@ -1,14 +1,11 @@
 // A search, step by step: the pieces it could take, the tree it grows, what it finds.
 // A step is one of `Translator.steps`; `search.js` has the logic.
 import { USUAL, used } from "../engine/decode/settings.js";
-import { h, liveRegion, put, say, slider, textTable } from "../kit/kit.js";
-import { format } from "../kit/numbers.js";
-import { spoken, written } from "../kit/pieces.js";
+import { h, liveRegion, put, say, slider } from "../kit/kit.js";
 import { player } from "../kit/player.js";
 import { searchControls } from "./controls.js";
-import { endedIn, keyOf, neighbour, ranked, statusAt, treeOf } from "./search.js";
-import { foundTable, nextTable } from "./tables.js";
-import { treePicture, treeRows } from "./tree.js";
+import { searchPicture } from "./picture.js";
+import { endedIn, keyOf } from "./search.js";
 
 const PAUSE = 900; // ms a step, when it plays
 
@@ -41,9 +38,7 @@ export function decodingView(
   let runs = new Map(); // steps of this text, by key of the settings
   let key = null; // of what is shown
   let steps = [];
-  let nodes = [];
   let place = first;
-  let at = null; // the node that the reader picked
   let ready = false; // the model has answered once
   let waiting = 0;
   let frame = 0;
@@ -51,26 +46,11 @@ export function decodingView(
 
   const position = () =>
     place < 0 ? steps.length - 1 : Math.min(place, steps.length - 1);
-  const isLine = () => !key?.startsWith("beam");
 
   const controls = searchControls(settings.search, change);
   const note = h("p", { class: "tfd-note", role: "status", "data-note": true });
   const walk = walkOf({ at: position, length: () => steps.length, onMove: moveTo });
-  const legend = h(
-    "p",
-    { class: "tfd-legend" },
-    "● goes on   ✓ finished   ✗ dropped   ★ best by score; below each piece: log p of all up to it",
-  );
-  const tree = treePicture({
-    onPick: pick,
-    onKey: (pressed) => {
-      const next = neighbour(nodes, current(), position(), pressed);
-      if (next !== null) pick(next);
-    },
-  });
-  const next = nextTable();
-  const finished = foundTable();
-  const behind = textTable("The tree as a table", "written so far");
+  const picture = searchPicture();
   const live = liveRegion();
   const node = h(
     "div",
@@ -78,13 +58,7 @@ export function decodingView(
     ...controls.nodes,
     note,
     walk.node,
-    legend,
-    tree.node,
-    next.heading,
-    next.node,
-    finished.heading,
-    finished.node,
-    behind.node,
+    ...picture.nodes,
     live.node,
   );
 
@@ -108,12 +82,10 @@ export function decodingView(
   }
 
   function showSteps(name, found) {
-    if (name !== key) at = null;
+    if (name !== key) picture.forget();
     key = name;
     steps = found;
-    nodes = treeOf(steps);
-    if (at !== null && at >= nodes.length) at = null;
-    tree.build(nodes, steps.length);
+    picture.build(steps);
     update();
   }
 
@@ -137,7 +109,7 @@ export function decodingView(
         text = asked;
         runs = new Map();
         place = -1;
-        at = null;
+        picture.forget();
       }
       found.push(step);
       frame ||= requestAnimationFrame(draw);
@@ -178,64 +150,22 @@ export function decodingView(
 
   function moveTo(to) {
     place = to < 0 || to >= steps.length - 1 ? -1 : to;
-    at = null;
+    picture.forget();
     update();
     tell();
   }
 
-  // The node that is picked; unless told, the one that the best continuation grew from.
-  function current() {
-    if (at !== null && nodes[at].column <= position()) return at;
-    const best = nodes.findIndex((each) => each.column === position());
-    return best < 0 ? 0 : nodes[best].parent;
-  }
-
-  function pick(i) {
-    at = i;
-    update(false);
-    tree.focus(i);
-  }
-
-  function update(speak = true) {
+  function update() {
     const isKnown = keyOf(settings) === key;
     controls.show(settings);
     say(note, isKnown || !key ? "" : staleText(engine, ready));
     node.dataset.search = settings.search;
     node.dataset.stale = String(!isKnown);
-    node.dataset.beam = isLine() ? "" : "true";
+    node.dataset.beam = key?.startsWith("beam") ? "true" : "";
     if (!steps.length) return;
-
-    const now = position();
-    const status = statusAt(nodes, now);
-    const found = ranked(steps[now].finished, isLine() ? 0 : settings.lengthPenalty);
     walk.show();
-    tree.show(status, current(), isLine() ? null : found[0]?.ids.join(" "));
-    if (at === null) tree.lookAt(now);
-    showNext(nodes[current()], now);
-    finished.show(found, isLine() ? null : settings.lengthPenalty);
-    behind.show(["next piece", "step", "log p", "now"], treeRows(nodes, status));
-    if (speak && !walk.playing()) live.announce(summary(now, found));
-  }
-
-  // What may follow the picked node; where nothing grew from it, what it was chosen among.
-  function showNext(picked, now) {
-    const grew = picked.hypothesis >= 0 && picked.column < now;
-    const from = grew ? picked : nodes[picked.parent];
-    next.show({
-      from,
-      step: steps[from.column + 1],
-      taken: grew ? null : picked.id,
-      settings,
-      isLine: isLine(),
-    });
-  }
-
-  function summary(now, found) {
-    const best = nodes.find((each) => each.column === now);
-    const begin = `Step ${now + 1} of ${steps.length}.`;
-    return isLine()
-      ? `${begin} ${takenText(steps[now], best, key === "greedy")}`
-      : `${begin} ${beamText(steps[now], best, found)}`;
+    picture.show(position(), key, settings);
+    if (!walk.playing()) live.announce(picture.summary());
   }
 
   // What Python and links read.
@@ -254,7 +184,7 @@ export function decodingView(
     Object.assign(settings, changes);
     if (step !== undefined && step !== place) {
       place = step;
-      at = null;
+      picture.forget();
     }
     find();
   }
@@ -263,7 +193,7 @@ export function decodingView(
     walk.stop();
     clearTimeout(waiting);
     cancelAnimationFrame(frame);
-    tree.stop();
+    picture.stop();
     live.stop();
   }
 
@@ -300,21 +230,4 @@ function staleText(engine, ready) {
   return engine
     ? "Still the search from before: these settings need the model. Press Translate."
     : "Still the search from before: other settings need the model, in a notebook.";
-}
-
-// A step of a search that follows one hypothesis.
-function takenText({ candidates: [{ piece, fate }] }, best, isGreedy) {
-  const how = isGreedy ? "The likeliest piece" : "The piece that was drawn";
-  const what = piece === "</s>" ? "the end of the sentence" : `“${spoken(piece)}”`;
-  const rest = fate === "finished" ? "." : `, so far: “${written(best.pieces)}”.`;
-  return `${how} is ${what}${rest}`;
-}
-
-// A step of a beam.
-function beamText({ candidates }, best, found) {
-  const count = (fate) => candidates.filter((each) => each.fate === fate).length;
-  const so = found.length
-    ? `Best of ${found.length} finished: “${found[0].text}”, score ${format(found[0].score)}.`
-    : `Most probable: “${written(best.pieces)}”.`;
-  return `${count("grown")} kept, ${count("finished")} finished, ${count("dropped")} dropped. ${so}`;
 }
