@@ -82,6 +82,150 @@ const INNER = {
 const bare = (piece) => (piece === "</s>" ? "⟨eos⟩" : piece.replace(/^▁/, ""));
 const rateText = (r) => `${format(r * 1000, 2)} × 10⁻³`;
 
+// The loss of a run against its steps, and, if wanted, the learning rate; onFrame hears
+// which frame is pointed at.
+// -> { svg, show(i, showRate): frame i is marked }
+function lossChart(curve, valid, frames, onFrame) {
+  const steps = frames.map((each) => each.step);
+  const end = Math.max(curve.at(-1)[0], valid.at(-1)[0]);
+  const marks = axisOf(Math.max(...curve.map((each) => each[1])));
+  const top = marks.at(-1);
+  const most = Math.max(...curve.map((each) => each[2]));
+  const X = (step) => BOX.left + (INNER.x * step) / end;
+  const Y = (share) => BOX.height - BOX.bottom - INNER.y * share;
+  const line = (points, name) =>
+    h("path", {
+      class: `tfrp-line tfrp-${name}`,
+      d: points
+        .map(([x, y], i) => `${i ? "L" : "M"}${X(x).toFixed(1)},${Y(y).toFixed(1)}`)
+        .join(""),
+    });
+  const rateLine = line(
+    curve.map((each) => [each[0], each[2] / most]),
+    "rate",
+  );
+  const rateScale = h(
+    "text",
+    {
+      class: "tfrp-small tfrp-scale",
+      x: BOX.width - BOX.right,
+      y: BOX.top + 16,
+      "text-anchor": "end",
+    },
+    `learning rate: up to ${rateText(most)}`,
+  );
+  const now = h("line", {
+    class: "tfrp-now",
+    y1: BOX.top,
+    y2: BOX.height - BOX.bottom,
+  });
+  const dots = frames.map((each, i) =>
+    h("circle", {
+      class: "tfrp-dot",
+      r: 4.5,
+      cx: X(each.step).toFixed(1),
+      cy: Y(each.valid_loss / top).toFixed(1),
+      "data-frame": i,
+    }),
+  );
+  const ground = h("rect", {
+    class: "tfrp-ground",
+    x: BOX.left,
+    y: BOX.top,
+    width: INNER.x,
+    height: INNER.y,
+    "data-handle": "loss",
+  });
+  const svg = h(
+    "svg",
+    { viewBox: `0 0 ${BOX.width} ${BOX.height}`, class: "tfrp-chart", role: "img" },
+    ...scaleOf(marks, end, X, Y),
+    line(
+      curve.map((each) => [each[0], each[1] / top]),
+      "train",
+    ),
+    line(
+      valid.map(([x, y]) => [x, y / top]),
+      "valid",
+    ),
+    rateLine,
+    rateScale,
+    now,
+    ...dots,
+    ground,
+  );
+  const toFrame = (x) =>
+    nearestFrame(steps, ((x * BOX.width - BOX.left) / INNER.x) * end);
+  draggable(ground, (x) => onFrame(toFrame(x)));
+  ground.addEventListener("pointerdown", (event) => {
+    const box = svg.getBoundingClientRect();
+    onFrame(toFrame((event.clientX - box.left) / box.width));
+  });
+
+  function show(i, showRate) {
+    const shown = frames[i];
+    put(now, { x1: X(shown.step), x2: X(shown.step) });
+    dots.forEach((dot, k) => dot.classList.toggle("tfrp-here", k === i));
+    for (const node of [rateLine, rateScale])
+      put(node, { visibility: showRate ? null : "hidden" });
+    put(svg, {
+      "data-step": shown.step,
+      "aria-label": `Loss against step. The training loss falls from ${format(curve[0][1], 1)} to ${format(curve.at(-1)[1], 2)}, the validation loss from ${format(valid[0][1], 2)} to ${format(valid.at(-1)[1], 2)}. Marked: step ${commas(shown.step)}, validation loss ${format(shown.valid_loss, 2)}.`,
+    });
+  }
+  return { svg, show };
+}
+
+// The numbers along both axes, and the lines across. X and Y place a step and a share.
+function scaleOf(marks, end, X, Y) {
+  const top = marks.at(-1);
+  return [
+    ...marks.flatMap((x) => [
+      h("line", {
+        class: "tfrp-grid",
+        x1: BOX.left,
+        x2: BOX.width - BOX.right,
+        y1: Y(x / top),
+        y2: Y(x / top),
+      }),
+      h(
+        "text",
+        {
+          class: "tfrp-small",
+          x: BOX.left - 6,
+          y: Y(x / top) + 4,
+          "text-anchor": "end",
+        },
+        String(x),
+      ),
+    ]),
+    ...axisOf(end)
+      .filter((x) => x <= end)
+      .map((x) =>
+        h(
+          "text",
+          {
+            class: "tfrp-small",
+            x: X(x),
+            y: BOX.height - BOX.bottom + 20,
+            "text-anchor": X(x) > BOX.width - 50 ? "end" : "middle",
+          },
+          commas(x),
+        ),
+      ),
+    h(
+      "text",
+      {
+        class: "tfrp-small",
+        x: BOX.width - BOX.right,
+        y: BOX.height - 2,
+        "text-anchor": "end",
+      },
+      "step →",
+    ),
+  ];
+}
+
 function render({ model, el }) {
   const root = figure(el, "tfrp", "A recorded training run, to scrub and play");
   const get = (name) => model.get(name);
@@ -137,125 +281,7 @@ function render({ model, el }) {
     update(false);
   });
 
-  // --- the loss
-  const curve = get("curve");
-  const valid = get("evaluations");
-  const end = Math.max(curve.at(-1)[0], valid.at(-1)[0]);
-  const marks = axisOf(Math.max(...curve.map((each) => each[1])));
-  const top = marks.at(-1);
-  const most = Math.max(...curve.map((each) => each[2]));
-  const X = (step) => BOX.left + (INNER.x * step) / end;
-  const Y = (share) => BOX.height - BOX.bottom - INNER.y * share;
-  const line = (points, name) =>
-    h("path", {
-      class: `tfrp-line tfrp-${name}`,
-      d: points
-        .map(([x, y], i) => `${i ? "L" : "M"}${X(x).toFixed(1)},${Y(y).toFixed(1)}`)
-        .join(""),
-    });
-  const rateLine = line(
-    curve.map((each) => [each[0], each[2] / most]),
-    "rate",
-  );
-  const rateScale = h(
-    "text",
-    {
-      class: "tfrp-small tfrp-scale",
-      x: BOX.width - BOX.right,
-      y: BOX.top + 16,
-      "text-anchor": "end",
-    },
-    `learning rate: up to ${rateText(most)}`,
-  );
-  const now = h("line", {
-    class: "tfrp-now",
-    y1: BOX.top,
-    y2: BOX.height - BOX.bottom,
-  });
-  const dots = frames.map((each, i) =>
-    h("circle", {
-      class: "tfrp-dot",
-      r: 4.5,
-      cx: X(each.step).toFixed(1),
-      cy: Y(each.valid_loss / top).toFixed(1),
-      "data-frame": i,
-    }),
-  );
-  const ground = h("rect", {
-    class: "tfrp-ground",
-    x: BOX.left,
-    y: BOX.top,
-    width: INNER.x,
-    height: INNER.y,
-    "data-handle": "loss",
-  });
-  const svg = h(
-    "svg",
-    { viewBox: `0 0 ${BOX.width} ${BOX.height}`, class: "tfrp-chart", role: "img" },
-    ...marks.flatMap((x) => [
-      h("line", {
-        class: "tfrp-grid",
-        x1: BOX.left,
-        x2: BOX.width - BOX.right,
-        y1: Y(x / top),
-        y2: Y(x / top),
-      }),
-      h(
-        "text",
-        {
-          class: "tfrp-small",
-          x: BOX.left - 6,
-          y: Y(x / top) + 4,
-          "text-anchor": "end",
-        },
-        String(x),
-      ),
-    ]),
-    ...axisOf(end)
-      .filter((x) => x <= end)
-      .map((x) =>
-        h(
-          "text",
-          {
-            class: "tfrp-small",
-            x: X(x),
-            y: BOX.height - BOX.bottom + 20,
-            "text-anchor": X(x) > BOX.width - 50 ? "end" : "middle",
-          },
-          commas(x),
-        ),
-      ),
-    h(
-      "text",
-      {
-        class: "tfrp-small",
-        x: BOX.width - BOX.right,
-        y: BOX.height - 2,
-        "text-anchor": "end",
-      },
-      "step →",
-    ),
-    line(
-      curve.map((each) => [each[0], each[1] / top]),
-      "train",
-    ),
-    line(
-      valid.map(([x, y]) => [x, y / top]),
-      "valid",
-    ),
-    rateLine,
-    rateScale,
-    now,
-    ...dots,
-    ground,
-  );
-  const toFrame = (x) =>
-    nearestFrame(steps, ((x * BOX.width - BOX.left) / INNER.x) * end);
-  draggable(ground, (x) => walk.go(toFrame(x)));
-  ground.addEventListener("pointerdown", (event) => {
-    const box = svg.getBoundingClientRect();
-    walk.go(toFrame((event.clientX - box.left) / box.width));
-  });
+  const chart = lossChart(get("curve"), get("evaluations"), frames, walk.go);
   const legend = h(
     "p",
     { class: "tfrp-legend" },
@@ -332,7 +358,7 @@ function render({ model, el }) {
   root.append(
     sentenceLine,
     h("div", { class: "tfrp-steps" }, ...walk.nodes, scrub.box),
-    svg,
+    chart.svg,
     legend,
     said,
     note,
@@ -353,15 +379,8 @@ function render({ model, el }) {
     scrub.show(i);
     pick.value = s;
     walk.show();
-    put(now, { x1: X(shown.step), x2: X(shown.step) });
-    dots.forEach((dot, k) => dot.classList.toggle("tfrp-here", k === i));
-    for (const node of [rateLine, rateScale])
-      put(node, { visibility: showRate ? null : "hidden" });
+    chart.show(i, showRate);
     rateBox.input.checked = showRate;
-    put(svg, {
-      "data-step": shown.step,
-      "aria-label": `Loss against step. The training loss falls from ${format(curve[0][1], 1)} to ${format(curve.at(-1)[1], 2)}, the validation loss from ${format(valid[0][1], 2)} to ${format(valid.at(-1)[1], 2)}. Marked: step ${commas(shown.step)}, validation loss ${format(shown.valid_loss, 2)}.`,
-    });
 
     say(words.english, sentence.source);
     say(words.person, sentence.reference);
