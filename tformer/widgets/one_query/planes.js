@@ -2,7 +2,7 @@
 import { draggable, h, put, say } from "../kit/kit.js";
 import { dot, hull } from "./maths.js";
 
-export const LIMIT = 3; // coordinates run from -LIMIT to LIMIT
+export const LIMIT = 3; // coordinates lie between -LIMIT and LIMIT
 export const STEP = 0.05;
 const SIZE = 300; // a plane's viewBox, in its own units
 const place = ([x, y]) => [
