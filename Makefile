@@ -16,8 +16,8 @@ PORT ?= 8000
 RUN ?= runs/first
 draft := $(if $(DRAFT),--draft)
 
-.PHONY: help setup book execute site serve test test-package lab train bench mutate check \
-	format strip setup-cells address lock site-report clean
+.PHONY: help setup book execute site serve test test-package lab train bench bench-growth bench-peers gpu-report mutate check \
+	format kernel strip setup-cells address lock site-report clean
 
 help:  ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' \
@@ -54,6 +54,9 @@ format: setup  ## format the code and mend what the linters can mend
 	@$(BIN)/ruff check --fix-only -q . ; $(BIN)/ruff format .
 	@$(PY) tools/javascript.py --fix
 
+kernel: setup  ## assemble the browser engine's WebAssembly kernel from its source
+	@$(PY) tools/javascript.py --kernel
+
 lab: setup  ## open the chapters in JupyterLab
 	@$(BIN)/jupyter lab book
 
@@ -63,8 +66,18 @@ train: setup  ## train a model on Multi30k (RUN=folder, ARGS=more options)
 mutate: setup  ## break each formula on purpose: a test must notice (minutes)
 	@$(PY) tools/mutate.py $(ARGS)
 
-bench: setup  ## side by side with torch.nn (writes results/)
-	@$(PY) benchmarks/against_torch.py $(ARGS)
+bench: bench-peers  ## side by side with torch.nn, Marian, CTranslate2 (writes results/)
+	@$(PY) -W ignore -m benchmarks.side_by_side $(ARGS)
+
+bench-growth: setup  ## growth with length, batch, layers, vocabulary (writes results/)
+	@$(PY) -W ignore -m benchmarks.growth $(ARGS)
+
+gpu-report: bench-peers  ## on a CUDA GPU: bf16, compiled, the paper's base model
+	@$(PY) -W ignore -m benchmarks.gpu_report $(ARGS)
+
+bench-peers: setup
+	@$(PY) -c "import ctranslate2, transformers" 2>/dev/null \
+	|| $(PY) -m pip install -q --no-build-isolation -e '.[bench]'
 
 site-report: setup  ## weight, speed, accessibility of every page of the built site
 	@$(PY) tools/site_report.py

@@ -85,9 +85,28 @@ def chromium():
 
 
 @pytest.fixture(scope="session")
+def page_translator():
+    """The released model as a page has it, in eight bits; here PyTorch computes."""
+    from tformer.widgets._model import released_model
+
+    return released_model().translator
+
+
+@pytest.fixture(scope="session")
+def page_folder(tmp_path_factory):
+    """A folder with what a page downloads of the released model."""
+    from tformer.widgets._model import released_model
+
+    folder = tmp_path_factory.mktemp("page-model")
+    for name, content in released_model().files.items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def forced() -> Callable[[list[int]], contextlib.AbstractContextManager]:
     """``with forced(ids): …``: all searches see no way but to begin with these ids."""
-    free = stepping.Stepper.log_probabilities
+    free, free_best = stepping.Stepper.log_probabilities, stepping.Stepper.best_pieces
 
     def force(ids: list[int]) -> contextlib.AbstractContextManager:
         def only(self) -> Tensor:
@@ -98,7 +117,14 @@ def forced() -> Callable[[list[int]], contextlib.AbstractContextManager]:
             alone[:, ids[self.length]] = log_p[:, ids[self.length]]
             return alone
 
-        return mock.patch.object(stepping.Stepper, "log_probabilities", only)
+        def only_best(self) -> list[int]:
+            pieces = free_best(self)
+            if self.length >= len(ids):
+                return pieces
+            return [ids[self.length]] * len(pieces)
+
+        changes = {"log_probabilities": only, "best_pieces": only_best}
+        return mock.patch.multiple(stepping.Stepper, **changes)
 
     return force
 

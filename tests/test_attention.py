@@ -214,6 +214,18 @@ def test_a_batch_is_a_loop_over_its_rows(layer):
         assert_close(together[row : row + 1], alone, **TIGHT)
 
 
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_few_rows_are_projected_as_many_are(randomise, bias):
+    layer = randomise(MultiHeadAttention(8, 2, bias=bias)).double()
+    x = torch.randn(1, 40, 8, dtype=torch.float64)  # one product; below, three
+    at_once, few = layer.project(x), layer.project(x[:, :3])
+    for together, alone in zip(at_once, few, strict=True):
+        assert_close(together[:, :, :3], alone, **TIGHT)
+    both = zip(layer.project_memory(x), layer.project_memory(x[:, :3]), strict=True)
+    for together, alone in both:
+        assert_close(together[:, :, :3], alone, **TIGHT)
+
+
 def test_splitting_and_merging_heads_are_inverse(layer):
     x = torch.randn(3, 5, 8)
     heads = layer.split_heads(x)

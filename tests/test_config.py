@@ -37,13 +37,14 @@ def test_the_defaults_are_the_released_models_size():
     assert (config.n_encoder_layers, config.n_decoder_layers) == (3, 3)
     assert (config.norm, config.activation) == ("post", "relu")  # the paper's
     assert config.positions == "sinusoidal"
-    assert config.tie_embeddings
+    assert config.tie_embeddings and not config.output_bias
     special = (config.pad_id, config.bos_id, config.eos_id, config.unk_id)
     assert special == (0, 1, 2, 3)
 
 
 def test_every_field_has_a_test_here():
-    others = {"dropout", "positions", "norm", "activation", "tie_embeddings"}
+    others = {"dropout", "positions", "norm", "activation"}
+    others |= {"tie_embeddings", "output_bias"}
     tested = {*INTEGERS, *others}
     assert tested == {field.name for field in dataclasses.fields(TransformerConfig)}
 
@@ -84,7 +85,10 @@ def test_a_size_must_be_positive(field, value):
         ({"dropout": float("nan")}, r"dropout=nan must be in \[0, 1\)"),
         ({"positions": "no"}, r"positions='no' must be 'sinusoidal' or 'learned'"),
         ({"norm": "middle"}, r"norm='middle' must be 'post' or 'pre'"),
-        ({"activation": "tanh"}, r"activation='tanh' must be 'relu' or 'gelu'"),
+        (
+            {"activation": "tanh"},
+            r"activation='tanh' must be 'relu', 'gelu' or 'swish'",
+        ),
     ],
 )
 def test_a_value_that_breaks_a_rule_is_named_with_the_rule(fields, message):
@@ -98,10 +102,11 @@ def test_dropout_must_be_a_number(value):
         TransformerConfig(dropout=value)
 
 
+@pytest.mark.parametrize("field", ["tie_embeddings", "output_bias"])
 @pytest.mark.parametrize("value", [0, 1, "yes", None])
-def test_tying_is_yes_or_no(value):
-    with pytest.raises(TypeError, match=f"^tie_embeddings={value!r} must be a bool$"):
-        TransformerConfig(tie_embeddings=value)
+def test_what_is_there_or_not_is_a_bool(field, value):
+    with pytest.raises(TypeError, match=f"^{field}={value!r} must be a bool$"):
+        TransformerConfig(**{field: value})
 
 
 @pytest.mark.parametrize("field", INTEGERS[7:])
@@ -163,7 +168,9 @@ def test_fields_left_out_of_a_dictionary_get_their_defaults():
     assert TransformerConfig.from_dict({"d_ff": 5}) == TransformerConfig(d_ff=5)
     saved = TransformerConfig().to_dict()
     del saved["positions"]  # a model that was saved before there was a choice
+    del saved["output_bias"]
     assert TransformerConfig.from_dict(saved).positions == "sinusoidal"
+    assert TransformerConfig.from_dict(saved).output_bias is False
 
 
 def test_unknown_fields_are_all_named():

@@ -9,7 +9,8 @@ import torch
 from torch.nn import functional as F
 from torch.testing import assert_close
 
-from tformer.loss import cross_entropy
+from tformer import loss
+from tformer.loss import cross_entropy, projected_cross_entropy
 
 PAD = 0
 
@@ -118,3 +119,94 @@ def test_what_does_not_fit_is_refused(labels, smoothing, error, message):
     logits, _ = scores_and_labels()
     with pytest.raises(error, match=message):
         cross_entropy(logits, labels, pad_id=PAD, smoothing=smoothing)
+
+
+# --- without ever holding all the logits -------------------------------------------
+
+
+def streams_and_table(dtype=torch.float64, *, v=11, d=6):
+    _, labels = scores_and_labels(v=v)
+    hidden = torch.randn(3, 5, d, dtype=dtype, requires_grad=True)
+    table = torch.randn(v, d, dtype=dtype, requires_grad=True)
+    return hidden, table, labels
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.9])
+@pytest.mark.parametrize("rows", [1, 4, 128])
+def test_made_in_parts_it_is_the_same_in_value_and_gradients(
+    smoothing, rows, monkeypatch
+):
+    monkeypatch.setattr(loss, "ROWS_ON_A_CPU", rows)
+    hidden, table, labels = streams_and_table()
+    settings = {"pad_id": PAD, "smoothing": smoothing}
+    clear = cross_entropy(hidden @ table.T, labels, **settings)
+    lean = projected_cross_entropy(hidden, table, labels, **settings)
+    assert_close(lean, clear, rtol=1e-12, atol=1e-12)
+    wanted = torch.autograd.grad(3 * clear, [hidden, table])
+    found = torch.autograd.grad(3 * lean, [hidden, table])
+    assert_close(found, wanted, rtol=1e-10, atol=1e-12)
+
+
+def test_a_bias_counts_in_value_and_gradients():
+    hidden, table, labels = streams_and_table()
+    bias = torch.randn(len(table), dtype=torch.float64, requires_grad=True)
+    settings = {"pad_id": PAD, "smoothing": 0.1}
+    clear = cross_entropy(hidden @ table.T + bias, labels, **settings)
+    lean = projected_cross_entropy(hidden, table, labels, bias=bias, **settings)
+    assert_close(lean, clear, rtol=1e-12, atol=1e-12)
+    wanted = torch.autograd.grad(clear, [hidden, table, bias])
+    found = torch.autograd.grad(lean, [hidden, table, bias])
+    assert_close(found, wanted, rtol=1e-10, atol=1e-12)
+
+
+def test_a_tied_table_gathers_the_gradients_of_both_its_uses():
+    hidden, table, labels = streams_and_table()
+
+    def gradient(last_step):
+        embedded = table[labels.clamp(max=2)] * hidden  # the table on the way in
+        return torch.autograd.grad(last_step(embedded), table)[0]
+
+    clear = gradient(lambda x: cross_entropy(x @ table.T, labels, pad_id=PAD))
+    lean = gradient(lambda x: projected_cross_entropy(x, table, labels, pad_id=PAD))
+    assert_close(lean, clear, rtol=1e-10, atol=1e-12)
+
+
+def test_under_autocast_it_is_as_close_as_the_logits_of_that_precision():
+    hidden, table, labels = streams_and_table(torch.float32)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        lean = projected_cross_entropy(hidden, table, labels, pad_id=PAD, smoothing=0.1)
+        logits = hidden @ table.T
+    assert logits.dtype == torch.bfloat16
+    clear = cross_entropy(logits, labels, pad_id=PAD, smoothing=0.1)
+    assert lean.dtype == torch.float32
+    assert_close(lean, clear, rtol=1e-5, atol=1e-5)
+    assert_close(
+        torch.autograd.grad(lean, table)[0],
+        torch.autograd.grad(clear, table)[0],
+        rtol=0.05,
+        atol=0.01,
+    )
+
+
+def test_without_gradients_it_keeps_none_and_says_the_same():
+    hidden, table, labels = streams_and_table()
+    wanted = cross_entropy(hidden @ table.T, labels, pad_id=PAD)
+    with torch.no_grad():
+        found = projected_cross_entropy(hidden, table, labels, pad_id=PAD)
+    assert not found.requires_grad
+    assert_close(found, wanted.detach(), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"labels": torch.ones(3, 5)}, TypeError, "labels must be int64"),
+        ({"labels": torch.ones(3, 4, dtype=torch.int64)}, ValueError, "need labels"),
+        ({"smoothing": 1.0}, ValueError, "smoothing=1.0"),
+    ],
+)
+def test_it_refuses_what_cross_entropy_refuses(change, error, message):
+    hidden, table, labels = streams_and_table()
+    arguments = {"hidden": hidden, "table": table, "labels": labels, "pad_id": PAD}
+    with pytest.raises(error, match=message):
+        projected_cross_entropy(**arguments | change)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import pytest
@@ -374,6 +375,22 @@ def count(*, vocab_size, d_model, d_ff, layers, norm="post", tables=1):
     return embedding + layers * (encoder_layer + decoder_layer) + final
 
 
+@pytest.mark.parametrize("tied", [True, False])
+def test_an_output_bias_adds_a_number_to_the_logit_of_each_piece(
+    tied, make_model, random_ids
+):
+    model = make_model(tie_embeddings=tied, output_bias=True)
+    source, target = random_ids([5, 3]), random_ids([4, 4])
+    with torch.inference_mode():
+        logits = model(source, target)
+        bias = model.output_embedding.output_bias
+        assert bias.shape == (13,) and bias.abs().min() > 0
+        model.output_embedding.output_bias = None
+        assert_close(logits, model(source, target) + bias)
+    plain = make_model(tie_embeddings=tied)
+    assert not any("bias" in name.split(".")[1] for name, _ in plain.named_parameters())
+
+
 @NORMS
 @pytest.mark.parametrize("tied", [True, False])
 def test_parameters_add_up(norm, tied):
@@ -386,7 +403,9 @@ def test_parameters_add_up(norm, tied):
         norm=norm,
         tables=1 if tied else 3,
     )
-    assert Transformer(config).n_parameters() == expected
+    assert Transformer(config).n_parameters() == config.n_parameters == expected
+    biased = dataclasses.replace(config, output_bias=True)
+    assert Transformer(biased).n_parameters() == biased.n_parameters == expected + 6000
 
 
 def test_the_released_size_is_4_3_million():

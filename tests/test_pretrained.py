@@ -75,6 +75,50 @@ def test_half_precision_halves_the_file_and_keeps_the_weights_nearly(
         assert_close(half[name], parameter, rtol=1e-3, atol=1e-4)
 
 
+def test_eight_bits_quarter_the_file_and_are_off_by_half_a_step_of_a_row(
+    translator, folder, tmp_path
+):
+    translator.save(tmp_path / "eight", dtype=torch.int8)
+    kept, _ = load_tensors(tmp_path / "eight" / "model.safetensors")
+    whole, _ = load_tensors(folder / "model.safetensors")
+    sizes = [sum(x.nbytes for x in each.values()) for each in (kept, whole)]
+    assert sizes[0] < 0.4 * sizes[1]
+    loaded = load_pretrained(tmp_path / "eight")
+    assert loaded.model.config == translator.model.config
+    eight = dict(loaded.model.named_parameters())
+    for name, parameter in translator.model.named_parameters():
+        assert eight[name].dtype == torch.float32
+        if parameter.dim() == 2:
+            assert kept[name].dtype == torch.int8
+            steps = parameter.abs().amax(dim=1, keepdim=True) / 127
+            gaps = (eight[name] - parameter).abs()
+            assert (gaps <= 0.5001 * steps).all()
+            assert gaps.any()
+            assert (kept[name].abs().amax(dim=1) == 127).all()
+        else:
+            assert_close(eight[name], parameter, rtol=1e-3, atol=1e-4)
+
+
+def test_a_row_of_zeros_stays_one_in_eight_bits():
+    matrix = torch.tensor([[0.0, 0.0], [1.0, -2.0]])
+    numbers, scales = weights.quantised(matrix)
+    assert numbers.tolist() == [[0, 0], [64, -127]]
+    assert_close(scales, torch.tensor([0, 2 / 127]))
+
+
+def test_eight_bits_without_their_scales_are_refused(translator, tmp_path):
+    translator.save(tmp_path, dtype=torch.int8)
+    file = tmp_path / "model.safetensors"
+    tensors, about = load_tensors(file)
+    name = next(name for name, each in tensors.items() if each.dtype == torch.int8)
+    scales = tensors.pop(name + ".scales")
+    for wrong in (None, scales[1:], scales[:, None]):
+        found = tensors if wrong is None else {**tensors, name + ".scales": wrong}
+        save_tensors(file, found, about)
+        with pytest.raises(ValueError, match=f"{name} is kept in eight bits, and"):
+            load_pretrained(tmp_path)
+
+
 def test_saving_again_replaces_and_leaves_nothing_half_written(translator, folder):
     translator.save(folder)
     names = {file.name for file in folder.iterdir()}
@@ -175,7 +219,7 @@ def test_saving_twice_gives_the_same_bytes(translator, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "dtype", [torch.int8, torch.bool, torch.complex64, torch.float8_e4m3fn, "float16"]
+    "dtype", [torch.uint8, torch.bool, torch.complex64, torch.float8_e4m3fn, "float16"]
 )
 def test_a_dtype_that_cannot_hold_weights_is_refused(dtype, translator, tmp_path):
     with pytest.raises(TypeError, match="cannot hold weights: take one of float16"):

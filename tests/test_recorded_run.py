@@ -9,6 +9,7 @@ import pytest
 import recorded_run
 
 from tformer.pretrained import load_history
+from tformer.recipe import Recipe
 
 RESULTS = recorded_run.ROOT / "results"
 
@@ -104,11 +105,10 @@ def test_the_small_model_of_the_generated_corpus_has_at_most_a_million_parameter
 
 
 def test_the_result_on_the_generated_corpus_is_of_the_settings_in_the_tool():
-    from dataclasses import asdict
-
     recorded = json.loads((RESULTS / "run-grammar.json").read_text("utf-8"))
     settings = recorded_run.RUNS["grammar"]
-    assert recorded["recipe"] == json.loads(json.dumps(asdict(settings["recipe"])))
+    # What the recipe has learned to say since then is as if it were left out.
+    assert Recipe(**recorded["recipe"]) == settings["recipe"]
     assert recorded["n_train"] == settings["n_train"]
     assert recorded["report"]["steps"] == settings["steps"]
     assert recorded["scores"]["alignment_rule"]["chosen_on"] == "valid"

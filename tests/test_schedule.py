@@ -7,7 +7,7 @@ import itertools
 import pytest
 import torch
 
-from tformer.schedule import inverse_square_root
+from tformer.schedule import inverse_square_root, straight_line
 
 
 @pytest.mark.parametrize("step", [1, 17, 3999, 4000, 4001, 100_000])
@@ -65,3 +65,22 @@ def test_pytorchs_own_scheduler_follows_the_same_curve():
 def test_steps_count_from_one(step, warmup_steps):
     with pytest.raises(ValueError, match=f"step={step} and warmup_steps="):
         inverse_square_root(step, d_model=64, warmup_steps=warmup_steps)
+
+
+def test_a_straight_line_climbs_like_the_papers_and_reaches_zero_after_the_last_step():
+    settings = {"d_model": 64, "warmup_steps": 50, "scale": 2.0}
+    rates = [straight_line(step, last_step=300, **settings) for step in range(1, 301)]
+    climb = [inverse_square_root(step, **settings) for step in range(1, 51)]
+    assert rates[:50] == pytest.approx(climb)
+    falls = [a - b for a, b in itertools.pairwise([*rates[49:], 0.0])]
+    assert falls == pytest.approx([rates[49] / 251] * 251)
+
+
+@pytest.mark.parametrize(
+    ("step", "warmup", "last"), [(0, 5, 9), (10, 5, 9), (3, 9, 9), (3, 0, 9)]
+)
+def test_a_straight_line_has_no_rate_before_it_begins_or_after_it_ends(
+    step, warmup, last
+):
+    with pytest.raises(ValueError, match=f"step={step}|warmup_steps={warmup}"):
+        straight_line(step, d_model=64, warmup_steps=warmup, last_step=last)

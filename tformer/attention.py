@@ -255,7 +255,14 @@ def _fused_attention(
 
 
 def _stacked(x: Tensor, *projections: nn.Linear) -> Tensor:
-    """Several linear maps of the same input as one product, results side by side."""
+    """Several linear maps of the same input as one product, results side by side.
+
+    For a few rows in a step of decoding the products are made one by one: laying the
+    matrices side by side would take longer than all of them.
+    """
+    if not torch.is_grad_enabled() and x.numel() < x.size(-1) ** 2:
+        products = [F.linear(x, each.weight, each.bias) for each in projections]
+        return torch.cat(products, dim=-1)
     weight = torch.cat([projection.weight for projection in projections])
     if projections[0].bias is None:
         return F.linear(x, weight)

@@ -5,67 +5,11 @@ Source: Vaswani et al. 2017, section 3.1. Chapter *The decoder*.
 
 from typing import Unpack
 
-import torch
 from torch import Tensor, nn
 
+from tformer.cache import Cache, LayerCache, needed
 from tformer.parts import PAPER, LayerSettings, Parts
 from tformer.residual import Residual
-
-
-class LayerCache:
-    """What one decoder layer need not compute twice while a translation grows.
-
-    Attributes:
-        memory: keys and values of the source, each (B, H, S, Dh); made at first use.
-        target: keys and values of the target so far, each (B, H, T, Dh).
-    """
-
-    def __init__(self) -> None:
-        self.memory: tuple[Tensor, Tensor] | None = None
-        self.target: tuple[Tensor, Tensor] | None = None
-
-    def extend(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Append the new positions' keys and values; return those of all so far."""
-        if self.target is not None:
-            key = torch.cat([self.target[0], key], dim=-2)
-            value = torch.cat([self.target[1], value], dim=-2)
-        self.target = (key, value)
-        return self.target
-
-    def select(self, rows: Tensor, *, same_sources: bool = False) -> None:
-        """Keep (and reorder) rows of the batch, as a beam does after each step.
-
-        Args:
-            rows: (rows,) int64, which old row each new one continues.
-            same_sources: the rows' sources stay where they are, so memory may stay.
-        """
-        if self.memory is not None and not same_sources:
-            self.memory = (self.memory[0][rows], self.memory[1][rows])
-        if self.target is not None:
-            self.target = (self.target[0][rows], self.target[1][rows])
-
-
-class Cache:
-    """The key/value cache of a whole decoder: one `LayerCache` a layer.
-
-    Args:
-        n_layers: number of decoder layers.
-
-    """
-
-    def __init__(self, n_layers: int) -> None:
-        self.layers = [LayerCache() for _ in range(n_layers)]
-
-    @property
-    def length(self) -> int:
-        """Target positions already in the cache."""
-        target = self.layers[0].target
-        return 0 if target is None else target[0].size(-2)
-
-    def select(self, rows: Tensor, *, same_sources: bool = False) -> None:
-        """Keep (and reorder) rows of the batch in every layer."""
-        for layer in self.layers:
-            layer.select(rows, same_sources=same_sources)
 
 
 class DecoderLayer(nn.Module):
@@ -129,15 +73,17 @@ class DecoderLayer(nn.Module):
             return self.self_attention.attend(query, key, value, mask=target_mask)
 
         def look_across(h: Tensor) -> Tensor:
-            attention = self.cross_attention
+            attention, mask = self.cross_attention, source_mask
             if cache is None:
                 keys, values = attention.project_memory(memory)
             else:
                 if cache.memory is None:
                     cache.memory = attention.project_memory(memory)
-                keys, values = cache.memory
-            query = attention.project_query(h)
-            return attention.attend(query, keys, values, mask=source_mask)
+                    cache.source_mask = needed(source_mask)
+                (keys, values), mask = cache.memory, cache.source_mask
+            queries = h.reshape(len(keys), -1, h.size(-1))  # all that ask one source
+            query = attention.project_query(queries)
+            return attention.attend(query, keys, values, mask=mask).view_as(h)
 
         x = self.self_attention_residual(x, look_back)
         x = self.cross_attention_residual(x, look_across)

@@ -6,6 +6,7 @@ Source: Vaswani et al. 2017, section 3.4; Press and Wolf 2017 for the tying. Cha
 
 import math
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -21,15 +22,25 @@ class ScaledEmbedding(nn.Module):
     Args:
         vocab_size: number of rows V.
         d_model: width D.
+        output_bias: add a learned number to the score of each token on the way out.
+
+    Attributes:
+        output_bias: (V,), or None.
 
     Source: section 3.4.
     """
 
-    def __init__(self, vocab_size: int, d_model: int) -> None:
+    output_bias: nn.Parameter | None
+
+    def __init__(
+        self, vocab_size: int, d_model: int, *, output_bias: bool = False
+    ) -> None:
         super().__init__()
         self.scale = math.sqrt(d_model)
         self.table = nn.Embedding(vocab_size, d_model)
         nn.init.normal_(self.table.weight, std=d_model**-0.5)
+        bias = nn.Parameter(torch.zeros(vocab_size)) if output_bias else None
+        self.register_parameter("output_bias", bias)
 
     @property
     def weight(self) -> Tensor:
@@ -42,4 +53,4 @@ class ScaledEmbedding(nn.Module):
 
     def unembed(self, hidden: Tensor) -> Tensor:
         """(..., D) hidden vectors -> (..., V) logits, by the unscaled table."""
-        return F.linear(hidden, self.table.weight)
+        return F.linear(hidden, self.table.weight, self.output_bias)

@@ -8,7 +8,11 @@ from collections.abc import Callable
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "swish": F.silu,  # x * sigmoid(x), by its other name
+}
 
 
 class FeedForward(nn.Module):
@@ -19,7 +23,7 @@ class FeedForward(nn.Module):
     Args:
         d_model: width D of input and output.
         d_ff: width F in between; 4 D in the paper.
-        activation: "relu" as in the paper, or "gelu".
+        activation: "relu" as in the paper, or "gelu" or "swish".
 
     Raises:
         ValueError: unknown activation.

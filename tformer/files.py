@@ -162,7 +162,7 @@ def save_tensors(
 
     tensors = {name: each.detach().cpu().contiguous() for name, each in tensors.items()}
     header = {name: json.dumps(value) for name, value in metadata.items()}
-    header["sha256"] = _checksum(tensors)
+    header["sha256"] = checksum(tensors)
     header["sha256_of_header"] = _header_checksum(header)
     with open_atomically(path) as file:
         file.writelines(_ordered(save(tensors, header)))
@@ -202,7 +202,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         names = list(file.keys())
         tensors = {name: file.get_tensor(name) for name in names}
         header = _checked_header(path, file.metadata())
-    if header.pop("sha256") != _checksum(tensors):
+    if header.pop("sha256") != checksum(tensors):
         raise _changed(path)
     return tensors, {name: json.loads(value) for name, value in header.items()}
 
@@ -248,7 +248,8 @@ def _header_checksum(header: dict[str, str]) -> str:
     return hashlib.sha256(json.dumps(header, sort_keys=True).encode()).hexdigest()
 
 
-def _checksum(tensors: dict[str, Tensor]) -> str:
+def checksum(tensors: dict[str, Tensor]) -> str:
+    """The SHA-256 of named tensors: of names, kinds, shapes and numbers."""
     import torch
 
     digest = hashlib.sha256()

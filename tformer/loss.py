@@ -3,8 +3,13 @@
 Source: Vaswani et al. 2017, section 5.4; Szegedy et al. 2016. Chapter *Training*.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor
+
+ROWS_ON_A_CPU = 128  # whose logits are held at a time: they fit into a core's cache
+ROWS_ON_A_GPU = 4096  # … and there enough to keep it busy
 
 
 def cross_entropy(
@@ -34,15 +39,7 @@ def cross_entropy(
 
     Source: section 5.4.
     """
-    if labels.dtype != torch.int64:
-        raise TypeError(f"labels must be int64, got {labels.dtype}")
-    if logits.shape[:-1] != labels.shape:
-        raise ValueError(
-            f"logits {tuple(logits.shape)} need labels {tuple(logits.shape[:-1])}, "
-            f"got {tuple(labels.shape)}"
-        )
-    if not 0 <= smoothing < 1:
-        raise ValueError(f"smoothing={smoothing} must be in [0, 1)")
+    _check_labels(logits, labels, smoothing)
     if logits.dtype in (torch.float16, torch.bfloat16):
         logits = logits.float()
     log_p = logits.log_softmax(dim=-1)  # (..., V)
@@ -50,3 +47,115 @@ def cross_entropy(
     each = -(1 - smoothing) * at_label - smoothing * log_p.mean(dim=-1)
     is_real = labels != pad_id
     return (each * is_real).sum() / is_real.sum()
+
+
+def projected_cross_entropy(
+    hidden: Tensor,
+    table: Tensor,
+    labels: Tensor,
+    *,
+    pad_id: int,
+    smoothing: float = 0.0,
+    bias: Tensor | None = None,
+) -> Tensor:
+    """`cross_entropy` of ``hidden @ table.T``, without ever holding all the logits.
+
+    A batch has thousands of labels and the vocabulary thousands of pieces, so the
+    logits are the largest tensor of a training step by far. Here they are made for a
+    few rows at a time, and dropped as soon as the gradients have been taken from
+    them: for one row of logits z with probabilities p,
+    ``d loss / d z = p - (1 - smoothing) onehot(label) - smoothing / V``.
+    Rows of padding are left out altogether.
+
+    Args:
+        hidden: (..., D) float, what would be multiplied.
+        table: (V, D) float, the rows of the output embedding.
+        labels: (...) int64.
+        pad_id: labels to leave out.
+        smoothing: in [0, 1).
+        bias: (V,) float, added to every row of logits.
+
+    Returns:
+        A scalar, float32 or wider. Its gradient cannot be differentiated once more.
+
+    Raises:
+        TypeError, ValueError: as `cross_entropy`.
+    """
+    _check_labels(hidden, labels, smoothing)
+    is_real = labels != pad_id
+    rows, wanted = hidden[is_real], labels[is_real]
+    if bias is not None:  # a column more, times 1
+        rows = torch.cat([rows, torch.ones_like(rows[:, :1])], dim=1)
+        table = torch.cat([table, bias[:, None]], dim=1)
+    if torch.is_autocast_enabled(hidden.device.type):
+        dtype = torch.get_autocast_dtype(hidden.device.type)
+        rows, table = rows.to(dtype), table.to(dtype)
+    is_learning = torch.is_grad_enabled() and (
+        rows.requires_grad or table.requires_grad
+    )
+    return _ProjectedCrossEntropy.apply(rows, table, wanted, smoothing, is_learning)
+
+
+class _ProjectedCrossEntropy(torch.autograd.Function):
+    """Loss and gradients at once, a few rows after the other."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        hidden: Tensor,
+        table: Tensor,
+        labels: Tensor,
+        smoothing: float,
+        is_learning: bool,
+    ) -> Tensor:
+        """The mean loss; the gradients, if anybody learns, are kept for `backward`."""
+        if is_learning:
+            hidden_gradient = torch.empty_like(hidden)
+            table_gradient = torch.zeros_like(table, dtype=_wide(table.dtype))
+        total = hidden.new_zeros((), dtype=_wide(hidden.dtype))
+        at_once = ROWS_ON_A_CPU if hidden.device.type == "cpu" else ROWS_ON_A_GPU
+        for start in range(0, len(labels), at_once):
+            part = slice(start, start + at_once)
+            logits = (hidden[part] @ table.T).to(total.dtype)
+            at_label = labels[part, None]
+            z, mean = logits.gather(1, at_label), logits.mean(dim=1, keepdim=True)
+            log_sum = logits.logsumexp(dim=1, keepdim=True)
+            total += (log_sum - (1 - smoothing) * z - smoothing * mean).sum()
+            if is_learning:
+                gradient = logits.sub_(log_sum).exp_().sub_(smoothing / len(table))
+                gradient.scatter_add_(
+                    1, at_label, torch.full_like(log_sum, smoothing - 1)
+                )
+                gradient = gradient.div_(len(labels)).to(hidden.dtype)
+                torch.mm(gradient, table, out=hidden_gradient[part])
+                if gradient.dtype == table_gradient.dtype:
+                    table_gradient.addmm_(gradient.T, hidden[part])
+                else:
+                    table_gradient += gradient.T @ hidden[part]
+        if is_learning:
+            ctx.save_for_backward(hidden_gradient, table_gradient.to(table.dtype))
+        return total / len(labels)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, outer: Tensor) -> Any:
+        """The gradients that `forward` took, times what comes from above."""
+        hidden_gradient, table_gradient = ctx.saved_tensors
+        return hidden_gradient * outer, table_gradient * outer, None, None, None
+
+
+def _check_labels(scores: Tensor, labels: Tensor, smoothing: float) -> None:
+    if labels.dtype != torch.int64:
+        raise TypeError(f"labels must be int64, got {labels.dtype}")
+    if scores.shape[:-1] != labels.shape:
+        raise ValueError(
+            f"logits {tuple(scores.shape)} need labels {tuple(scores.shape[:-1])}, "
+            f"got {tuple(labels.shape)}"
+        )
+    if not 0 <= smoothing < 1:
+        raise ValueError(f"smoothing={smoothing} must be in [0, 1)")
+
+
+def _wide(dtype: torch.dtype) -> torch.dtype:
+    """float32, or wider if the values are."""
+    return torch.promote_types(dtype, torch.float32)

@@ -10,8 +10,10 @@ from typing import Any
 from torch import Tensor, nn
 
 from tformer import masks
+from tformer.cache import Cache
 from tformer.config import TransformerConfig
-from tformer.decoder import Cache, Decoder
+from tformer.decoder import Decoder
+from tformer.dropout import Dropout
 from tformer.embedding import ScaledEmbedding
 from tformer.encoder import Encoder
 from tformer.parts import PAPER, Parts
@@ -42,15 +44,17 @@ class Transformer(nn.Module):
             "activation": config.activation,
             "parts": parts,
         }
-        self.source_embedding = ScaledEmbedding(config.vocab_size, config.d_model)
+        sizes, bias = (config.vocab_size, config.d_model), config.output_bias
         if config.tie_embeddings:
+            self.source_embedding = ScaledEmbedding(*sizes, output_bias=bias)
             self.target_embedding = self.output_embedding = self.source_embedding
         else:
-            self.target_embedding = ScaledEmbedding(config.vocab_size, config.d_model)
-            self.output_embedding = ScaledEmbedding(config.vocab_size, config.d_model)
+            self.source_embedding = ScaledEmbedding(*sizes)
+            self.target_embedding = ScaledEmbedding(*sizes)
+            self.output_embedding = ScaledEmbedding(*sizes, output_bias=bias)
         make_positions = parts.positions or POSITIONS[config.positions]
         self.positions = make_positions(config.d_model, config.max_len)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.encoder = Encoder(config.n_encoder_layers, **layer)
         self.decoder = Decoder(config.n_decoder_layers, **layer)
         for module in [*self.encoder.modules(), *self.decoder.modules()]:
@@ -74,6 +78,10 @@ class Transformer(nn.Module):
             ValueError: wrong shape, other batch sizes, longer than max_len; on the CPU
                 also ids out of range and rows without a visible token.
         """
+        return self.unembed(self.hidden(source_ids, target_ids))
+
+    def hidden(self, source_ids: Tensor, target_ids: Tensor) -> Tensor:
+        """What `forward` computes before the vocabulary projection: (B, T, D)."""
         masks.check_id_shape(source_ids)
         masks.check_id_shape(target_ids)
         if source_ids.size(0) != target_ids.size(0):
@@ -83,7 +91,7 @@ class Transformer(nn.Module):
             )
         source_mask = masks.source_mask(source_ids, self.config.pad_id)
         memory = self.encode(source_ids, source_mask)
-        return self.unembed(self.decode(target_ids, memory, source_mask))
+        return self.decode(target_ids, memory, source_mask)
 
     def encode(self, source_ids: Tensor, source_mask: Tensor | None = None) -> Tensor:
         """Read the source once: (B, S) int64 ids -> (B, S, D) memory.

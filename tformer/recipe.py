@@ -5,6 +5,8 @@ What to train is the configuration. Chapter *Training*.
 
 from dataclasses import dataclass, field
 
+from tformer.schedule import inverse_square_root, straight_line
+
 PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 TOKENIZERS = ("bpe", "unigram")
 LARGEST = 2**63 - 1  # the largest whole number that PyTorch can count with
@@ -21,7 +23,12 @@ class Recipe:
 
     Args:
         max_tokens: padded source and target tokens of one step, together.
+        accumulate: parts that a step is computed in, one after the other; their
+            gradients add up to those of the whole, and memory is needed for one part.
         warmup_steps: steps until the learning rate peaks (paper: 4,000).
+        last_step: with it, the learning rate falls in a straight line from its peak to
+            zero, just after this step, and training ends there; None for the paper's
+            inverse square root, which can go on.
         lr_scale: a factor on the paper's learning-rate curve.
         adam_betas: decay of Adam's two averages (paper: 0.9, 0.98).
         adam_epsilon: keeps Adam from dividing by zero (paper: 1e-9).
@@ -43,7 +50,9 @@ class Recipe:
     """
 
     max_tokens: int = 4096
+    accumulate: int = 1
     warmup_steps: int = 1000
+    last_step: int | None = None
     lr_scale: float = 1.0
     adam_betas: tuple[float, float] = (0.9, 0.98)
     adam_epsilon: float = 1e-9
@@ -57,10 +66,14 @@ class Recipe:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("max_tokens", "warmup_steps", "eval_every", "average_last"):
+        counts = "max_tokens accumulate warmup_steps eval_every average_last"
+        for name in counts.split():
             _check_whole(name, getattr(self, name), least=1)
         if self.patience is not None:
             _check_whole("patience", self.patience, least=1, otherwise="None or ")
+        if self.last_step is not None:
+            least = self.warmup_steps + 1
+            _check_whole("last_step", self.last_step, least=least, otherwise="None or ")
         _check_whole("seed", self.seed, least=0)
         for name, (least, most) in RANGES.items():
             value = _check_number(name, getattr(self, name))
@@ -81,6 +94,21 @@ class Recipe:
                 raise ValueError(
                     f"{name}={getattr(self, name)!r} is none of: {', '.join(known)}"
                 )
+
+    def learning_rate(self, step: int, d_model: int) -> float:
+        """The learning rate of a step, counted from 1 (`tformer.schedule`)."""
+        warmup, scale = self.warmup_steps, self.lr_scale
+        if self.last_step is None:
+            return inverse_square_root(
+                step, d_model=d_model, warmup_steps=warmup, scale=scale
+            )
+        return straight_line(
+            step,
+            d_model=d_model,
+            warmup_steps=warmup,
+            last_step=self.last_step,
+            scale=scale,
+        )
 
 
 def _check_whole(name: str, value: object, *, least: int, otherwise: str = "") -> None:

@@ -20,6 +20,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from tformer import masks
 from tformer.additive import AdditiveAttention
 from tformer.config import ModelConfig
+from tformer.dropout import Dropout
 from tformer.embedding import ScaledEmbedding
 
 
@@ -70,6 +71,14 @@ class RecurrentConfig(ModelConfig):
         to_output = (3 * hidden + width + 1) * width
         return self.vocab_size * width + encoder + attention + decoder + to_output
 
+    @property
+    def n_kept(self) -> int:
+        """Numbers of each token that a training step keeps at least, for gradients.
+
+        The states of the GRUs and what they were made of; attention keeps more.
+        """
+        return 2 * self.d_model + 8 * self.d_hidden
+
 
 class RecurrentCache:
     """What the decoder need not compute twice while a translation grows.
@@ -119,7 +128,7 @@ class RecurrentSeq2Seq(nn.Module):
         self.config = config
         d_model, d_hidden = config.d_model, config.d_hidden
         self.output_embedding = ScaledEmbedding(config.vocab_size, d_model)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.encoder = nn.GRU(d_model, d_hidden, batch_first=True, bidirectional=True)
         self.to_state = nn.Linear(d_hidden, d_hidden)
         self.attention = AdditiveAttention(d_hidden, 2 * d_hidden, d_hidden)
@@ -139,6 +148,10 @@ class RecurrentSeq2Seq(nn.Module):
         Raises:
             TypeError, ValueError: as `tformer.Transformer`.
         """
+        return self.unembed(self.hidden(source_ids, target_ids))
+
+    def hidden(self, source_ids: Tensor, target_ids: Tensor) -> Tensor:
+        """What `forward` computes before the vocabulary projection: (B, T, D)."""
         masks.check_id_shape(source_ids)
         masks.check_id_shape(target_ids)
         if source_ids.size(0) != target_ids.size(0):
@@ -148,7 +161,7 @@ class RecurrentSeq2Seq(nn.Module):
             )
         memory = self.encode(source_ids)
         source_mask = masks.source_mask(source_ids, self.config.pad_id)
-        return self.unembed(self.decode(target_ids, memory, source_mask))
+        return self.decode(target_ids, memory, source_mask)
 
     def encode(self, source_ids: Tensor) -> Tensor:
         """Read the source from both ends: (B, S) int64 ids -> (B, S, 2 Dh) memory.

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
+from tformer.dropout import Dropout
 from tformer.norm import LayerNorm
 
 NORM_PLACES = ("post", "pre")
@@ -44,7 +45,7 @@ class Residual(nn.Module):
             raise ValueError(f"norm={norm!r} is neither 'post' nor 'pre'")
         self.is_pre = norm == "pre"
         self.norm = make_norm(d_model)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """Run the sub-layer beside the stream and add its output.

@@ -48,7 +48,6 @@ class Tokenizer:
         model_bytes: a serialised sentencepiece model, as in ``Tokenizer.model_bytes``.
 
     Attributes:
-        model_bytes: the model, byte for byte as it is saved.
         fingerprint: SHA-256 of ``model_bytes`` in hexadecimal; two tokenizers with
             equal fingerprints write every text alike.
         algorithm: "bpe" or "unigram".
@@ -67,7 +66,7 @@ class Tokenizer:
                 f"model_bytes must be bytes, got {type(model_bytes).__name__}; "
                 "use Tokenizer.load(path) for a file."
             )
-        self.model_bytes = bytes(model_bytes)
+        self._model_bytes = bytes(model_bytes)
         self.algorithm = _check_model(self.model_bytes)
         processor = sentencepiece.SentencePieceProcessor()
         try:
@@ -175,6 +174,16 @@ class Tokenizer:
         if reader.error is not None:
             raise reader.error
         return cls(model.getvalue())
+
+    @property
+    def model_bytes(self) -> bytes:
+        """The model, byte for byte as it is saved."""
+        return self._model_bytes
+
+    @property
+    def target(self) -> Tokenizer:
+        """What writes and reads the other language: the same, as they share pieces."""
+        return self
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Tokenizer:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from tformer import decode, trace
-from tformer.files import write_json
+from tformer.files import write_atomically, write_json
 from tformer.model import Transformer
 from tformer.recurrent import RecurrentSeq2Seq
 from tformer.search import DRAWN, USUAL, SearchSettings
@@ -381,7 +381,7 @@ class Translator:
             raise ValueError(
                 f"{n_texts} texts and {len(given)} translations: give one for each text"
             )
-        targets = [self.encode(each)[:-1] for each in given]
+        targets = [self._encode(each, self.tokenizer.target)[:-1] for each in given]
 
         def look_up(source_ids: Tensor, chosen: list[int]) -> list[ScoredTranslation]:
             found = decode.score(self.model, source_ids, [targets[i] for i in chosen])
@@ -435,7 +435,7 @@ class Translator:
             [target] = decode.beam_search(self.model, source_ids)
             translation = self.tokenizer.decode(target)
         else:
-            target = self.encode(translation)[:-1]
+            target = self._encode(translation, self.tokenizer.target)[:-1]
         target_ids = self._pad([[config.bos_id, *target]])
         encoder, decoder, cross = trace.attention_weights(
             self.model, source_ids, target_ids
@@ -457,9 +457,12 @@ class Translator:
             TypeError: not a string.
             ValueError: nothing but blanks, or more pieces than the model takes.
         """
+        return self._encode(text, self.tokenizer)
+
+    def _encode(self, text: str, tokenizer: Tokenizer) -> list[int]:
         if not isinstance(text, str):
             raise TypeError(f"expected a string to translate, got {text!r}")
-        ids = self.tokenizer.encode(text)
+        ids = tokenizer.encode(text)
         if not ids:
             raise ValueError(f"there is nothing to translate in {text!r}: give a text")
         longest = self.model.config.max_len - 1
@@ -484,15 +487,17 @@ class Translator:
 
         Args:
             folder: made if missing.
-            dtype: of the stored weights; float16 halves the file.
+            dtype: of the stored weights; float16 halves the file, and int8, rounded
+                row by row, quarters it.
 
         Raises:
             TypeError, ValueError: as `tformer.weights.save_model`; nothing is written.
         """
         folder = Path(folder)
         weights = stored_weights(self.model, dtype)
+        tokenizer = self.tokenizer.model_bytes
         folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save(folder / "tokenizer.model")
+        write_atomically(folder / "tokenizer.model", tokenizer)
         write_json(folder / "card.json", self.card)
         save_model(
             folder / "model.safetensors",

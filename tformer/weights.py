@@ -2,6 +2,10 @@
 
 The file says in its header what model it holds; that is compared with what lies in it
 before a model of that size is built.
+
+In eight bits, a matrix is kept as whole numbers with a scale for each row, and what is
+not a matrix (biases, gains) in half precision: that is the form in which a page
+downloads a model.
 """
 
 import math
@@ -21,7 +25,8 @@ KINDS: dict[str, tuple[type[ModelConfig], type]] = {  # the name stands in the f
     "transformer": (TransformerConfig, Transformer),
     "recurrent": (RecurrentConfig, RecurrentSeq2Seq),
 }
-DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int8)
+SCALES = ".scales"  # what follows a matrix's name in that of its scales
 LARGEST_TABLE = 2**27  # numbers in a table that is computed, so in no file
 
 
@@ -44,7 +49,8 @@ def stored_weights(model: nn.Module, dtype: torch.dtype) -> dict[str, Tensor]:
 
     Args:
         model: whose parameters.
-        dtype: one of `DTYPES`.
+        dtype: one of `DTYPES`. In int8 a matrix is rounded row by row and has its
+            scales beside it (`quantised`).
 
     Raises:
         TypeError: another dtype, which would keep something else than the weights.
@@ -59,15 +65,69 @@ def stored_weights(model: nn.Module, dtype: torch.dtype) -> dict[str, Tensor]:
     if dtype not in DTYPES:
         known = ", ".join(str(each).removeprefix("torch.") for each in DTYPES)
         raise TypeError(f"dtype={dtype} cannot hold weights: take one of {known}")
-    weights = {name: each.detach().to(dtype) for name, each in model.named_parameters()}
+    weights = {
+        name: each.detach().to(_kept_in(dtype, each))
+        for name, each in model.named_parameters()
+    }
     for name, weight in weights.items():
         if not bool(weight.isfinite().all()):
             raise ValueError(
-                f"{name} holds NaN, infinity, or numbers beyond what {dtype} can hold "
-                f"({torch.finfo(dtype).max:g}): keep an earlier checkpoint, or take a "
-                "wider dtype"
+                f"{name} holds NaN, infinity, or numbers beyond what {weight.dtype} "
+                f"can hold ({torch.finfo(weight.dtype).max:g}): keep an earlier "
+                "checkpoint, or take a wider dtype"
             )
+    if dtype != torch.int8:
+        return weights
+    matrices = {name: each for name, each in weights.items() if each.dim() == 2}
+    for name, weight in matrices.items():
+        weights[name], weights[name + SCALES] = quantised(weight)
     return weights
+
+
+def _kept_in(dtype: torch.dtype, weight: Tensor) -> torch.dtype:
+    """The dtype of one weight, before a matrix is rounded to eight bits."""
+    if dtype != torch.int8:
+        return dtype
+    return torch.float32 if weight.dim() == 2 else torch.float16
+
+
+def quantised(matrix: Tensor) -> tuple[Tensor, Tensor]:
+    """A matrix in whole numbers of eight bits, and what each row counts in.
+
+    ``matrix[i, j] ≈ scales[i] * numbers[i, j]``, off by half a scale at most, where
+    ``scales[i] = max_j |matrix[i, j]| / 127``.
+
+    Args:
+        matrix: (rows, columns), finite.
+
+    Returns:
+        numbers: (rows, columns) int8, from -127 to 127.
+        scales: (rows,) float32.
+    """
+    scales = matrix.abs().amax(dim=1).float() / 127
+    steps = scales.where(scales > 0, 1)  # a row of zeros stays one
+    return (matrix / steps[:, None]).round().to(torch.int8), scales
+
+
+def restored(weights: dict[str, Tensor], *, origin: str) -> dict[str, Tensor]:
+    """The same weights without eight bits: each such matrix times its scales.
+
+    Raises:
+        ValueError: a matrix without scales that fit; the message names ``origin`` and
+            the matrix.
+    """
+    found = dict(weights)
+    for name, weight in weights.items():
+        if weight.dtype != torch.int8:
+            continue
+        scales = found.pop(name + SCALES, None)
+        if scales is None or scales.shape != weight.shape[:1]:
+            raise ValueError(
+                f"{origin}: {name} is kept in eight bits, and {name + SCALES} is not "
+                "one number for each of its rows: save the model anew"
+            )
+        found[name] = weight * scales[:, None]
+    return found
 
 
 def save_model(
@@ -106,6 +166,7 @@ def load_model(path: Path) -> tuple[Any, str]:
         raise ValueError(f"{path} holds no tformer model: {error}") from error
     _check_size(config, shapes, origin=str(path))
     weights, _ = load_tensors(path)
+    weights = restored(weights, origin=str(path))
     model = build(config)
     load_parameters(model, weights, origin=str(path))
     return model.eval(), fingerprint

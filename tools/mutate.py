@@ -104,6 +104,9 @@ DECODE = ("decode",)
 AVERAGING = (
     "train/test_fitting.py::test_the_final_weights_are_the_mean_of_the_last_snapshots"
 )
+PARTS = (
+    "train/test_fitting.py::test_parts_of_a_batch_add_up_to_the_gradients_of_the_whole"
+)
 VALIDATION = (
     "train/test_fitting.py::"
     "test_the_validation_loss_is_pytorchs_without_smoothing_or_dropout"
@@ -294,8 +297,15 @@ MUTATIONS = [
     Mutation(
         "embedding: scaled on the way out, too",
         "embedding.py",
+        "return F.linear(hidden, self.table.weight, self.output_bias)",
+        "return self.scale * F.linear(hidden, self.table.weight, self.output_bias)",
+    ),
+    Mutation(
+        "embedding: the bias of the output forgotten",
+        "embedding.py",
+        "F.linear(hidden, self.table.weight, self.output_bias)",
         "F.linear(hidden, self.table.weight)",
-        "F.linear(hidden, self.table.weight) * self.scale",
+        ("test_model.py",),
     ),
     Mutation(
         "embedding: starts with variance 1",
@@ -391,6 +401,12 @@ MUTATIONS = [
         "self.expand(x)",
     ),
     Mutation(
+        "feed-forward: swish is another function",
+        "feedforward.py",
+        '"swish": F.silu',
+        '"swish": F.softplus',
+    ),
+    Mutation(
         "encoder: a last norm after post-norm layers",
         "encoder.py",
         'parts.norm(d_model) if norm == "pre" else nn.Identity()',
@@ -430,7 +446,7 @@ MUTATIONS = [
     Mutation(
         "decoder: source mask forgotten",
         "decoder.py",
-        "keys, values, mask=source_mask)",
+        "keys, values, mask=mask)",
         "keys, values, mask=None)",
     ),
     Mutation(
@@ -449,15 +465,33 @@ MUTATIONS = [
     ),
     Mutation(
         "cache: forgets the past",
-        "decoder.py",
-        "torch.cat([self.target[0], key], dim=-2)",
-        "torch.cat([self.target[0][..., :0, :], key], dim=-2)",
+        "cache.py",
+        "self._room[:, : self.length] = old",
+        "self._room[:, : self.length] = 0",
     ),
     Mutation(
         "cache: rows are not reordered",
-        "decoder.py",
-        "self.target = (self.target[0][rows], self.target[1][rows])",
-        "self.target = (self.target[0][: len(rows)], self.target[1][: len(rows)])",
+        "cache.py",
+        "self._room.index_select(0, rows)",
+        "self._room.index_select(0, rows.sort().values)",
+    ),
+    Mutation(
+        "cache: hypotheses look at their neighbour's source",
+        "cache.py",
+        "sources = rows // self.width",
+        "sources = rows // self.width - 1",
+    ),
+    Mutation(
+        "dropout: what stays is not scaled",
+        "dropout.py",
+        "(1 / (1 - self.p))",
+        "1",
+    ),
+    Mutation(
+        "dropout: keeps what it should drop",
+        "dropout.py",
+        ">= dropped - STEPS // 2",
+        "< dropped - STEPS // 2",
     ),
     # ----------------------------------------------------------------------- model
     Mutation(
@@ -489,8 +523,8 @@ MUTATIONS = [
     Mutation(
         "model: the decoder's mask is the source's",
         "model.py",
-        "self.unembed(self.decode(target_ids, memory, source_mask))",
-        "self.unembed(self.decode(target_ids, memory, source_mask.any(-1, True)))",
+        "return self.decode(target_ids, memory, source_mask)",
+        "return self.decode(target_ids, memory, source_mask.any(-1, True))",
     ),
     Mutation(
         "model: no dropout on embedding and position",
@@ -522,6 +556,27 @@ MUTATIONS = [
         "loss.py",
         "(each * is_real).sum()",
         "each.sum()",
+    ),
+    Mutation(
+        "loss: training forgets the bias of the output",
+        "train/loop.py",
+        "bias=output.output_bias",
+        "bias=None",
+        ("train/test_fitting.py::test_the_loss_counts_the_bias_of_the_output",),
+    ),
+    Mutation(
+        "Marian: the stream stays in pairs",
+        "interop/layout.py",
+        "lambda along: along.view(-1, 2).T",
+        "lambda along: along",
+        ("interop/test_hugging_face.py",),
+    ),
+    Mutation(
+        "Marian: the stream stays in halves",
+        "interop/layout.py",
+        "lambda along: along.view(2, -1).T",
+        "lambda along: along",
+        ("interop/test_marian.py",),
     ),
     Mutation(
         "schedule: the later arm first", "schedule.py", "min(step**", "max(step**"
@@ -599,6 +654,20 @@ MUTATIONS = [
         "decode/choosing.py",
         "log_p.argmax(dim=-1)",
         "log_p.argmin(dim=-1)",
+        DECODE,
+    ),
+    Mutation(
+        "greedy: the least probable piece when nobody watches",
+        "decode/stepping.py",
+        "largest(logits, 1)",
+        "largest(-logits, 1)",
+        DECODE,
+    ),
+    Mutation(
+        "beam: looks for its best in the wrong stretches",
+        "decode/stepping.py",
+        "stretches.amax(dim=-1)",
+        "stretches.amin(dim=-1)",
         DECODE,
     ),
     Mutation(
@@ -716,8 +785,8 @@ MUTATIONS = [
     Mutation(
         "data: sources without eos",
         "data/batches.py",
-        "(known[english] + eos, known[german])",
-        "(known[english], known[german])",
+        "return [*source, self._eos_id], target.tolist()",
+        "return [*source], target.tolist()",
         ("data",),
     ),
     Mutation(
@@ -754,6 +823,13 @@ MUTATIONS = [
         "total[name] = total.get(name, 0) + weight.double() / len(snapshots)",
         "total[name] = weight.double()",
         (AVERAGING,),
+    ),
+    Mutation(
+        "train: every part counts alike",
+        "train/loop.py",
+        "share = 0.0 if is_idle else part.n_labels / n_labels",
+        "share = 0.0 if is_idle else 1 / len(parts)",
+        (PARTS,),
     ),
     Mutation(
         "train: validation with smoothing",
@@ -1006,15 +1082,15 @@ MUTATIONS = [
     Mutation(
         "data: pairs are held together by their English alone",
         "data/corpus.py",
-        "other = name(english_of.setdefault(sentence_key(german), key))",
-        "other = one",
+        "here, there = top(one), top(english_of[side])",
+        "here, there = top(one), top(one)",
         ("data/test_splits.py",),
     ),
     Mutation(
         "data: a group is named by whatever came last",
         "data/corpus.py",
-        "parent[max(one, other)] = min(one, other)",
-        "parent[one] = other",
+        "names[number] = min(names[number], key)",
+        "names[number] = key",
         ("data/test_splits.py",),
     ),
     Mutation(
@@ -1037,6 +1113,21 @@ MUTATIONS = [
         "onto        | auf    | acc",
         "onto        | auf    | dat",
         ("data/test_grammar.py::test_the_german_is_right",),
+    ),
+    # --- weights in eight bits -----------------------------------------------------
+    Mutation(
+        "one scale for a whole matrix",
+        "weights.py",
+        "matrix.abs().amax(dim=1)",
+        "matrix.abs().amax().expand(len(matrix))",
+        ("test_pretrained.py",),
+    ),
+    Mutation(
+        "the rows' scales averaged",
+        "weights.py",
+        "weight * scales[:, None]",
+        "weight * scales.mean()",
+        ("test_pretrained.py",),
     ),
 ]
 

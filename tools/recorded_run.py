@@ -44,9 +44,7 @@ RUNS: dict[str, dict[str, Any]] = {
         "corpus": "multi30k*2+tatoeba",
         "steps": 14000,
         "config": TransformerConfig(dropout=0.1, norm="pre"),
-        "recipe": train.Recipe(
-            max_tokens=4096, eval_every=500, tokenizer="unigram", precision="bf16"
-        ),
+        "recipe": train.Recipe(max_tokens=4096, eval_every=500, tokenizer="unigram"),
         "watched": WATCHED,
     },
     "grammar": {
@@ -170,6 +168,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", choices=RUNS)
     parser.add_argument("--device", default="auto")
+    parser.add_argument("--minutes", type=float, help="stop after this long, if sooner")
     parser.add_argument("--folder", type=Path, help="of the run (runs/NAME)")
     parser.add_argument("--results", type=Path, default=ROOT / "results")
     parser.add_argument("--release", type=Path, default=ROOT / "tformer/pretrained")
@@ -192,6 +191,7 @@ def main() -> None:
         settings["config"],
         corpus,
         steps=settings["steps"],
+        minutes=arguments.minutes,
         recipe=settings["recipe"],
         device=arguments.device,
         folder=folder,

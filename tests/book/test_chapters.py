@@ -12,6 +12,7 @@ from chapters import EXECUTED, ROOT, chapters, pages, read, source, tags
 
 CHAPTERS = chapters()
 MACHINE_PATH = re.compile(r"/(?:home|root|Users|work|tmp|content)/[\w.-]+")
+COLAB_DRIVE = "/content/drive"  # where every Colab machine has it
 FIGURES = ("image/png", "image/svg+xml", "image/jpeg")
 WIDGETS = "application/vnd.jupyter.widget-state+json"
 PLOTLY = "application/vnd.plotly.v1+json"
@@ -63,7 +64,7 @@ def test_a_chapter_opens_with_one_title(path):
 @each_chapter
 def test_a_chapter_names_no_machine(path):
     found = MACHINE_PATH.findall(path.read_text(encoding="utf-8"))
-    assert not found
+    assert set(found) <= {COLAB_DRIVE}
 
 
 @each_chapter

@@ -66,12 +66,12 @@ def start(*arguments: str, **options) -> subprocess.Popen:
 # --- help --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", ["train", "translate", "evaluate"])
+@pytest.mark.parametrize("command", ["train", "translate", "evaluate", "export"])
 def test_help_describes_every_option_and_its_examples_work(command, capsys):
     assert cli.main([command, "--help"]) == 0
     text = capsys.readouterr().out
     options = re.findall(r"^  (--[\w-]+)(.*(?:\n {10,}.*)*)", text, re.MULTILINE)
-    assert len(options) >= 7
+    assert len(options) >= (3 if command == "export" else 7)
     for option, words in options:
         assert len(re.findall("[a-z]{2,}", words)) >= 2, f"{option} is not explained"
     examples = re.findall(r"^  python -m tformer (.*)$", text, re.MULTILINE)
@@ -85,7 +85,7 @@ def test_help_describes_every_option_and_its_examples_work(command, capsys):
 def test_the_first_help_names_every_command(capsys):
     assert cli.main(["--help"]) == 0
     text = capsys.readouterr().out
-    for command in ("train", "translate", "evaluate"):
+    for command in ("train", "translate", "evaluate", "export"):
         assert re.search(rf"^ +{command}\b", text, re.MULTILINE)
 
 
@@ -150,10 +150,13 @@ def test_every_option_of_the_model_and_the_recipe_reaches_them(monkeypatch, tmp_
         "norm": "pre",
         "activation": "gelu",
         "tie_embeddings": False,
+        "output_bias": True,
         "adam_betas": (0.8, 0.7),
         "adam_epsilon": 1e-5,
         "max_tokens": 777,
+        "accumulate": 3,
         "warmup_steps": 5,
+        "last_step": 800,
         "lr_scale": 0.5,
         "label_smoothing": 0.2,
         "clip_norm": 2.0,
@@ -166,7 +169,7 @@ def test_every_option_of_the_model_and_the_recipe_reaches_them(monkeypatch, tmp_
     }
     arguments = []
     for field in options.CONFIG + options.RECIPE:
-        value = given.pop(field.name) if field.type is bool else given[field.name]
+        value = given[field.name]
         written = options.option(field.name)
         if field.type is bool:
             arguments.append(written.replace("--", "--no-") if not value else written)
@@ -179,7 +182,6 @@ def test_every_option_of_the_model_and_the_recipe_reaches_them(monkeypatch, tmp_
         == 2
     )
     assert (caught["steps"], caught["minutes"]) == (5, 2.0)
-    assert caught["config"].tie_embeddings is False
     for field, value in given.items():
         owner = caught["config"] if hasattr(caught["config"], field) else None
         assert getattr(owner or caught["recipe"], field) == value, field
@@ -223,6 +225,19 @@ def test_training_goes_on_in_its_folder_with_its_own_settings(
     arguments += ["--corpus", str(pairs_file), "--steps", "40"]
     line = error_of(capsys, *arguments, "--d-ff", "64")
     assert "d_ff=32, this one has 64: choose another folder" in line
+
+
+def test_training_may_begin_with_another_runs_weights(
+    pairs_file, run, tmp_path, capsys
+):
+    """And needs to be told of no size: they are that run's."""
+    given = ["train", "--corpus", str(pairs_file), "--out", str(tmp_path / "tuned")]
+    assert cli.main([*given, "--from", str(run), "--steps", "2", "--quiet"]) == 0
+    tuned, theirs = load_pretrained(tmp_path / "tuned"), load_pretrained(run)
+    assert tuned.model.config == theirs.model.config
+    assert tuned.tokenizer.fingerprint == theirs.tokenizer.fingerprint
+    assert len(tuned.card["start"]) == 64
+    assert cli.main([*given, "--steps", "3", "--quiet"]) == 0  # --from is known
 
 
 def test_the_generated_corpus_trains_without_more_options(

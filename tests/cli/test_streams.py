@@ -279,13 +279,7 @@ def test_what_was_started_to_ignore_ctrl_c_ignores_it(folder):
     assert process.returncode == 0
 
 
-def test_help_comes_at_once(folder):
-    """It waits for no library: torch alone takes longer than all of this."""
-    code = "import time; t = time.process_time(); from tformer import cli\n"
-    code += (
-        "cli.main(['train', '--help']); import sys; assert 'torch' not in sys.modules"
-    )
-    code += "\nprint(time.process_time() - t, file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0
-    assert float(done.stderr) < 1.0
+def test_help_waits_for_no_library():
+    code = "import sys; from tformer import cli; cli.main(['train', '--help']); "
+    code += "assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

@@ -16,7 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from tformer import cli
+from tformer import TransformerConfig, cli, load_pretrained
+from tformer.model import Transformer
+from tformer.translator import Translator
 
 HUGE = str(10**23)
 TRAIN = "train --corpus {pairs} --out {new} --steps 5 --quiet"
@@ -45,7 +47,10 @@ SIZES = [
     "decoder-layers",
     "max-len",
 ]
-COUNTS = ["max-tokens", "warmup-steps", "eval-every", "average-last", "patience"]
+COUNTS = [
+    *("max-tokens", "accumulate", "warmup-steps"),
+    *("eval-every", "average-last", "patience"),
+]
 NUMBERS = ["dropout", "lr-scale", "label-smoothing", "clip-norm", "adam-epsilon"]
 CHOICES = ["positions", "norm", "activation", "tokenizer", "precision"]
 DEVICES = {
@@ -99,6 +104,11 @@ TRAINING = [
     (f"{TRAIN} --vocab-size 9000", "vocab_size=9000"),
     (f"{TRAIN} --vocab-size 5", "vocab_size=5"),
     (f"{TRAIN} --d 5", "ambiguous option: --d"),
+    (f"{TRAIN} --from {{gone}}", "there is no folder .*: train a model first"),
+    (f"{TRAIN} --from {{folder}}", "there is no file .*model.safetensors"),
+    (f"{TRAIN} --from ''", "'' is not the name of a folder"),
+    (f"{TRAIN} --from {{run}} --d-ff 64", "start has d_ff=32, this run d_ff=64"),
+    (f"{TRAIN} --from released --heads 4", "start has n_heads=6, this run n_heads=4"),
     *[(f"{TRAIN} --device '{name}'", message) for name, message in DEVICES.items()],
     *[
         (f"{TRAIN} --corpus '{name}'", message)
@@ -107,6 +117,8 @@ TRAINING = [
             " ": "' ' is not the name of a corpus",
             "latin": "unknown corpus 'latin'",
             "{gone}.tsv": "there is no file",
+            "{gone}.en,{gone}.de": "there is no file .*gone.*en",
+            "{pairs},{few}": "has 400 lines and the other file",
             "{folder}": "unknown corpus",
             "{latin}": "line 1: not UTF-8",
             "{zeros}": "there is no tab",
@@ -142,6 +154,7 @@ TRAINING = [
         (f"train --out {{run}} --quiet --steps 30 {options}", message)
         for options, message in {
             "--corpus {pairs} --d-ff 64": "choose another folder",
+            "--corpus {pairs} --from {run}": "holds a run with start=None",
             "--corpus grammar": "choose another folder",
             "": "give its --corpus again",
             "--restart --corpus {pairs} --heads 5": "a multiple of n_heads=5",
@@ -299,6 +312,49 @@ EVALUATING = [
     *[(f"{EVALUATE} --device '{name}'", text) for name, text in DEVICES.items()],
 ]
 
+EXPORT = "export --model {run} --to hf"
+EXPORTING = [
+    (EXPORT, "required: FOLDER"),
+    ("export --model {run} {new}", "required: --to"),
+    ("export {new} --to tensorflow", "invalid choice: 'tensorflow'"),
+    ("export --to onnx", "required: FOLDER"),
+    *[
+        (f"export {{folder}} --to {each}", "holds mine.txt, which no export made")
+        for each in ("ctranslate2", "onnx", "lab")
+    ],
+    (f"{EXPORT} {{new}} --device cpu", "unrecognized arguments: --device"),
+    *[
+        (f"{EXPORT} '{name}'", message)
+        for name, message in {
+            "": "'' is not the name of a folder",
+            "{text}": "is a file: name a folder",
+            "{text}/x": "is a file: name a folder",
+            "{pipe}": "is a file: name a folder",
+            "{folder}": "holds mine.txt, which no export made",
+            "{run}": "which no export made: name another folder",
+            "{circle}": "is a link to nowhere|symbolic links",
+            "{dangling}": "is a link to nowhere",
+            "{new}" + "x" * 300: "File name too long",
+            "{torn-export}": "tformer-export.json is not JSON",
+        }.items()
+    ],
+    *[
+        (f"export {{new}}/deep --to hf --model '{name}'", message)
+        for name, message in {
+            "": "'' is not the name of a folder",
+            "{gone}": "train a model first",
+            "{folder}": "there is no file .*model.safetensors",
+            "{torn}": "truncated or not a safetensors file",
+        }.items()
+    ],
+    (
+        "export {new} --to hf --model {separate}",
+        "norm='pre' with tie_embeddings=False",
+    ),
+]
+
+ROWS = PROGRAM + TRAINING + TRANSLATING + EVALUATING + EXPORTING
+
 TYPED = {
     b"f\xfcnf\n": r"standard input, line 1 is not UTF-8 \(byte 0xfc\): convert it",
     b"one\ntwo\n\xff": r"standard input, line 3 is not UTF-8 \(byte 0xff\): convert it",
@@ -357,6 +413,14 @@ def places(tmp_path, run, pairs_file) -> dict[str, Path]:
     (place["no-tokenizer"] / "tokenizer.model").unlink()
     (place["other-tokenizer"] / "tokenizer.model").write_bytes(b"no tokenizer")
     (place["no-card"] / "card.json").write_bytes(b"{")
+    place["torn-export"] = tmp_path / "torn-export"
+    place["torn-export"].mkdir()
+    (place["torn-export"] / "tformer-export.json").write_bytes(b"{")
+    place["separate"] = tmp_path / "separate"
+    translator = load_pretrained(run)
+    fields = translator.model.config.to_dict() | {"tie_embeddings": False}
+    model = Transformer(TransformerConfig(**fields | {"norm": "pre"}))
+    Translator(model, translator.tokenizer).save(place["separate"])
     place["bare"] = tmp_path / "bare"
     place["bare"].mkdir()
     for name in ("model.safetensors", "tokenizer.model", "card.json"):
@@ -400,9 +464,7 @@ def named(rows: list[tuple[str, str]]) -> list:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX files")
-@pytest.mark.parametrize(
-    ("line", "message"), named(PROGRAM + TRAINING + TRANSLATING + EVALUATING)
-)
+@pytest.mark.parametrize(("line", "message"), named(ROWS))
 def test_a_wrong_command_line_ends_in_one_line_and_harms_no_file(
     line, message, places, tmp_path, monkeypatch, capsys
 ):
@@ -424,5 +486,4 @@ def test_wrong_standard_input_ends_in_one_line_and_harms_no_file(
 
 
 def test_the_table_is_long():
-    rows = PROGRAM + TRAINING + TRANSLATING + EVALUATING
-    assert len(set(rows)) == len(rows) > 250
+    assert len(set(ROWS)) == len(ROWS) > 250

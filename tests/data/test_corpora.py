@@ -8,6 +8,7 @@ import os
 import socket
 import sys
 import time
+import tracemalloc
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -454,6 +455,118 @@ def test_a_tsv_is_split_90_5_5(tsv) -> None:
     assert data.load(tsv).test == corpus.test  # a Path will do, and nothing is random
 
 
+@pytest.mark.parametrize("columns", [(3, 1), ("en", "de")])
+def test_columns_are_named_or_numbered(columns, tsv, tmp_path) -> None:
+    expected = data.load(tsv)
+    rows = [line.split("\t")[:2] for line in tsv.read_text("utf-8").splitlines()]
+    head = "de\tnumber\ten\n" if columns == ("en", "de") else ""
+    lines = [f"{german}\t{n}\t{english}\n" for n, (english, german) in enumerate(rows)]
+    other = tmp_path / "other.tsv"
+    other.write_text(head + "".join(lines), encoding="utf-8")
+    corpus = data.load(other, columns=columns)
+    assert (corpus.train, corpus.test) == (expected.train, expected.test)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ((1, 9), r"line 1: has \d columns, and column 9 is asked for"),
+        ((0, 1), r"columns=\(0, 1\) must be two different ones, from 1"),
+        ((1, 1), r"columns=\(1, 1\) must be two different ones"),
+        (("en", "de"), "has no column 'en': its first line names 'I have 0 books.'"),
+    ],
+)
+def test_columns_that_are_not_there_are_said(columns, message, tsv) -> None:
+    with pytest.raises(DataError, match=message):
+        data.load(tsv, columns=columns)
+
+
+def test_a_spreadsheets_quotes_are_told_of_and_a_speakers_are_kept(tsv) -> None:
+    with tsv.open("a", encoding="utf-8") as file:
+        file.write('\n"Go!" she said.\t„Geh!“, sagte sie.\n"Run!"\t"Lauf!"\n')
+    corpus = data.load(tsv)
+    every = {*corpus.train, *corpus.valid, *corpus.test["test"]}
+    assert ('"Run!"', '"Lauf!"') in every
+    with tsv.open("a", encoding="utf-8") as file:
+        file.write('"""Go!"" she said."\t„Geh!“, sagte sie.\n')
+    with pytest.raises(DataError, match="line 203: .*doubled, as spreadsheets do"):
+        data.load(tsv)
+
+
+@pytest.fixture
+def parallel(tsv) -> str:
+    """The same pairs in two files; as data.load takes them."""
+    rows = [line.split("\t") for line in tsv.read_text("utf-8").splitlines()]
+    for side, suffix in enumerate((".en", ".de")):
+        lines = [f"{row[side]}\n" for row in rows]
+        tsv.with_suffix(suffix).write_text("".join(lines), encoding="utf-8")
+    return f"{tsv.with_suffix('.en')},{tsv.with_suffix('.de')}"
+
+
+def test_two_files_are_read_line_by_line(tsv, parallel) -> None:
+    expected, corpus = data.load(tsv), data.load(parallel)
+    assert (corpus.train, corpus.test) == (expected.train, expected.test)
+    assert corpus.name == "my pairs"
+    assert list(corpus.checksums) == ["my pairs.en", "my pairs.de"]
+    for path in parallel.split(","):  # lines that are empty in both do no harm
+        Path(path).write_bytes(b"\r\n" + Path(path).read_bytes())
+    assert data.load(parallel).train == expected.train
+
+
+@pytest.mark.parametrize(
+    ("suffix", "change", "message"),
+    [
+        (
+            ".en",
+            b"more\nand more\n",
+            r"\.en has 202 lines and the other file 200: line",
+        ),
+        (".de", b"mehr\n", r"\.de has 201 lines and the other file 200: line by line"),
+        (".de", b"\n", r"\.de has 201 lines and the other file 200"),
+        (".de", b"f\xfcr\n", r"\.de, line 201: not UTF-8 \(byte 0xfc\); save the file"),
+    ],
+)
+def test_two_files_that_do_not_fit_are_told_apart(
+    suffix, change, message, tsv, parallel
+) -> None:
+    with tsv.with_suffix(suffix).open("ab") as file:
+        file.write(change)
+    with pytest.raises(DataError, match=message):
+        data.load(parallel)
+
+
+def test_a_line_that_is_empty_in_one_of_two_files_is_numbered(tsv, parallel) -> None:
+    german = tsv.with_suffix(".de")
+    lines = german.read_text("utf-8").splitlines()
+    german.write_text("\n".join([*lines[:4], "", *lines[5:]]), encoding="utf-8")
+    with pytest.raises(DataError, match="line 5: the German side is empty"):
+        data.load(parallel)
+
+
+def test_a_vocabulary_grows_with_the_text_between_bounds() -> None:
+    def size(n_words: int) -> int:
+        pairs = [("word " * 6, "wort " * 4)] * (n_words // 10)
+        return data.vocabulary_for(data.Corpus("many", pairs, [], {}))
+
+    sizes = [size(n) for n in (100, 60_000, 200_000, 420_000, 10**6)]
+    assert sizes == [600, 600, 2000, 4200, 8000]
+
+
+def test_a_pair_of_a_tsv_takes_few_bytes_while_it_is_loaded(tmp_path) -> None:
+    """Besides the text itself. tools/loading_memory.py measures more lines."""
+    n_lines, width = 30_000, 60
+    path = tmp_path / "large.tsv"
+    with path.open("w") as file:
+        for n in range(n_lines):
+            file.write(f"{n} {'a' * width}\t{n} {'b' * width}\n")
+    tracemalloc.start()
+    corpus = data.load(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(corpus.train) > 0.85 * n_lines
+    assert (peak - path.stat().st_size) / n_lines < 420
+
+
 def test_a_tsv_s_order_does_not_change_its_splits(tsv) -> None:
     before = data.load(tsv)
     lines = tsv.read_text("utf-8").split("\n")
@@ -578,7 +691,7 @@ def test_what_was_trained_on_is_told_apart_by_its_text() -> None:
 
 def test_a_corpus_shows_itself_in_one_line() -> None:
     corpus = Corpus("toy", [("a", "b")], [("c", "d")], {"test": [("e", "f")]})
-    assert str(corpus) == "toy: train 1, valid 1, test test 1 pairs"
+    assert str(corpus) == "toy: train 1, valid 1, test 1 pairs"
     assert corpus.epoch_pairs(0, 0) == [("a", "b")]
     assert corpus.epoch_pairs(0, 0) is not corpus.train
     assert corpus.valid_sets == {"toy": [("c", "d")]}

@@ -13,6 +13,7 @@ from torch.nn.utils.rnn import pad_sequence
 from torch.testing import assert_close
 
 from tformer import Transformer, TransformerConfig, decode, masks
+from tformer.decode.stepping import largest
 from tformer.loss import cross_entropy
 
 SPECIAL = {0, 1, 2, 3}  # pad, bos, eos, unk
@@ -376,3 +377,33 @@ def test_a_model_whose_weights_are_not_numbers_is_refused_with_a_remedy(search, 
     with pytest.raises(ValueError, match=r"are NaN.*weights.*Load an earlier"):
         search(model, sources(), max_len=6)
     assert model.training
+
+
+@pytest.mark.parametrize("use_cache", [True, False])
+@pytest.mark.parametrize("kind", [tiny, LovesSpecialPieces])
+def test_greedy_search_finds_what_its_steps_tell(kind, use_cache):
+    """One takes the best logits, the other weighs all the probabilities."""
+    model = learner() if kind is tiny else kind(learner().config).eval()
+    told = decode.drain(decode.greedy_steps(model, MANY, use_cache=use_cache))
+    found = decode.greedy(model, MANY, use_cache=use_cache)
+    assert found == [each.ids for [each] in told]
+
+
+@pytest.mark.parametrize("size", [7, 16, 63, 97, 640, 6000])
+@pytest.mark.parametrize("k", [1, 2, 10])
+def test_the_largest_are_those_of_a_whole_sort(size, k):
+    scores = torch.stack([torch.randperm(size) for _ in range(5)]).float()
+    scores[2, : size // 2] = -torch.inf
+    k = min(k, size // 2)
+    values, places = largest(scores, k)
+    expected = scores.sort(descending=True)
+    assert torch.equal(values, expected.values[:, :k])
+    assert torch.equal(places, expected.indices[:, :k])
+
+
+def test_what_is_no_number_counts_as_the_largest():
+    scores = torch.randn(3, 640)
+    scores[1, 400] = torch.nan
+    values, places = largest(scores, 2)
+    assert values[1, 0].isnan() and places[1, 0] == 400
+    assert not values[[0, 2]].isnan().any()

@@ -3,8 +3,12 @@ import { beamSearch, nBest } from "./engine/decode/beam.js";
 import { distribution, draw, greedy, sample } from "./engine/decode/choosing.js";
 import { score } from "./engine/decode/forced.js";
 import { loadTensors } from "./engine/files.js";
+import { fixedPoint } from "./engine/kernel/fixed-point.js";
+import { fastest, plain } from "./engine/kernel/kernel.js";
+import { simdProducts } from "./engine/kernel/simd.js";
 import { Transformer } from "./engine/model.js";
 import { loadParameters, loadPretrained } from "./engine/pretrained.js";
+import { Tensor } from "./engine/tensor.js";
 import { Tokenizer } from "./engine/tokenization.js";
 import {
   attentionWeights,
@@ -20,8 +24,12 @@ async function modelOf(file, read) {
   return model;
 }
 
-const translatorOf = async ({ weights, tokenizer }, read) =>
-  loadPretrained({ weights: await read(weights), tokenizer: await read(tokenizer) });
+const translatorOf = async ({ weights, tokenizer }, read, kernel = fastest) =>
+  loadPretrained({
+    weights: await read(weights),
+    tokenizer: await read(tokenizer),
+    kernel,
+  });
 
 function pack({ shape, data }) {
   const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
@@ -43,6 +51,49 @@ async function complaint(call) {
   } catch (error) {
     return error.message;
   }
+}
+
+function unpack({ shape, data }, Numbers = Float32Array) {
+  const bytes = Uint8Array.from(atob(data), (each) => each.charCodeAt(0));
+  return new Tensor(shape, new Numbers(bytes.buffer));
+}
+
+// Products of vectors with weights, by both kernels, one after another in one memory.
+export function products(cases) {
+  const weights = cases.map(({ weight, scales }) => {
+    if (!scales) return unpack(weight);
+    return Object.assign(unpack(weight, Int8Array), { scales: unpack(scales).data });
+  });
+  const vectors = cases.map(({ x }) => unpack(x));
+  const found = { plain: plain(weights).products, simd: simdProducts(weights) };
+  const results = Object.entries(found).map(([name, products]) => [
+    name,
+    products.map((product, i) => {
+      const y = new Tensor([vectors[i].shape[0], weights[i].shape[0]]);
+      product(vectors[i].data, y.data);
+      return pack(y);
+    }),
+  ]);
+  return Object.fromEntries(results);
+}
+
+export const fixedPoints = (cases) =>
+  cases.map((each) => {
+    const x = unpack(each);
+    const numbers = new Int16Array(x.data.length);
+    return { step: fixedPoint(x.data, numbers), numbers: Array.from(numbers) };
+  });
+
+// What runs here, and with it the released model's translations.
+export async function whatRuns({ files, texts, without }, read) {
+  if (without) delete globalThis[without];
+  const translated = async (wanted) => {
+    const { model, tokenizer, kernel } = await translatorOf(files, read, wanted);
+    const { eos_id } = model.config;
+    const ids = texts.map((text) => greedy(model, [...tokenizer.encode(text), eos_id]));
+    return { kernel, ids };
+  };
+  return { fastest: await translated(fastest), plain: await translated(plain) };
 }
 
 // Logits, attention and watched values of forward passes.
@@ -114,7 +165,16 @@ export async function damagedWeights({ cases }) {
 
 export async function readTensors({ file }, read) {
   const { tensors, metadata } = await loadTensors(await read(file));
-  return { tensors: packAll(Object.fromEntries(tensors)), metadata };
+  const scaled = [...tensors].filter(([, { scales }]) => scales);
+  const scales = scaled.map(([name, { scales }]) => [
+    name,
+    pack({ shape: [scales.length], data: scales }),
+  ]);
+  return {
+    tensors: packAll(Object.fromEntries(tensors)),
+    scales: Object.fromEntries(scales),
+    metadata,
+  };
 }
 
 // Searches on ids.

@@ -41,11 +41,14 @@ def engine_folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def run(engine_folder):
-    """``run("forward", given)``: what that function of `checks.js` returns."""
+    """``run("forward", given)``: what that function of `checks.js` returns.
 
-    def run(name, given=None):
+    ``options`` are Node's own.
+    """
+
+    def run(name, given=None, options=()):
         done = subprocess.run(
-            [NODE, "run.js"],
+            [NODE, *options, "run.js"],
             cwd=engine_folder,
             input=json.dumps({"name": name, "given": given}),
             capture_output=True,
@@ -61,11 +64,29 @@ def run(engine_folder):
 def unpack():
     """``unpack({"shape": …, "data": base64})``: the tensor that the engine sent."""
 
-    def unpack(sent):
-        numbers = np.frombuffer(base64.b64decode(sent["data"]), np.float32)
+    def unpack(sent, dtype=np.float32):
+        numbers = np.frombuffer(base64.b64decode(sent["data"]), dtype)
         return torch.tensor(numbers).view(sent["shape"])
 
     return unpack
+
+
+@pytest.fixture(scope="session")
+def pack():
+    """``pack(tensor)``: the way back, for `unpack` in `checks.js`."""
+
+    def pack(tensor):
+        data = base64.b64encode(tensor.contiguous().numpy().tobytes()).decode()
+        return {"shape": list(tensor.shape), "data": data}
+
+    return pack
+
+
+@pytest.fixture(scope="session")
+def page_files(page_folder):
+    """The released model's files as a page gets them."""
+    files = {"weights": "model.safetensors", "tokenizer": "tokenizer.model"}
+    return {kind: str(page_folder / name) for kind, name in files.items()}
 
 
 @pytest.fixture

@@ -37,6 +37,28 @@ def test_every_number_of_every_dtype_is_read(run, engine_folder, unpack, dtype):
     assert read["metadata"] == about
 
 
+def test_a_matrix_of_eight_bits_is_read_with_its_scales(run, engine_folder, unpack):
+    numbers = torch.arange(-127, 128, dtype=torch.int8).view(5, 51)
+    tensors = {"a": numbers, "a.scales": torch.rand(5), "b": torch.rand(3)}
+    file = engine_folder / "eight.safetensors"
+    save_tensors(file, tensors, {})
+    read = run("readTensors", {"file": file.name})
+    assert read["tensors"].keys() == {"a", "b"}
+    assert read["scales"].keys() == {"a"}
+    for name, found in (("a", read["tensors"]["a"]), ("a.scales", read["scales"]["a"])):
+        mine = unpack(found, tensors[name].numpy().dtype)
+        torch.testing.assert_close(mine, tensors[name], rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("scales", [None, torch.ones(4), torch.ones(5, 1)])
+def test_eight_bits_without_fitting_scales_are_refused(run, engine_folder, scales):
+    tensors = {"a": torch.ones(5, 3, dtype=torch.int8), "a.scales": scales}
+    file = engine_folder / "eight.safetensors"
+    save_tensors(file, {k: v for k, v in tensors.items() if v is not None}, {})
+    (message,) = run("damagedWeights", {"cases": [encoded(file.read_bytes())]})
+    assert "a is kept in eight bits, and a.scales is not one number" in message
+
+
 @pytest.fixture
 def whole(engine_folder, saved, make_model):
     """A small model's weight file, in bytes, and its parts."""
@@ -63,7 +85,7 @@ def test_a_truncated_file_is_refused_wherever_it_ends(run, whole):
     said = run("damagedWeights", {"cases": [encoded(content[:end]) for end in ends]})
     for message in said:
         assert "truncated" in message
-        assert "load the page again" in message
+        assert "load it again" in message
 
 
 def test_a_changed_file_is_refused(run, whole):

@@ -13,16 +13,15 @@ import time
 
 import pytest
 
-from tformer import load_pretrained
-from tformer.pretrained import RELEASED
-from tformer.widgets._model import ENGINE, engine
+from tformer.widgets._model import ENGINE, engine, released_model
 from tformer.widgets._modules import LINK
 
 TEXT = "The dog did not cross the street because it was tired."
 POLICY = (
-    "default-src 'none'; script-src 'self'; worker-src 'self'; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'{}; worker-src 'self'; connect-src 'self'; "
     "base-uri 'none'"
 )
+WASM = " 'wasm-unsafe-eval'"
 PAGE = """<!doctype html><meta charset="utf-8"><title>Page</title>
 <script type="module" src="page.js"></script>"""
 # What a figure does: it imports client.js and names the files.
@@ -42,6 +41,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
     """Serves a folder below /some/base/, counts requests, and is slow if asked."""
 
     asked: list[str]
+    allowed = WASM
 
     def translate_path(self, path):
         return super().translate_path(path.removeprefix("/some/base"))
@@ -62,7 +62,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         super().do_GET()
 
     def end_headers(self):
-        self.send_header("Content-Security-Policy", POLICY)
+        self.send_header("Content-Security-Policy", POLICY.format(self.allowed))
         self.send_header("Cache-Control", "no-store")
         super().end_headers()
 
@@ -80,8 +80,8 @@ def served(engine_folder):
     (folder / ENGINE).write_bytes(engine())
     shutil.copy(LINK, folder)
     shutil.copytree(engine_folder / "engine", folder / "engine")
-    for name in ("model.safetensors", "tokenizer.model"):
-        shutil.copy(RELEASED / name, folder / "files")
+    for name, content in released_model().files.items():
+        (folder / "files" / name).write_bytes(content)
     asked: list[str] = []
     handler = type("Counting", (Handler,), {"asked": asked})
     handler = functools.partial(handler, directory=folder)
@@ -113,7 +113,7 @@ def page(chromium, served):
     assert not errors
 
 
-def test_a_page_translates_in_its_worker(page, served):
+def test_a_page_translates_in_its_worker(page, served, page_translator):
     _, asked = served
     found = page.evaluate(
         """async (text) => {
@@ -143,7 +143,7 @@ def test_a_page_translates_in_its_worker(page, served):
         }""",
         TEXT,
     )
-    translator = load_pretrained()
+    translator = page_translator
     assert not [name for name in asked[:1] if "files" in name], "nothing before asked"
     assert found["german"] == found["after"] == translator.translate(TEXT)
     assert found["greedy"] == translator.translate(TEXT, beam_size=1)
@@ -156,13 +156,30 @@ def test_a_page_translates_in_its_worker(page, served):
     ]
     assert found["sum"] == pytest.approx(1, abs=1e-5)
     assert found["pieces"] == translator.tokenizer.pieces(TEXT)
+    assert found["about"]["kernel"] == "WebAssembly"
     assert found["about"]["nParameters"] == translator.model.n_parameters()
-    size = (RELEASED / "model.safetensors").stat().st_size
+    size = len(released_model().files["model.safetensors"])
     loaded = [each["loaded"] for each in found["progress"]]
     assert loaded == sorted(loaded)
     assert found["progress"][-1] == {"loaded": size, "total": size}
     weights = [path for path in asked if "model.safetensors" in path]
     assert weights == ["/some/base/files/model.safetensors?v=1"]
+
+
+def test_where_webassembly_is_forbidden_the_twin_translates_alike(
+    page, served, page_translator, monkeypatch
+):
+    monkeypatch.setattr(Handler, "allowed", "")
+    kernel, german = page.evaluate(
+        """async (text) => {
+          const engine = open_();
+          const { kernel } = await engine.load();
+          return [kernel, (await engine.translate(text)).text];
+        }""",
+        TEXT,
+    )
+    assert kernel == "JavaScript"
+    assert german == page_translator.translate(TEXT)
 
 
 def test_nothing_is_fetched_before_a_reader_asks(page, served):
@@ -202,7 +219,7 @@ def test_the_next_page_finds_the_weights_kept_and_a_new_version_replaces_them(
     assert len(page.evaluate(kept)) == 2
 
 
-def test_bytes_can_be_handed_over_where_there_is_no_server(page):
+def test_bytes_can_be_handed_over_where_there_is_no_server(page, page_translator):
     """As in a notebook, where the kernel sends them."""
     found = page.evaluate(
         """async (text) => {
@@ -216,26 +233,31 @@ def test_bytes_can_be_handed_over_where_there_is_no_server(page):
         }""",
         TEXT,
     )
-    assert found == load_pretrained().translate(TEXT)
+    assert found == page_translator.translate(TEXT)
 
 
-def test_the_engine_is_linked_where_there_is_no_server(chromium, served):
+def test_the_engine_is_linked_where_there_is_no_server(
+    chromium, served, page_translator
+):
     address, _ = served
     context = chromium.new_context(bypass_csp=True)
     page = context.new_page()
     page.goto(f"{address}page.html")
     page.wait_for_function("() => window.open_")
-    n_pieces = page.evaluate(
+    kernel, n_pieces = page.evaluate(
         """async () => {
           const worker = link(await (await fetch("engine.json")).json());
-          return (await open_({ worker }).pieces("A dog.")).length;
+          const engine = open_({ worker });
+          const { kernel } = await engine.load();
+          return [kernel, (await engine.pieces("A dog.")).length];
         }"""
     )
     context.close()
-    assert n_pieces == len(load_pretrained().tokenizer.pieces("A dog."))
+    assert kernel == "WebAssembly"
+    assert n_pieces == len(page_translator.tokenizer.pieces("A dog."))
 
 
-def test_a_download_and_a_search_can_be_stopped_and_begun_again(page):
+def test_a_download_and_a_search_can_be_stopped_and_begun_again(page, page_translator):
     found = page.evaluate(
         """async (text) => {
           const name = async (promise) => promise.then(() => "done", (e) => e.name);
@@ -273,7 +295,7 @@ def test_a_download_and_a_search_can_be_stopped_and_begun_again(page):
         }""",
         TEXT,
     )
-    german = load_pretrained().translate(TEXT)
+    german = page_translator.translate(TEXT)
     stopped, search, steps, third, again, closed, anew, *rest = found
     stays, leaves, asks_anew, gone = rest
     assert (stopped, search, third, closed, leaves, gone) == ("AbortError",) * 6

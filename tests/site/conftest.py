@@ -11,8 +11,7 @@ import pytest
 from chapters import HTML, ROOT, without_modules
 from ipywidgets import embed
 
-from tformer.pretrained import RELEASED
-from tformer.widgets._model import FILES
+from tformer.widgets._model import released_model
 from tformer.widgets._modules import publish
 
 FIGURE_PAGE = """<!doctype html>
@@ -83,8 +82,8 @@ def figure_page(chromium, tmp_path_factory):
     model = folder / "_static" / "model"
     model.mkdir(parents=True)
     shutil.copy(ROOT / "book/_static/tformer.css", folder / "_static")
-    for name in FILES:
-        shutil.copy(RELEASED / name, model)
+    for name, content in released_model().files.items():
+        (model / name).write_bytes(content)
     host = ROOT / "book/_ext/tformer_book/widgets.js"
     script = publish(folder / "_static/tf", host) / host.name
 

@@ -10,7 +10,6 @@ import browser as driver
 import pytest
 import torch
 
-from tformer import load_pretrained
 from tformer.widgets._model import RUNNING
 from tformer.widgets.live_lab import RIGHT, WRONG
 
@@ -124,8 +123,8 @@ def lab(opened):
 
 
 @pytest.fixture(scope="module")
-def translator():
-    return load_pretrained()
+def translator(page_translator):
+    return page_translator
 
 
 def ids_of(translator, pieces):
@@ -204,7 +203,7 @@ def test_the_piece_of_which_the_model_is_least_sure_is_asked_at_once(lab, transl
         pressed = lab.root.locator(".tfl-piece[aria-pressed=true]")
         assert pressed.get_attribute("data-control") == f"piece-{wanted}"
         assert lab.alternatives()[name_of(lab.pieces()[wanted])] == pytest.approx(
-            2.718281828 ** scored.log_probabilities[wanted], abs=1e-4
+            2.718281828 ** scored.log_probabilities[wanted], abs=1e-3
         )
         assert "less sure" in lab.root.locator("[data-panel]").inner_text()
     lab.control("piece-0").click()
@@ -219,7 +218,7 @@ def test_a_piece_shows_what_pytorch_weighed_there(lab, translator):
         p = next_pieces(translator, RUNNING, pieces[:t])
         shown = lab.alternatives()
         assert list(shown.values()) == pytest.approx(
-            p.topk(len(shown)).values.tolist(), abs=1e-5
+            p.topk(len(shown)).values.tolist(), abs=1e-3
         )
     assert "the end" in shown
 
@@ -357,7 +356,7 @@ def test_the_views_inside_show_the_same_sentence(lab, translator):
     query = lab.root.locator(".tfh [data-cell='1-0']").first
     lab.root.locator(".tfh tbody th", has_text="▁Mann").first.wait_for()
     assert float(query.get_attribute("data-exact")) == pytest.approx(
-        maps.cross[0, 0, 1, 0].item(), abs=1e-5
+        maps.cross[0, 0, 1, 0].item(), abs=1e-3
     )
     lab.control("tab-decoding").click()
     best = lab.root.locator(".tfd-found tbody th").first
@@ -377,7 +376,7 @@ def test_the_teacher_gives_what_the_lab_shows(lab, translator):
     p = lab.root.locator(".tft [data-position='2'] [data-exact]").first
     scored = translator.score(TYPED[0], german)
     assert float(p.get_attribute("data-exact")) == pytest.approx(
-        2.718281828 ** scored.log_probabilities[2], abs=1e-4
+        2.718281828 ** scored.log_probabilities[2], abs=1e-3
     )
     other = german.replace("Mann", "Hund")
     field.fill(other)
@@ -386,7 +385,7 @@ def test_the_teacher_gives_what_the_lab_shows(lab, translator):
     row.filter(has_text="▁Hund").wait_for(timeout=driver.PATIENCE)
     scored = translator.score(TYPED[0], other)
     assert float(p.get_attribute("data-exact")) == pytest.approx(
-        2.718281828 ** scored.log_probabilities[2], abs=1e-4
+        2.718281828 ** scored.log_probabilities[2], abs=1e-3
     )
 
 

@@ -4,7 +4,7 @@ import browser as driver
 import pytest
 import torch
 
-from tformer import load_pretrained, trace
+from tformer import trace
 from tformer.widgets import ResidualStream
 from tformer.widgets._model import RUNNING
 
@@ -53,8 +53,8 @@ class Stream:
 
 
 @pytest.fixture(scope="module")
-def translator():
-    return load_pretrained()
+def translator(page_translator):
+    return page_translator
 
 
 @pytest.fixture(scope="module")

@@ -68,6 +68,8 @@ MISTAKES = [
     (f"--steps 5 --max-tokens {HUGE}", "max_tokens"),
     ("--steps 5 --warmup-steps 0", "warmup_steps=0"),
     ("--steps 5 --warmup-steps inf", "--warmup-steps"),
+    ("--last-step 3 --warmup-steps 3", "last_step=3 must be None or at least 4"),
+    ("--steps 5 --warmup-steps 2 --last-step 4", "steps=5 must not go beyond"),
     ("--steps 5 --lr-scale 0", "lr_scale=0.0"),
     ("--steps 5 --lr-scale -1", "lr_scale=-1.0"),
     ("--steps 5 --lr-scale inf", "lr_scale=inf"),

@@ -30,9 +30,12 @@ from torch.testing import assert_close
 
 from tformer import Transformer, decode, load_pretrained, train
 from tformer.data import Corpus, batches, encode_pairs
+from tformer.data.batches import Batch
 from tformer.files import load_tensors, save_tensors
 from tformer.loss import cross_entropy
 from tformer.tokenization import Tokenizer
+from tformer.train.loop import Lesson
+from tformer.train.ranks import Ranks
 
 HISTORY_KEYS = {
     *("step", "epoch", "train_loss", "valid_loss", "learning_rate", "gradient_norm"),
@@ -117,6 +120,82 @@ def test_the_validation_loss_is_pytorchs_without_smoothing_or_dropout(
     assert run.history[-1]["valid_loss"] == pytest.approx(total / count, rel=1e-5)
 
 
+# --- a step in parts ---------------------------------------------------------------
+
+
+def gradients(
+    tokenizer, pairs, n_parts, rank=0, n=1
+) -> tuple[float, dict[str, torch.Tensor]]:
+    """Loss and gradients of one batch that holds all pairs, taken in parts.
+
+    Those of one process of n, as they are before the mean over all is taken.
+    """
+    torch.manual_seed(0)
+    recipe = quick(max_tokens=2000)
+    corpus = Corpus("pairs", pairs, pairs[:1], {})
+    alone = Ranks(torch.device("cpu"))
+    loop = train.loop.Loop(small(dropout=0.0), corpus, recipe, tokenizer, alone)
+    batch = loop._batches(pairs)
+    assert len(batch) == 1
+    loop.ranks = Ranks(torch.device("cpu"), rank, n)
+    loss = loop.add_gradients(batch.parts(0, n_parts))
+    named = loop.model.named_parameters()
+    return loss.item(), {name: each.grad for name, each in named}
+
+
+@pytest.mark.parametrize("n_parts", [2, 3, 50])
+@pytest.mark.parametrize("longest", [1, 9])
+def test_parts_of_a_batch_add_up_to_the_gradients_of_the_whole(
+    longest, n_parts, tokenizer
+):
+    """Also where one part has many times the labels of another."""
+    few = [(word, word) for word in ("eins", "zwei", "drei", "vier")]
+    pairs = [*few, ("acht sieben " * longest, "acht sieben " * longest)]
+    loss, whole = gradients(tokenizer, pairs, 1)
+    loss_of_parts, summed = gradients(tokenizer, pairs, n_parts)
+    assert loss_of_parts == pytest.approx(loss, rel=1e-6)
+    for name, gradient in whole.items():
+        assert_close(summed[name], gradient, rtol=0, atol=1e-6)
+        assert gradient.abs().max() > 1e-5 or "to_key.bias" in name
+
+
+def test_the_mean_over_processes_is_the_gradient_of_the_whole(tokenizer):
+    """Seven processes for five pairs: two of them have nothing to do."""
+    pairs = [("eins " * length, "acht " * length) for length in (1, 2, 3, 4, 9)]
+    loss, whole = gradients(tokenizer, pairs, 1)
+    losses, found = zip(
+        *(gradients(tokenizer, pairs, 7, rank, n=7) for rank in range(7)), strict=True
+    )
+    assert losses[5:] == (0, 0)
+    assert sum(losses) == pytest.approx(loss, rel=1e-6)
+    for name, gradient in whole.items():
+        mean = torch.stack([each[name] for each in found]).mean(dim=0)
+        assert_close(mean, gradient, rtol=0, atol=1e-6)
+
+
+def test_a_run_in_parts_goes_the_way_of_a_run_in_one(tokenizer, tmp_path):
+    options = {"config": small(dropout=0.0), "steps": 20}
+    one = quick_fit(tokenizer, tmp_path / "one", **options)
+    recipe = quick(accumulate=3)
+    three = quick_fit(tokenizer, tmp_path / "three", recipe=recipe, **options)
+    losses = [[look["loss"] for look in run.curve] for run in (one, three)]
+    assert losses[1] == pytest.approx(losses[0], rel=1e-5)
+    for name, weight in weights_of(one).items():
+        if "to_key.bias" not in name:  # its gradient is rounding, which Adam magnifies
+            assert_close(weights_of(three)[name], weight, rtol=0, atol=1e-4)
+
+
+def test_parts_need_the_memory_of_one_part(tokenizer, tmp_path, monkeypatch):
+    rooms = []
+    monkeypatch.setattr(
+        train.loop, "check_batch_room", lambda _, n_tokens, __: rooms.append(n_tokens)
+    )
+    for accumulate in (1, 4):
+        recipe = quick(accumulate=accumulate)
+        quick_fit(tokenizer, tmp_path / str(accumulate), recipe=recipe, steps=1)
+    assert rooms == [128, 32]
+
+
 # --- what a run leaves behind ------------------------------------------------------
 
 
@@ -158,6 +237,17 @@ def test_the_learning_rate_in_the_history_is_the_papers(tokenizer, tmp_path):
     for row in run.history:
         rate = 0.5 * 16**-0.5 * min(row["step"] ** -0.5, row["step"] * 20**-1.5)
         assert row["learning_rate"] == pytest.approx(rate)
+
+
+def test_a_run_with_a_last_step_ends_there_with_a_learning_rate_of_almost_zero(
+    tokenizer, tmp_path
+):
+    recipe = quick(warmup_steps=10, last_step=30)
+    run = quick_fit(tokenizer, tmp_path, recipe=recipe, steps=None)
+    assert run.report["stopped"] == "steps"
+    rates = {row["step"]: row["learning_rate"] for row in run.history}
+    peak = (16 * 10) ** -0.5
+    assert rates == pytest.approx({10: peak, 20: peak * 11 / 21, 30: peak / 21})
 
 
 def test_the_final_weights_are_the_mean_of_the_last_snapshots(tokenizer, tmp_path):
@@ -400,6 +490,10 @@ def test_an_empty_corpus_is_refused(part, message, tokenizer, tmp_path):
     ("options", "message"),
     [
         ({"steps": None}, "steps=…, minutes=…"),
+        (
+            {"steps": 31, "recipe": quick(last_step=30)},
+            "steps=31 must not go beyond the recipe's last_step=30",
+        ),
         ({"steps": 0}, "steps=0 must be at least 1"),
         ({"minutes": 0}, "minutes=0 must be positive"),
         ({"minutes": math.nan}, "minutes=nan must be positive"),
@@ -593,3 +687,15 @@ def test_averaging_needs_snapshots_of_one_model(finished, tmp_path):
     [snapshot] = finished.glob("snapshot-*")
     with pytest.raises(ValueError, match="holds other weights"):
         train.average([snapshot, finished / "checkpoint.safetensors"])
+
+
+def test_the_loss_counts_the_bias_of_the_output(make_model, random_ids):
+    model = make_model(output_bias=True)
+    source, target = random_ids([5, 3]), random_ids([4, 2])
+    labels = random_ids([4, 2], seed=1)
+    batch = Batch(source, target, labels, n_tokens=14, n_labels=6)
+    clear = cross_entropy(model(source, target), labels, pad_id=0, smoothing=0.1)
+    lean = Lesson(model)(batch, 0.1)
+    assert_close(lean, clear)
+    lean.backward()
+    assert model.output_embedding.output_bias.grad.abs().sum() > 0

@@ -23,7 +23,7 @@ def start(**changes):
         "device": "CPU",
         "precision": "fp32",
         "n_parameters": 1234567,
-        "corpus": "words: train 9, valid 3, test test 3 pairs",
+        "corpus": "words: train 9, valid 3, test 3 pairs",
         "is_synthetic": False,
         "history": [],
         "curve": [],

@@ -11,7 +11,7 @@ from tformer.pretrained import RELEASED
 from tformer.search import SEARCHES, USUAL, SearchSettings
 from tformer.widgets import Decoding
 from tformer.widgets._model import page_settings
-from tformer.widgets._searching import search_steps
+from tformer.widgets._searching import RANGES, search_steps
 
 TEXTS = [
     "The dog did not cross the street because it was tired.",
@@ -255,6 +255,16 @@ def test_the_page_has_pythons_settings_by_names_of_its_own(node):
     assert back == [traits, uncut]
 
 
+def test_the_page_s_sliders_have_the_bounds_of_the_traits(node):
+    ranges = node(
+        "import { RANGES } from './engine/decode/settings.js';"
+        "console.log(JSON.stringify(RANGES))"
+    )
+    for each in ranges.values():
+        each.pop("step")
+    assert ranges == RANGES
+
+
 def test_the_engine_is_told_what_the_search_uses(node):
     used = node(
         "import { USED, USUAL, used } from './engine/decode/settings.js';"
@@ -298,9 +308,9 @@ def test_a_search_is_run_again_where_a_setting_changes_it(node):
     assert changed == wanted
 
 
-def test_python_reads_what_is_on_the_screen(translator):
+def test_python_reads_what_is_on_the_screen(page_translator):
     figure = Decoding(length_penalty=1.0)
-    wanted = translator.n_best(figure.text, 4, length_penalty=1.0)
+    wanted = page_translator.n_best(figure.text, 4, length_penalty=1.0)
     assert figure.translation == wanted[0].text
     for mine, theirs in zip(figure.hypotheses, wanted, strict=False):
         assert mine.score == pytest.approx(theirs.score, abs=1e-4)

@@ -8,7 +8,7 @@ import torch
 import traitlets
 from torch.testing import assert_close
 
-from tformer import load_pretrained, trace
+from tformer import trace
 from tformer.tokenization import Tokenizer
 from tformer.translator import Translator
 from tformer.widgets import Heads
@@ -18,8 +18,8 @@ RECORDED = 1 / 510 + 1e-6  # one byte for each weight
 
 
 @pytest.fixture(scope="module")
-def translator():
-    return load_pretrained()
+def translator(page_translator):
+    return page_translator
 
 
 @pytest.fixture(scope="module")

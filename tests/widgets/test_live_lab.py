@@ -155,3 +155,56 @@ def test_the_lab_opens_with_the_piece_of_which_the_model_was_least_sure(node):
         [[0.9, 0.2, 0.7], [0.5], [0.4, 0.3, 0.3], []],
     )
     assert found == [1, 0, 1, -1]
+
+
+OWN = "import { exchangeable, filesOf } from './live_lab/own_model.js';\n"
+SAID = (
+    "const said = (work) => { try { return work(); } catch (e) { return e.message; } };"
+)
+
+
+def test_the_two_files_of_a_model_are_found_by_their_endings(node):
+    script = "const names = given.map((name) => ({ name }));"
+    script += "console.log(JSON.stringify(filesOf(names)))"
+    for weights in ("model.safetensors", "MODEL.SAFETENSORS"):
+        found = node(OWN + script, ["tokenizer.model", weights])
+        assert found == {
+            "weights": {"name": weights},
+            "tokenizer": {"name": "tokenizer.model"},
+        }
+
+
+@pytest.mark.parametrize(
+    ("names", "why"),
+    [
+        ([], "there is no model.safetensors among them"),
+        (["model.safetensors"], "there is no tokenizer.model among them"),
+        (["a.safetensors", "b.safetensors", "t.model"], "there are 2 files *.safet"),
+        (["m.safetensors", "t.model", "card.json"], "card.json is neither"),
+    ],
+)
+def test_other_files_are_refused_in_words_that_say_what_to_choose(names, why, node):
+    script = "const names = given.map((name) => ({ name }));"
+    script += "console.log(JSON.stringify(said(() => filesOf(names))))"
+    message = node(OWN + SAID + script, names)
+    assert message.startswith("Choose model.safetensors and tokenizer.model")
+    assert why in message
+
+
+def test_an_exchanged_engine_answers_for_all_who_hold_it_and_is_closed_at_last(node):
+    script = """
+    const closed = [];
+    const make = (name) => ({
+      translate: (...inputs) => [name, ...inputs], close: () => closed.push(name) });
+    const held = exchangeable(make("first"));
+    const answers = [held.translate(1, 2)];
+    held.use(make("second"));
+    answers.push(held.translate(3));
+    held.use(make("third"));
+    held.use(null);
+    answers.push(held.translate(4));
+    console.log(JSON.stringify({ answers, closed }));
+    """
+    found = node(OWN + script)
+    assert found["answers"] == [["first", 1, 2], ["second", 3], ["first", 4]]
+    assert found["closed"] == ["second", "third"]  # the first is the page's: it stays

@@ -10,7 +10,6 @@ import torch
 from torch.testing import assert_close
 
 from tformer import Transformer, TransformerConfig, load_pretrained
-from tformer.pretrained import RELEASED
 from tformer.recurrent import RecurrentConfig, RecurrentSeq2Seq
 from tformer.tokenization import Tokenizer
 from tformer.translator import Translator
@@ -21,6 +20,7 @@ from tformer.widgets._model import (
     engine,
     recorded_attention,
     released_key,
+    released_model,
 )
 
 TEXT = "A man is riding a horse."
@@ -83,7 +83,7 @@ def whole(ask, figure, name):
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.model"])
 def test_the_parts_of_a_released_file_make_the_file(ask, released, name):
     data, about = whole(ask, released, name)
-    assert data == (RELEASED / name).read_bytes()
+    assert data == released_model().files[name]
     assert about["parts"] == math.ceil(len(data) / PART)
     assert about["bytes"] == len(data)
 
@@ -108,10 +108,9 @@ def test_a_part_that_is_none_is_not_answered(ask, released, part):
 def test_figures_of_the_released_model_share_its_key(released, own):
     again = Figure("Two dogs.", translator=load_pretrained())
     assert released.model_key == again.model_key == released_key() != ""
-    sizes = [
-        (RELEASED / f).stat().st_size for f in ("model.safetensors", "tokenizer.model")
-    ]
-    assert released.model_bytes == again.model_bytes == sum(sizes)
+    sizes = {name: len(content) for name, content in released_model().files.items()}
+    assert released.model_bytes == again.model_bytes == sum(sizes.values())
+    assert sizes["model.safetensors"] <= 4.4e6
 
 
 def test_a_model_of_ones_own_has_no_key_and_gives_its_own_weights(ask, own, tmp_path):
@@ -124,7 +123,9 @@ def test_a_model_of_ones_own_has_no_key_and_gives_its_own_weights(ask, own, tmp_
     loaded = load_pretrained(tmp_path)
     theirs = dict(loaded.model.named_parameters())
     for name, parameter in own.model.named_parameters():
-        assert_close(theirs[name], parameter, rtol=0, atol=0)
+        # Eight bits: off by half a step of the row's largest weight.
+        step = parameter.abs().amax(dim=-1, keepdim=True) / 127
+        assert ((theirs[name] - parameter).abs() <= 0.501 * step).all(), name
     assert loaded.tokenizer.model_bytes == own.tokenizer.model_bytes
 
 

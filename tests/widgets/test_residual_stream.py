@@ -5,8 +5,7 @@ import math
 import pytest
 import torch
 
-from tformer import Transformer, TransformerConfig, load_pretrained, trace
-from tformer.pretrained import RELEASED
+from tformer import Transformer, TransformerConfig, trace
 from tformer.tokenization import Tokenizer
 from tformer.translator import Translator
 from tformer.widgets import ResidualStream
@@ -22,8 +21,8 @@ SIDES = ("encoder", "decoder")
 
 
 @pytest.fixture(scope="module")
-def translator():
-    return load_pretrained()
+def translator(page_translator):
+    return page_translator
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +31,7 @@ def recorded(translator):
 
 
 @pytest.fixture(scope="module")
-def told(node):
+def told(node, page_folder):
     """What the page's engine says of the same sentences."""
     script = """
     import { loadPretrained } from "./engine/pretrained.js";
@@ -41,7 +40,7 @@ def told(node):
     const weights = read("model.safetensors"), tokenizer = read("tokenizer.model");
     const translator = await loadPretrained({ weights, tokenizer });
     console.log(JSON.stringify(cases.map((each) => translator.stream(...each))));"""
-    return node(script, {"folder": str(RELEASED), "cases": CASES})
+    return node(script, {"folder": str(page_folder), "cases": CASES})
 
 
 @pytest.fixture(scope="module")

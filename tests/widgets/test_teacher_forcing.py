@@ -5,8 +5,7 @@ import math
 import pytest
 import torch
 
-from tformer import decode, load_pretrained
-from tformer.pretrained import RELEASED
+from tformer import decode
 from tformer.widgets import TeacherForcing
 from tformer.widgets._searching import score_positions, search_steps
 from tformer.widgets.teacher_forcing import CHANGED, GIVEN, GREEDY, RUNNING
@@ -20,8 +19,8 @@ PAIRS = [
 
 
 @pytest.fixture(scope="module")
-def translator():
-    return load_pretrained()
+def translator(page_translator):
+    return page_translator
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +35,7 @@ def recorded(translator):
 
 
 @pytest.fixture(scope="module")
-def told(node, recorded):
+def told(node, recorded, page_folder):
     """What the engine and the figure make of the same pairs."""
     script = """
     import { loadPretrained } from "./engine/pretrained.js";
@@ -54,7 +53,7 @@ def told(node, recorded):
       moved: moved(first, second),
       still: moved(first, first),
     }));"""
-    given = {"folder": str(RELEASED), "pairs": PAIRS, "recorded": recorded}
+    given = {"folder": str(page_folder), "pairs": PAIRS, "recorded": recorded}
     return node(script, given)
 
 
@@ -78,10 +77,10 @@ def test_the_engine_tells_what_python_recorded(recorded, told):
         ):
             assert mine["id"] == theirs["id"]
             assert mine["logProbability"] == pytest.approx(
-                theirs["logProbability"], abs=1e-4
+                theirs["logProbability"], abs=1e-3
             )
             assert [each["probability"] for each in mine["next"]] == pytest.approx(
-                [each["probability"] for each in theirs["next"]], abs=1e-5
+                [each["probability"] for each in theirs["next"]], abs=1e-3
             )
 
 

@@ -1,4 +1,4 @@
-"""The command line: ``python -m tformer train|translate|evaluate``.
+"""The command line: ``python -m tformer train|translate|evaluate|export``.
 
 For people without notebooks. What the user got wrong ends in one line on standard
 error and exit status 2, never in a traceback; Ctrl-C ends with 130. Results go to

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from tformer.cli import evaluate, streams, train, translate
+from tformer.cli import evaluate, export, streams, train, translate
 from tformer.cli.options import PROGRAM, Parser, examples
 from tformer.cli.streams import UsageError, one_line, say
 
@@ -80,17 +80,18 @@ def build_parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog=PROGRAM,
         description="Train a Transformer that translates English into German, "
-        "translate with it, and score it.",
+        "translate with it, score it, and take it to other programs.",
         epilog=examples(
             'translate "A man is riding a horse."',
             "train --corpus multi30k --steps 300 --out runs/first",
             "evaluate --model runs/first --test test_2016_flickr",
+            "export --model runs/first --to hf exported/hf",
         ),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", required=True, parser_class=Parser
     )
-    for command in (train, translate, evaluate):
+    for command in (train, translate, evaluate, export):
         command.add_parser(commands)
     return parser

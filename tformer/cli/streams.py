@@ -36,6 +36,7 @@ def prepare() -> None:
     UTF-8 comes out as it went in. The number of a closed stream would go to the next
     file that is opened, and what others print would end up there.
     """
+    speak(os.environ.get("RANK", "") in ("", "0"))  # torchrun counts its processes
     for number in range(3):
         try:
             os.fstat(number)
@@ -89,8 +90,24 @@ def abandon(stream: Any) -> None:
         pass
 
 
+def is_supervised() -> bool:
+    """Whether torchrun has started us, one of several perhaps."""
+    return "TORCHELASTIC_RUN_ID" in os.environ
+
+
+_speaks = True  # of several processes, one does
+
+
+def speak(yes: bool = True) -> None:
+    """Whether to say from here on what is to say."""
+    global _speaks
+    _speaks = yes
+
+
 def say(message: str) -> None:
-    """Tell the user something that is no result."""
+    """Tell the user something that is no result; of several processes, one does."""
+    if not _speaks:
+        return
     try:
         print(message, file=sys.stderr, flush=True)
     except OSError:  # nobody can be told that nobody listens

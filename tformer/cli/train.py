@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tformer.cli import streams
 from tformer.cli.options import (
     CONFIG,
     FIELDS_FOR,
@@ -26,6 +27,9 @@ from tformer.recipe import Recipe
 
 if TYPE_CHECKING:
     from tformer.train import Event
+    from tformer.train.ranks import Ranks
+
+RELEASED = "released"  # what --from calls the model that comes with the package
 
 
 def add_parser(commands: Any) -> None:
@@ -41,16 +45,23 @@ def add_parser(commands: Any) -> None:
         goes on from its last checkpoint, with its own settings. Ctrl-C and SIGTERM stop
         after a few steps and keep the checkpoint. Settings that are not given are the
         package's, except that grammar, which has few words, gets a vocabulary of 800.
+
+        On several GPUs, start it by torchrun, one process for each:
+          torchrun --nproc-per-node 2 -m tformer train --corpus multi30k ...
+        They share the work of every step, which stays the step of one process, so a
+        run may go on with another number of them.
         """,
         "train --corpus multi30k --steps 300 --out runs/first",
         "train --corpus multi30k --minutes 30 --patience 5 --out runs/longer",
         "train --corpus my-pairs.tsv --steps 2000 --vocab-size 2000 --out runs/mine",
+        "train --corpus my-pairs.tsv --from released --steps 500 --out runs/tuned",
     )
     parser.add_argument(
         "--corpus",
         type=name_of("a corpus"),
-        help="multi30k, tatoeba, grammar, a mixture such as multi30k+tatoeba, or a "
-        "file of tab-separated pairs, English first (default: multi30k)",
+        help="multi30k, tatoeba, grammar, a mixture such as multi30k+tatoeba, a file "
+        "of tab-separated pairs, English first, or two files with a sentence a line: "
+        "mine.en,mine.de (default: multi30k)",
     )
     parser.add_argument(
         "--out",
@@ -58,6 +69,14 @@ def add_parser(commands: Any) -> None:
         metavar="RUN",
         type=name_of("a folder"),
         help="the run folder",
+    )
+    parser.add_argument(
+        "--from",
+        dest="start",
+        metavar="RUN",
+        type=name_of("a folder"),
+        help="begin with the weights, the pieces and the sizes of another run, or of "
+        "the model that is called released",
     )
     parser.add_argument("--steps", type=int, help="stop after this many updates")
     parser.add_argument(
@@ -73,23 +92,45 @@ def add_parser(commands: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    if options.steps is None and options.minutes is None:
+    if options.steps is options.minutes is options.last_step is None:
         raise UsageError("train needs a budget: give --steps N or --minutes M")
     folder = Path(options.out)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"--out {folder} is a file: name a folder for the run")
 
-    from tformer import data
+    from tformer.train.ranks import joined
+
+    ranks = None
+    try:
+        with joined(options.device) as ranks:
+            return _train(options, folder, ranks)
+    except Exception as error:
+        if ranks is None or ranks.n == 1:
+            raise
+        if not ranks.fails_first():  # another one says why
+            raise SystemExit(2) from error
+        streams.speak()
+        raise
+
+
+def _train(options: argparse.Namespace, folder: Path, ranks: Ranks) -> int:
+    from tformer import data, load_pretrained
     from tformer.train import fit
     from tformer.train.checkpoints import saved_settings
 
+    start = None
+    if options.start:
+        start = load_pretrained(None if options.start == RELEASED else options.start)
     saved = {} if options.restart else saved_settings(folder)
     name = options.corpus or saved.get("corpus", "multi30k")
     fields = saved.get("config", {}) or FIELDS_FOR.get(name, {})
+    if start is not None:
+        fields = start.model.config.to_dict()
     config = TransformerConfig.from_dict(fields | given(options, CONFIG))
     recipe = Recipe(**saved.get("recipe", {}) | given(options, RECIPE))
     try:
-        corpus = data.load(name)
+        with ranks.first_ahead():
+            corpus = data.load(name)
     except ValueError as error:
         if options.corpus or "corpus" not in saved:
             raise
@@ -118,6 +159,7 @@ def _run(options: argparse.Namespace) -> int:
             folder=folder,
             restart=options.restart,
             recipe=recipe,
+            start=start,
             progress="bar" if shows_bar else "none",
             on_event=listen,
         )
@@ -127,6 +169,8 @@ def _run(options: argparse.Namespace) -> int:
             f"kept in {folder}: run the same command again to go on"
         )
         return 128 + stop.signal
+    if not ranks.is_first:
+        return 0
     last = run.report
     print(f"run: {folder}")
     print(
@@ -169,6 +213,8 @@ def _stop_on_signals() -> Iterator[_Stop]:
     stop = _Stop()
 
     def ask(signum: int, frame: Any) -> None:
+        if stop.signal and streams.is_supervised():  # torchrun repeats what it heard
+            return
         if stop.signal or not stop.may_wait:
             unwind(signum, frame)
         stop.signal = signum

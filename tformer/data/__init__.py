@@ -12,7 +12,7 @@ from tformer.data.batches import (
     cut,
     encode_pairs,
 )
-from tformer.data.corpus import Corpus, DataError, DataUnavailable
+from tformer.data.corpus import Corpus, DataError, DataUnavailable, vocabulary_for
 from tformer.data.loading import load
 
 __all__ = [
@@ -26,4 +26,5 @@ __all__ = [
     "cut",
     "encode_pairs",
     "load",
+    "vocabulary_for",
 ]

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import random
 import warnings
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from numbers import Integral
 
 import torch
@@ -22,6 +23,7 @@ from tformer.tokenization import Tokenizer
 __all__ = ["Batch", "Batches", "EncodedPairs", "batches", "cut", "encode_pairs"]
 
 Encoded = tuple[list[int], list[int]]
+AT_ONCE = 10_000  # sentences
 
 
 @dataclass
@@ -33,12 +35,14 @@ class Batch:
         target_ids: (B, T) int64, bos + pieces, padded: what the decoder sees.
         labels: (B, T) int64, pieces + eos, padded: what it should say next.
         n_tokens: source and label tokens, padding not counted.
+        n_labels: label tokens, padding not counted.
     """
 
     source_ids: Tensor
     target_ids: Tensor
     labels: Tensor
     n_tokens: int
+    n_labels: int
 
     def to(self, device: torch.device | str) -> Batch:
         """The batch on another device."""
@@ -47,17 +51,40 @@ class Batch:
             self.target_ids.to(device, non_blocking=True),
             self.labels.to(device, non_blocking=True),
             self.n_tokens,
+            self.n_labels,
         )
 
 
-class EncodedPairs(list[Encoded]):
-    """A list of (source ids with eos, target ids without specials).
+class EncodedPairs(Sequence[Encoded]):
+    """A sequence of (source ids with eos, target ids without specials).
+
+    The ids lie in arrays, some bytes each; a pair becomes lists when it is asked for.
 
     Attributes:
         n_too_long: how many pairs were left out because a side is too long.
     """
 
-    n_too_long: int = 0
+    def __init__(
+        self, sources: list[array[int]], targets: list[array[int]], eos_id: int
+    ) -> None:
+        self._sources, self._targets, self._eos_id = sources, targets, eos_id
+        self.n_too_long = 0
+
+    def __len__(self) -> int:
+        return len(self._sources)
+
+    def __getitem__(self, index):  # type: ignore[no-untyped-def]
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        source, target = self._sources[index], self._targets[index]
+        return [*source, self._eos_id], target.tolist()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 def encode_pairs(
@@ -65,7 +92,7 @@ def encode_pairs(
     tokenizer: Tokenizer,
     max_len: int,
     *,
-    cache: dict[str, list[int]] | None = None,
+    cache: dict[str, array[int]] | None = None,
 ) -> EncodedPairs:
     """Write sentence pairs as ids.
 
@@ -84,14 +111,14 @@ def encode_pairs(
         ValueError: every pair is too long.
     """
     known = {} if cache is None else cache
-    new = [s for s in dict.fromkeys(chain.from_iterable(pairs)) if s not in known]
-    known.update(zip(new, tokenizer.encode_all(new), strict=True))
-    eos = [tokenizer.eos_id]
-    encoded = EncodedPairs(
-        (known[english] + eos, known[german])
-        for english, german in pairs
-        if len(known[english]) < max_len and len(known[german]) < max_len
-    )
+    _encode_new(chain.from_iterable(pairs), tokenizer, known)
+    sources, targets = [], []
+    for english, german in pairs:
+        source, target = known[english], known[german]
+        if len(source) < max_len and len(target) < max_len:
+            sources.append(source)
+            targets.append(target)
+    encoded = EncodedPairs(sources, targets, tokenizer.eos_id)
     encoded.n_too_long = len(pairs) - len(encoded)
     if encoded.n_too_long:
         message = (
@@ -102,6 +129,17 @@ def encode_pairs(
             raise ValueError(f"{message}: none is left; raise max_len.")
         warnings.warn(f"{message} and were left out.", stacklevel=2)
     return encoded
+
+
+def _encode_new(
+    sentences: Iterable[str], tokenizer: Tokenizer, known: dict[str, array[int]]
+) -> None:
+    """Encode what is not known yet, some thousand sentences at a time."""
+    kind = "H" if tokenizer.vocab_size <= 2**16 else "i"
+    new = (sentence for sentence in sentences if sentence not in known)
+    while some := list(islice(new, AT_ONCE)):
+        for sentence, ids in zip(some, tokenizer.encode_all(some), strict=True):
+            known[sentence] = array(kind, ids)
 
 
 class Batches(Sequence[Batch]):
@@ -134,7 +172,28 @@ class Batches(Sequence[Batch]):
             ),
             labels=_padded([target + self._eos for target in targets], self._pad_id),
             n_tokens=sum(map(len, sources)) + sum(map(len, targets)) + len(targets),
+            n_labels=sum(map(len, targets)) + len(targets),
         )
+
+    def parts(self, index: int, n: int) -> Batches:
+        """One batch dealt out, row by row, to n smaller ones.
+
+        Each gets long rows and short ones. A batch of fewer than n rows makes fewer.
+        """
+        dealt = [self.rows[index][start::n] for start in range(n)]
+        rows = [part for part in dealt if part]
+        return Batches(self._encoded, rows, self._pad_id, self._bos[0], self._eos[0])
+
+    @property
+    def n_labels(self) -> int:
+        """Label tokens of all batches, padding not counted."""
+        return sum(len(self._encoded[row][1]) + 1 for row in chain(*self.rows))
+
+    @property
+    def n_tokens(self) -> int:
+        """Source and label tokens of all batches, padding not counted."""
+        sources = sum(len(self._encoded[row][0]) for row in chain(*self.rows))
+        return sources + self.n_labels
 
 
 def batches(

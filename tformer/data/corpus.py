@@ -9,8 +9,11 @@ import hashlib
 import random
 import re
 import unicodedata
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
 
 __all__ = [
     "Corpus",
@@ -18,9 +21,11 @@ __all__ = [
     "DataUnavailable",
     "Pair",
     "components",
+    "groups",
     "sentence_key",
     "shared",
     "split_position",
+    "vocabulary_for",
 ]
 
 Pair = tuple[str, str]  # (English, German)
@@ -114,7 +119,10 @@ class Corpus:
         return {"pairs": len(self.train), "sha256": digest.hexdigest()}
 
     def __str__(self) -> str:
-        tests = ", ".join(f"{name} {len(pairs):,}" for name, pairs in self.test.items())
+        tests = ", ".join(
+            f"{'' if name == 'test' else name + ' '}{len(pairs):,}"
+            for name, pairs in self.test.items()
+        )
         return (
             f"{self.name}: train {len(self.train):,}, valid {len(self.valid):,}, "
             f"test {tests} pairs" + (" (generated)" if self.is_synthetic else "")
@@ -122,6 +130,24 @@ class Corpus:
 
     def __repr__(self) -> str:
         return f"<Corpus {self}>"
+
+
+def vocabulary_for(corpus: Corpus) -> int:
+    """How many pieces to learn from a corpus: one for each hundred words of its text.
+
+    A piece is learned from the sentences that hold it. With more pieces sentences get
+    shorter, but most pieces get rarer; one for a hundred words leaves even the rare
+    ones some dozen sentences. Never fewer than 600, of which the 256 bytes and the
+    special ids take 260, nor more than 8,000, beyond which only the table grows.
+
+    Args:
+        corpus: with training pairs.
+
+    Returns:
+        A ``vocab_size``, in round numbers.
+    """
+    n_words = sum(len(side.split()) for pair in corpus.train for side in pair)
+    return min(max(round(n_words / 10_000) * 100, 600), 8000)
 
 
 def sentence_key(sentence: str) -> str:
@@ -161,21 +187,50 @@ def components(pairs: Sequence[Pair]) -> list[str]:
     Returns:
         A name for each pair, in order; the same whatever the order of the pairs.
     """
-    parent: dict[str, str] = {}  # English key → a smaller one of its group, or itself
-    english_of: dict[str, str] = {}  # German key → the English key first seen with it
+    numbers, names = groups(pairs)
+    return [names[number] for number in numbers]
 
-    def name(key: str) -> str:
-        while parent[key] != key:
-            parent[key] = key = parent[parent[key]]  # halves the way for the next one
-        return key
 
-    english_keys = [sentence_key(english) for english, _ in pairs]
-    for key, (_, german) in zip(english_keys, pairs, strict=True):
-        parent.setdefault(key, key)
-        one = name(key)
-        other = name(english_of.setdefault(sentence_key(german), key))
-        parent[max(one, other)] = min(one, other)
-    return [name(key) for key in english_keys]
+def groups(pairs: Sequence[Pair]) -> tuple[array[int], list[str]]:
+    """`components` for millions of pairs: a number for each, and each number's name.
+
+    Keys are compared by their 64-bit hashes, and not kept.
+    """
+    english = _numbered(key for key, _ in pairs)
+    german = _numbered(key for _, key in pairs)
+    parent = array("q", range(len(pairs)))  # English → a smaller one of its group
+    english_of = array("q", [-1]) * len(
+        pairs
+    )  # German → the English first seen with it
+
+    def top(node: int) -> int:
+        while parent[node] != node:
+            parent[node] = node = parent[parent[node]]  # halves the way for the next
+        return node
+
+    for one, side in zip(english, german, strict=True):
+        if english_of[side] < 0:
+            english_of[side] = one
+        here, there = top(one), top(english_of[side])
+        parent[max(here, there)] = min(here, there)
+    names: list[str] = []
+    numbers = array("q")
+    number_of = array("q", [-1]) * len(pairs)
+    for node, (sentence, _) in zip(english, pairs, strict=True):
+        group, key = top(node), sentence_key(sentence)
+        if number_of[group] < 0:
+            number_of[group] = len(names)
+            names.append(key)
+        number = number_of[group]
+        names[number] = min(names[number], key)
+        numbers.append(number)
+    return numbers, names
+
+
+def _numbered(sentences: Iterable[str]) -> array[int]:
+    """A number for each sentence, the same for equal keys; below their count."""
+    hashes = np.fromiter((hash(sentence_key(each)) for each in sentences), np.int64)
+    return array("q", np.unique(hashes, return_inverse=True)[1].tobytes())
 
 
 def shared(pairs: Iterable[Pair], others: Iterable[Pair]) -> list[Pair]:

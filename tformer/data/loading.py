@@ -25,19 +25,30 @@ CORPORA: dict[str, Callable[[], Corpus]] = {
 }
 
 
-def load(name: str | os.PathLike[str], *, fallback: bool = False) -> Corpus:
+def load(
+    name: str | os.PathLike[str],
+    *,
+    columns: tsv.Columns | None = None,
+    fallback: bool = False,
+) -> Corpus:
     """Read a corpus: train, valid and test pairs (English, German).
 
     Args:
         name: "multi30k", "tatoeba", "grammar"; a mixture such as "multi30k+tatoeba" or
             "multi30k*3+tatoeba" (an epoch shows Multi30k three times); or the path of
-            a UTF-8 file with English, tab, German on each line.
+            a UTF-8 file with English, tab, German on each line; or the paths of two
+            such files with a comma between them, English first, each with a sentence
+            on each line: "mine.en,mine.de".
+        columns: where in a file with tabs English and German stand, if not in the first
+            two columns: numbers from 1, or names that the file's first line gives.
         fallback: where there are neither data nor a network, take "grammar" instead
             and say so. Never if ``TFORMER_REQUIRE_DATA=1``.
 
     Raises:
         DataError: an unknown name, or a corpus that cannot be had or is damaged.
     """
+    if columns is not None:
+        return tsv.load(name, columns)
     try:
         return _load(name)
     except DataUnavailable as error:
@@ -63,13 +74,15 @@ def _load(name: str | os.PathLike[str]) -> Corpus:
     text = os.fspath(name)
     if os.path.isfile(text):
         return tsv.load(text)
+    if isinstance(name, str) and text.count(",") == 1 and not re.search(r"[+*]", text):
+        return tsv.load_parallel(*text.split(","))
     if isinstance(name, str) and re.search(r"[+*]", name):
         return _mixture(name)
     if Path(text).suffix.lower() in (".tsv", ".txt"):
         return tsv.load(text)  # which says that it is not there
     raise DataError(
         f"unknown corpus {text!r}; give one of {', '.join(CORPORA)}, a mixture such as "
-        "multi30k*3+tatoeba, or the path of a .tsv file."
+        "multi30k*3+tatoeba, the path of a .tsv file, or two paths: mine.en,mine.de."
     )
 
 

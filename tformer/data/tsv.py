@@ -1,4 +1,4 @@
-"""A reader's own pairs: a text file with English, tab, German on each line.
+"""A reader's own pairs: a text file with columns, or two with equally many lines.
 
 Chapter: 11, Data.
 """
@@ -7,121 +7,212 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections import Counter
+from collections.abc import Iterator
+from heapq import nsmallest
+from itertools import zip_longest
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from tformer.data.corpus import (
     Corpus,
     DataError,
     Pair,
-    components,
+    groups,
     printable,
     split_position,
 )
 
-__all__ = ["load"]
+__all__ = ["Columns", "load", "load_parallel"]
 
 LEAST = 10  # groups of pairs, enough for one in valid and one in test
 LONGEST_LINE = 1_000_000  # bytes; no sentence has so many
 LARGEST = 0.2  # share of the pairs: a group with more of them is always trained on
 
 
-def load(path: str | os.PathLike[str]) -> Corpus:
-    """Read pairs from a UTF-8 file; columns after the second are ignored.
+Columns = tuple[int, int] | tuple[str, str]
+
+
+def load(path: str | os.PathLike[str], columns: Columns = (1, 2)) -> Corpus:
+    """Read pairs from a UTF-8 file of columns that tabs separate.
 
     Split 90/5/5 by a hash, in groups of pairs that share a sentence (case and
     punctuation aside): always the same, and no sentence of either language is in two
     splits. A group with more than a fifth of all pairs is trained on. Empty lines are
     skipped, repeated pairs kept once.
 
+    Args:
+        path: of the file.
+        columns: where English and German stand: numbers from 1, or names that the
+            file's first line gives.
+
     Raises:
-        DataError: no such file, not UTF-8, a line without two columns (its number is
+        DataError: no such file, not UTF-8, a line without these columns (its number is
             named), or fewer than 10 such groups.
     """
     path = Path(path)
-    if not path.is_file():
-        raise DataError(f"there is no file {path}.")
-    pairs, digest = _read(path)
-    groups = components(list(pairs))
-    sizes = Counter(groups)
-    if len(sizes) < LEAST:
+    digest = hashlib.sha256()
+    lines = _lines(path, digest)
+    first, second = _places(path, columns, lines)
+    pairs: dict[Pair, None] = {}
+    for number, text in lines:
+        if text.strip():
+            pairs[_pair(f"{path}, line {number}", text, first, second)] = None
+    return _split(list(pairs), path.stem, {path.name: digest.hexdigest()}, str(path))
+
+
+def load_parallel(english: str, german: str) -> Corpus:
+    """Read pairs from two UTF-8 files: line by line, one the translation of the other.
+
+    Split as `load` does it. Lines that are empty in both are skipped.
+
+    Raises:
+        DataError: as `load`; files of different lengths, or a line that is empty in one
+            file only.
+    """
+    paths = Path(english), Path(german)
+    digests = hashlib.sha256(), hashlib.sha256()
+    both = zip_longest(*map(_lines, paths, digests))
+    pairs: dict[Pair, None] = {}
+    for there, here in both:
+        if there is None or here is None:
+            longer, n = (paths[0], there[0]) if there else (paths[1], here[0])
+            more = n + sum(1 for _ in both)
+            raise DataError(
+                f"{longer} has {more:,} lines and the other file {n - 1:,}: line by "
+                f"line, {paths[1]} must be the translation of {paths[0]}."
+            )
+        sides = there[1].strip(), here[1].strip()
+        if any(sides):
+            pairs[_checked(f"{paths[0]} and {paths[1]}, line {there[0]}", *sides)] = (
+                None
+            )
+    names = {
+        path.name: digest.hexdigest()
+        for path, digest in zip(paths, digests, strict=True)
+    }
+    return _split(list(pairs), paths[0].stem, names, f"{english},{german}")
+
+
+def _split(
+    pairs: list[Pair], name: str, checksums: dict[str, str], origin: str
+) -> Corpus:
+    """The corpus of a reader's pairs."""
+    numbers, names = groups(pairs)
+    if len(names) < LEAST:
         raise DataError(
-            f"{path} falls into {len(sizes)} groups of pairs that share a sentence; at "
-            f"least {LEAST} are needed to split it into train, valid and test (some "
+            f"{origin} falls into {len(names)} groups of pairs that share a sentence; "
+            f"at least {LEAST} are needed to split it into train, valid and test (some "
             "thousands to learn anything). Add pairs with new sentences on both sides."
         )
-    splittable = [name for name, size in sizes.items() if size <= LARGEST * len(pairs)]
-    splittable.sort(key=lambda name: (split_position(name), name))
-    n_held_out = max(1, round(0.05 * len(sizes)))
-    valid_names = set(splittable[:n_held_out])
-    test_names = set(splittable[n_held_out : 2 * n_held_out])
+    sizes = np.bincount(numbers)
+    splittable = np.flatnonzero(sizes <= LARGEST * len(pairs))
+    n_held_out = max(1, round(0.05 * len(names)))
+    held_out = nsmallest(
+        2 * n_held_out, splittable, lambda i: (split_position(names[i]), names[i])
+    )
+    valid_numbers, test_numbers = set(held_out[:n_held_out]), set(held_out[n_held_out:])
     train: list[Pair] = []
     valid: list[Pair] = []
     test: list[Pair] = []
-    for pair, name in zip(pairs, groups, strict=True):
-        split = valid if name in valid_names else test if name in test_names else train
+    for pair, number in zip(pairs, numbers, strict=True):
+        is_test = number in test_numbers
+        split = valid if number in valid_numbers else test if is_test else train
         split.append(pair)
     return Corpus(
-        name=printable(path.stem),
+        name=printable(name),
         train=train,
         valid=valid,
         test={"test": test},
         licence="The reader's own.",
-        attribution=printable(path.name),
-        checksums={printable(path.name): digest},
+        attribution=printable(", ".join(checksums)),
+        checksums={printable(file): digest for file, digest in checksums.items()},
     )
 
 
-def _read(path: Path) -> tuple[dict[Pair, None], str]:
-    """The distinct pairs of a file, in order, and the SHA-256 of its bytes.
+def _lines(path: Path, digest: Any) -> Iterator[tuple[int, str]]:
+    """The lines of a file with their numbers, from 1; the bytes go into the digest.
 
-    Lines are read one by one: what is kept is the pairs.
+    They are read one by one: what is kept is the pairs.
     """
-    pairs: dict[Pair, None] = {}
-    digest = hashlib.sha256()
+    if not path.is_file():
+        raise DataError(f"there is no file {path}.")
     try:
         with path.open("rb") as file:
             lines = iter(lambda: file.readline(LONGEST_LINE + 1), b"")
             for number, line in enumerate(lines, start=1):
                 digest.update(line)
-                if pair := _pair(line, number):
-                    pairs[pair] = None
+                yield number, _text(f"{path}, line {number}", line, number == 1)
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}.") from error
-    except DataError as error:
-        raise DataError(f"{path}, {error}") from error
-    return pairs, digest.hexdigest()
 
 
-def _pair(line: bytes, number: int) -> Pair | None:
-    """A line's English and German, or None if the line is empty.
-
-    Raises:
-        DataError: it is not a pair; the message begins with the line's number.
-    """
+def _text(where: str, line: bytes, is_first: bool) -> str:
     if len(line) > LONGEST_LINE:
         raise DataError(
-            f"line {number}: longer than {LONGEST_LINE:,} bytes; is this a text file "
-            "with one pair on each line?"
+            f"{where}: longer than {LONGEST_LINE:,} bytes; is this a text file "
+            "with one sentence on each line?"
         )
     try:
-        text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+        return line.decode("utf-8-sig" if is_first else "utf-8")
     except UnicodeDecodeError as error:
         raise DataError(
-            f"line {number}: not UTF-8 (byte 0x{line[error.start]:02x}); save the file "
+            f"{where}: not UTF-8 (byte 0x{line[error.start]:02x}); save the file "
             "as UTF-8."
         ) from error
-    if not text.strip():
-        return None
-    english, *rest = (column.strip() for column in text.split("\t", 2))
-    if not rest:
+
+
+def _places(
+    path: Path, columns: Columns, lines: Iterator[tuple[int, str]]
+) -> tuple[int, int]:
+    """Which columns hold English and German, from 0; takes the header off, if any."""
+    first, second = columns
+    if isinstance(first, int) and isinstance(second, int):
+        if min(first, second) < 1 or first == second:
+            raise DataError(f"columns={columns!r} must be two different ones, from 1.")
+        return first - 1, second - 1
+    _, header = next(lines, (1, ""))
+    names: list[int | str] = [each.strip() for each in header.split("\t")]
+    for name in (first, second):
+        if name not in names:
+            raise DataError(
+                f"{path} has no column {name!r}: its first line names "
+                f"{', '.join(map(repr, names))}."
+            )
+    return names.index(first), names.index(second)
+
+
+def _pair(where: str, text: str, first: int, second: int) -> Pair:
+    """A line's English and German.
+
+    Raises:
+        DataError: it does not hold them; the message says where.
+    """
+    cells = [cell.strip() for cell in text.split("\t")]
+    if len(cells) == 1:
         raise DataError(
-            f"line {number}: expected English, tab, German; there is no tab in "
+            f"{where}: expected English, tab, German; there is no tab in "
             f"{text.strip()[:60]!r}. Put one between the two sentences."
         )
-    if not english or not rest[0]:
+    if len(cells) <= max(first, second):
+        raise DataError(
+            f"{where}: has {len(cells)} columns, and column {max(first, second) + 1} "
+            "is asked for."
+        )
+    return _checked(where, cells[first], cells[second])
+
+
+def _checked(where: str, english: str, german: str) -> Pair:
+    if not english or not german:
         side = "German" if english else "English"
         raise DataError(
-            f"line {number}: the {side} side is empty. Complete the line or remove it."
+            f"{where}: the {side} side is empty. Complete the line or remove it."
         )
-    return english, rest[0]
+    for text in (english, german):
+        if len(text) > 2 and text[0] == text[-1] == '"' and '""' in text[1:-1]:
+            raise DataError(
+                f"{where}: {text[:60]!r} is quoted and its own quotes are doubled, as "
+                "spreadsheets do; save the file as tab-separated text without quotes."
+            )
+    return english, german

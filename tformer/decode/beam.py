@@ -21,6 +21,7 @@ from tformer.decode.stepping import (
     check_number,
     drain,
     evaluating,
+    largest,
 )
 from tformer.search import USUAL, SearchSettings
 
@@ -141,15 +142,19 @@ def beam_steps(
             width = len(totals[0])
             log_p = step.log_probabilities().view(len(live), width, vocab_size)
             allowed = _only(log_p, eos_id) if step.length == max_len else log_p
-            candidates = torch.tensor(totals, device=log_p.device)[:, :, None] + allowed
-            # A row ends in at most one way: 2 * beam_size leave enough to go on.
-            best, where = candidates.flatten(1).topk(
-                min(2 * beam_size, width * vocab_size)
+            # A row ends in at most one way: 2 * beam_size leave enough to go on. They
+            # are among the best of each hypothesis.
+            few = min(2 * beam_size, vocab_size)
+            best, choices = (
+                each.view(len(live), width, few)
+                for each in largest(allowed.flatten(0, 1), few)
             )
+            best += torch.tensor(totals, device=log_p.device)[:, :, None]
+            best, where = best.flatten(1).topk(min(2 * beam_size, width * few))
             ranked = zip(
                 best.tolist(),
-                (where // vocab_size).tolist(),
-                (where % vocab_size).tolist(),
+                (where // few).tolist(),
+                choices.flatten(1).gather(1, where).tolist(),
                 strict=True,
             )
             history = step.tokens[:, 1:].tolist()
@@ -158,13 +163,13 @@ def beam_steps(
             pieces: list[int] = []  # their next pieces,
             kept_totals: list[list[float]] = []  # log p,
             kept: list[int] = []  # and sentences, as places in `live`
-            for place, (scores, parents, choices) in enumerate(ranked):
+            for place, (scores, parents, next_pieces) in enumerate(ranked):
                 check_number(scores[0])
                 beam, first = beams[live[place]], place * width
                 weighed: list[Continuation] = []
                 grown: list[Continuation] = []
                 for rank, (total, parent, piece) in enumerate(
-                    zip(scores, parents, choices, strict=True)
+                    zip(scores, parents, next_pieces, strict=True)
                 ):
                     if total == -math.inf:
                         break
@@ -183,8 +188,9 @@ def beam_steps(
                     told[-1] = [_unless_finished(each) for each in weighed]
                     continue
                 kept.append(place)
-                dead = replace(grown[0], log_probability=-math.inf)
-                grown += [dead] * (beam_size - len(grown))  # fills a short beam
+                if len(grown) < beam_size:  # fill the short beam
+                    dead = replace(grown[0], log_probability=-math.inf)
+                    grown += [dead] * (beam_size - len(grown))
                 rows += [first + each.parent for each in grown]
                 pieces += [each.piece for each in grown]
                 kept_totals.append([each.log_probability for each in grown])

@@ -20,6 +20,7 @@ from tformer.decode.stepping import (
     check_number,
     drain,
     evaluating,
+    inference,
 )
 from tformer.search import USUAL, SearchSettings
 from tformer.values import whole
@@ -55,9 +56,20 @@ def greedy(
             padded elsewhere than on the right, longer than the model's max_len,
             max_len < 1, or a model whose weights are not numbers.
     """
-    settings = SearchSettings(search="greedy", max_len=max_len)
-    steps = greedy_steps(model, source_ids, settings, use_cache=use_cache)
-    return [found.ids for [found] in drain(steps)]
+    max_len = check_call(model, source_ids, SearchSettings(max_len=max_len).max_len)
+    found: list[list[int]] = [[] for _ in range(len(source_ids))]
+    live = list(range(len(found)))  # which sentence each row belongs to
+    with inference(model):
+        step = Stepper(model, source_ids, use_cache)
+        while live and step.length < max_len:
+            pieces = step.best_pieces()
+            rows = [i for i, each in enumerate(pieces) if each != model.config.eos_id]
+            pieces = [pieces[i] for i in rows]
+            step.extend(rows, pieces, same_sources=len(rows) == len(live))
+            live = [live[i] for i in rows]  # the finished leave the batch
+            for row, piece in zip(live, pieces, strict=True):
+                found[row].append(piece)
+    return found
 
 
 def greedy_steps(
@@ -67,7 +79,11 @@ def greedy_steps(
     *,
     use_cache: bool = True,
 ) -> Steps:
-    """`greedy`, step by step; the arguments are those of `beam_steps`."""
+    """`greedy`, step by step; the arguments are those of `beam_steps`.
+
+    It finds the same and tells how probable each piece is, which `greedy` need not
+    know: the best logit is the best log-probability.
+    """
 
     def choose(log_p: Tensor, rows: list[int], step: int) -> Tensor:
         return log_p.argmax(dim=-1)

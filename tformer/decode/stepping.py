@@ -149,10 +149,25 @@ class Stepper:
 
     def log_probabilities(self) -> Tensor:
         """(rows, V) log p of each next piece; -infinity for what is never chosen."""
+        log_p = self._logits().log_softmax(dim=-1)
+        return log_p.index_fill_(1, self.never, -torch.inf)
+
+    def best_pieces(self) -> list[int]:
+        """The most probable next piece of each row.
+
+        Raises:
+            ValueError: the model's logits are not numbers.
+        """
+        logits = self._logits().index_fill(1, self.never, -torch.inf)
+        best, pieces = largest(logits, 1)
+        check_number(best.max().item())
+        return pieces.squeeze(1).tolist()
+
+    def _logits(self) -> Tensor:
+        """(rows, V) float32 logits of the newest position."""
         tokens = self.tokens if self.cache is None else self.tokens[:, -1:]
         hidden = self.model.decode(tokens, self.memory, self.source_mask, self.cache)
-        logits = self.model.unembed(hidden[:, -1]).float()
-        return logits.log_softmax(dim=-1).index_fill(1, self.never, -torch.inf)
+        return self.model.unembed(hidden[:, -1]).float()
 
     def extend(self, rows: list[int], pieces: list[int], *, same_sources: bool) -> None:
         """Keep these rows, in this order, each with one more piece.
@@ -164,13 +179,43 @@ class Stepper:
                 spares a copy of the memory.
         """
         device = self.tokens.device
-        kept = torch.tensor(rows, dtype=torch.int64, device=device)
+        if rows != [*range(len(self.tokens))]:  # else all stay where they are
+            kept = torch.tensor(rows, dtype=torch.int64, device=device)
+            self.tokens = self.tokens[kept]
+            if not same_sources:
+                self.memory = self.memory[kept]
+                self.source_mask = self.source_mask[kept]
+            if self.cache is not None:
+                self.cache.select(kept, same_sources=same_sources)
         column = torch.tensor(pieces, dtype=torch.int64, device=device)[:, None]
-        self.tokens = torch.cat([self.tokens[kept], column], dim=1)
-        if not same_sources:
-            self.memory, self.source_mask = self.memory[kept], self.source_mask[kept]
-        if self.cache is not None:
-            self.cache.select(kept, same_sources=same_sources)
+        self.tokens = torch.cat([self.tokens, column], dim=1)
+
+
+def largest(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """The k largest of each row and where they stand, the largest first: ``topk``.
+
+    A sort of a whole vocabulary costs as much as a layer. The k largest lie in at most
+    k of the row's stretches, those with the largest maxima, so only these are sorted.
+
+    Args:
+        scores: (rows, V); NaN counts as the largest.
+        k: at most V.
+
+    Returns:
+        values, places: each (rows, k).
+    """
+    n_rows, size = scores.shape
+    width = next((each for each in range(64, 15, -1) if size % each == 0), size)
+    n_stretches = size // width
+    if n_stretches <= k:
+        values, places = scores.topk(k)
+        return values, places
+    stretches = scores.view(n_rows, n_stretches, width)
+    chosen = stretches.amax(dim=-1).topk(k).indices  # (rows, k)
+    first = torch.arange(n_rows, device=scores.device)[:, None] * n_stretches
+    few = stretches.flatten(0, 1).index_select(0, (first + chosen).flatten())
+    values, places = few.view(n_rows, k * width).topk(k)
+    return values, chosen.gather(1, places // width) * width + places % width
 
 
 def check_call(model: Seq2Seq, source_ids: Tensor, max_len: int) -> int:

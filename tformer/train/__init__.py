@@ -5,9 +5,9 @@ on to the same numbers, snapshots of the weights to average, the history, and, a
 end, the trained model.
 
 `tformer.train.loop` is the loop itself; beside it lie what it asks for: the folder
-(`tformer.train.checkpoints`), the hardware (`tformer.train.devices`), what it tells
-(`tformer.train.events`) and who draws that (`tformer.train.progress`). `fit` puts them
-together (`tformer.train.fitting`).
+(`tformer.train.checkpoints`), the hardware (`tformer.train.devices`), who shares the
+work (`tformer.train.ranks`), what it tells (`tformer.train.events`) and who draws that
+(`tformer.train.progress`). `fit` puts them together (`tformer.train.fitting`).
 
 Source: Vaswani et al. 2017, section 5. Chapter *Training*.
 """

@@ -17,7 +17,6 @@ from tformer.config import ModelConfig
 AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
 NO_MEMORY = ("out of memory", "not enough memory", "can't allocate memory")
 BYTES_OF_A_WEIGHT = 16  # float32: itself, its gradient, Adam's two averages
-BYTES_OF_A_LOGIT = 12  # float32: itself, its log-probability, its gradient
 CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # what a container may use
 
 
@@ -140,21 +139,24 @@ def check_room(config: ModelConfig, device: torch.device) -> None:
         )
 
 
-def check_batch_room(
-    n_labels: int, vocab_size: int, max_tokens: int, device: torch.device
-) -> None:
+def check_batch_room(config: ModelConfig, n_tokens: int, device: torch.device) -> None:
     """Refuse batches that cannot fit: systems kill a program that asks for too much.
 
+    Args:
+        config: the model.
+        n_tokens: of a batch, on both sides together.
+        device: where it computes.
+
     Raises:
-        ValueError: the logits of as many labels as a batch has, with their gradients,
-            are more than the device has.
+        ValueError: what a step keeps of them for the way back is more than the device
+            has, be it in two bytes a number.
     """
-    needed, there = BYTES_OF_A_LOGIT * n_labels * vocab_size, _memory_of(device)
+    needed, there = 2 * n_tokens * config.n_kept, _memory_of(device)
     if there is not None and needed > there:
         raise ValueError(
-            f"a batch of max_tokens={max_tokens} has about {n_labels:,} labels, whose "
-            f"logits over vocab_size={vocab_size} take {_gib(needed)}, and "
-            f"{device.type} has {_gib(there)}: lower max_tokens"
+            f"a batch of {n_tokens:,} tokens takes {_gib(needed)} or more to train on, "
+            f"and {device.type} has {_gib(there)}: raise accumulate, or lower "
+            f"max_tokens or the model's sizes ({_sizes(config)})"
         )
 
 
@@ -172,8 +174,8 @@ def memory_told(config: ModelConfig, max_tokens: int) -> Iterator[None]:
         if not is_memory and not any(each in str(error).lower() for each in NO_MEMORY):
             raise
         raise MemoryError(
-            f"out of memory: lower max_tokens={max_tokens}, or the model's sizes "
-            f"({_sizes(config)})"
+            f"out of memory: raise accumulate, or lower max_tokens={max_tokens} or the "
+            f"model's sizes ({_sizes(config)})"
         ) from error
 
 

@@ -17,17 +17,17 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
-from tformer.config import TransformerConfig
+from tformer.config import ModelConfig, TransformerConfig
 from tformer.data import Corpus
-from tformer.files import write_json
+from tformer.files import checksum, write_json
 from tformer.recipe import Recipe
 from tformer.recurrent import RecurrentConfig
 from tformer.tokenization import Tokenizer
-from tformer.train.checkpoints import RunFolder, average
+from tformer.train.checkpoints import Checkpoint, RunFolder, average
 from tformer.train.devices import (
     check_room,
-    choose_device,
     device_name,
     memory_told,
     own_dice,
@@ -35,8 +35,11 @@ from tformer.train.devices import (
 from tformer.train.events import Event, Listener, Look, Record
 from tformer.train.loop import Loop
 from tformer.train.progress import display
+from tformer.train.ranks import Ranks, joined
 from tformer.translator import Translator
 from tformer.weights import load_parameters
+
+ORIGIN = ("start", "start_attribution", "start_licence")  # of the weights
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ def fit(
     restart: bool = False,
     recipe: Recipe | None = None,
     tokenizer: Tokenizer | None = None,
+    start: Translator | None = None,
     samples: list[tuple[str, str]] | None = None,
     progress: str = "auto",
     on_event: Listener | None = None,
@@ -84,17 +88,26 @@ def fit(
     it had never stopped (on one kind of device). A run that was finished is returned as
     it is, after its listeners have heard of its last evaluation again.
 
+    Started by torchrun, several processes make each step together: it is the step that
+    one alone would have made (up to rounding, and dropout), so a run may go on with
+    another number of them. All need the folder; the first one writes it.
+
     Args:
         config: what to train: a Transformer, or the recurrent baseline.
         corpus: from `tformer.data.load`.
         steps: stop after this many steps. Repeats exactly.
-        minutes: stop after this many minutes. For people; give steps, minutes or both.
-        device: "cpu", "cuda", "cuda:1", "mps", or "auto": a GPU where there is one.
+        minutes: stop after this many minutes. For people; give steps, minutes or both,
+            or neither if the recipe has its last_step.
+        device: "cpu", "cuda", "cuda:1", "mps", or "auto": a GPU where there is one, and
+            for each process one of its own.
         folder: where the run lives; a new one under ``runs/`` if left out.
         restart: begin anew, whatever run the folder holds. That run is replaced when
             the first checkpoint of this one is written, and not before.
         recipe: how to train; the defaults of `Recipe` if left out.
         tokenizer: use this one, of config.vocab_size pieces, instead of learning one.
+        start: begin with this model's weights and tokenizer (fine-tuning). Its
+            configuration must be ``config``, dropout aside. A run that goes on knows
+            where it began, and need not be told again.
         samples: pairs whose sources are translated at each evaluation; the first
             three validation pairs that fit into the model if left out.
         progress: "auto" (a bar in a terminal, a live plot in a notebook), "bar",
@@ -107,18 +120,20 @@ def fit(
         The run; its translator holds the average of the last snapshots.
 
     Raises:
-        TypeError: steps that are no whole number.
-        ValueError: neither steps nor minutes; an empty corpus; a tokenizer of another
-            size; a model or a batch that cannot fit; a device that is not there; a
-            folder with a run of other settings, a damaged one, or a model without its
-            checkpoint.
+        TypeError: steps that are no whole number, a start that is no translator.
+        ValueError: no budget, or steps beyond the recipe's last_step; an empty corpus;
+            a tokenizer of another size; a start of another configuration; a model or a
+            batch that cannot fit; a device that is not there; a folder with a run of
+            other settings, a damaged one, or a model without its checkpoint.
         FloatingPointError: the loss or a gradient is not finite; the last checkpoint
             is kept.
         MemoryError: the memory ran out; the message says what to lower.
         BlockingIOError: another run is writing into the folder.
+        ConnectionError: another process of this run is not there.
         OSError: the folder cannot be written.
     """
-    steps, minutes = _checked_budget(steps, minutes)
+    recipe = recipe or Recipe()
+    steps, minutes = _checked_budget(steps, minutes, recipe.last_step)
     if not corpus.train or not corpus.valid:
         raise ValueError(
             f"corpus {corpus.name!r} has {len(corpus.train)} training and "
@@ -126,18 +141,30 @@ def fit(
         )
     if folder == "":
         raise ValueError("folder='' is no name: give the run's folder one")
-    recipe = recipe or Recipe()
-    chosen = choose_device(device)
-    listeners = [display(progress), *([on_event] if on_event is not None else [])]
-    check_room(config, chosen)
-    place = RunFolder(_new_folder(corpus.name) if folder is None else folder)
+    if start is not None:
+        _check_start(start, config, tokenizer)
+        tokenizer = start.tokenizer
+    drawing = display(progress)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(place.locked())
-        stack.enter_context(own_dice(chosen))
+        ranks = stack.enter_context(joined(device))
+        check_room(config, ranks.device)
+        listeners: list[Listener] = [] if on_event is None else [on_event]
+        if ranks.is_first:
+            listeners.insert(0, drawing)
+        if folder is None:
+            folder = ranks.of_first(lambda: _new_folder(corpus.name).encode()).decode()
+        place = RunFolder(folder)
+        if ranks.is_first:
+            stack.enter_context(place.locked())
+        stack.enter_context(own_dice(ranks.device))
         stack.enter_context(memory_told(config, recipe.max_tokens))
         checkpoint = None if restart else place.read_checkpoint()
         tokenizer = tokenizer or place.tokenizer_of(checkpoint)
-        tokenizer = tokenizer or _learn_pieces(corpus, config.vocab_size, recipe)
+        tokenizer = tokenizer or Tokenizer(
+            ranks.of_first(
+                lambda: _learn_pieces(corpus, config.vocab_size, recipe).model_bytes
+            )
+        )
         if tokenizer.vocab_size != config.vocab_size:
             raise ValueError(
                 f"the tokenizer has {tokenizer.vocab_size} pieces, the configuration "
@@ -150,16 +177,19 @@ def fit(
             "corpus": corpus.name,
             "checksums": corpus.checksums,
             "trained_on": corpus.trained_on(),
+            **_origin(start, checkpoint),
         }
         if checkpoint is not None:
             checkpoint.check_same_run(config, identity)
         if not restart:
             place.check_tokenizer(tokenizer)
         torch.manual_seed(recipe.seed)
-        loop = Loop(config, corpus, recipe, tokenizer, chosen, samples)
+        loop = Loop(config, corpus, recipe, tokenizer, ranks, samples)
         if checkpoint is not None:
             checkpoint.restore(loop)
             place.snapshots(loop.state.step, recipe.eval_every, recipe.average_last)
+        elif start is not None:
+            load_parameters(loop.model, _weights_of(start), origin="the start")
 
         def tell(event: Event) -> bool:
             answers = [listener(event) for listener in listeners]
@@ -169,6 +199,8 @@ def fit(
 
         def keep() -> None:
             nonlocal is_ours
+            if not ranks.is_first:
+                return
             if not is_ours:
                 place.clear()
                 is_ours = True
@@ -186,7 +218,7 @@ def fit(
                 "minutes": minutes,
                 "seconds": loop.state.seconds,
                 "folder": place.path,
-                "device": device_name(chosen),
+                "device": _hardware(ranks),
                 "precision": loop.precision,
                 "n_parameters": loop.model.n_parameters(),
                 "corpus": str(corpus),
@@ -200,9 +232,11 @@ def fit(
 
 
 def _checked_budget(
-    steps: int | None, minutes: float | None
+    steps: int | None, minutes: float | None, last_step: int | None
 ) -> tuple[int | None, float | None]:
     """The budget, or an error that says what is wrong with it."""
+    if steps is None:
+        steps = last_step
     if steps is None and minutes is None:
         raise ValueError("give steps=…, minutes=…, or both: training needs an end")
     if steps is not None:
@@ -212,14 +246,66 @@ def _checked_budget(
             raise TypeError(f"steps={steps!r} must be an int") from None
         if steps < 1:
             raise ValueError(f"steps={steps} must be at least 1")
+        if last_step is not None and steps > last_step:
+            raise ValueError(
+                f"steps={steps} must not go beyond the recipe's last_step={last_step}, "
+                "after which the learning rate is zero"
+            )
     if minutes is not None and not 0 < minutes < math.inf:
         raise ValueError(f"minutes={minutes} must be positive and finite")
     return steps, minutes
 
 
-def _new_folder(corpus_name: str) -> Path:
+def _check_start(
+    start: Translator, config: ModelConfig, tokenizer: Tokenizer | None
+) -> None:
+    """Refuse a model whose weights cannot be those that the run begins with."""
+    if not isinstance(start, Translator):
+        raise TypeError(
+            "start must be a Translator, as load_pretrained gives, got a "
+            f"{type(start).__name__}"
+        )
+    theirs = start.model.config
+    if type(theirs) is not type(config):
+        raise ValueError(
+            f"start has a {type(theirs).__name__}, this run a {type(config).__name__}: "
+            "they are different kinds of model"
+        )
+    for name, value in theirs.to_dict().items():
+        ours = config.to_dict()[name]
+        if ours != value and name != "dropout":
+            raise ValueError(
+                f"start has {name}={value!r}, this run {name}={ours!r}: give this run "
+                "the configuration of the model that it starts from"
+            )
+    if tokenizer is not None and tokenizer.fingerprint != start.tokenizer.fingerprint:
+        raise ValueError("start has a tokenizer of its own: leave out tokenizer=…")
+
+
+def _origin(start: Translator | None, checkpoint: Checkpoint | None) -> dict[str, Any]:
+    """Whose weights a run begins with, and on what terms: part of its identity."""
+    if start is None and checkpoint is not None:
+        return {name: checkpoint.identity.get(name) for name in ORIGIN}
+    if start is None:
+        return dict.fromkeys(ORIGIN)
+    terms = (start.card.get("attribution"), start.card.get("licence"))
+    return dict(zip(ORIGIN, (checksum(_weights_of(start)), *terms), strict=True))
+
+
+def _weights_of(translator: Translator) -> dict[str, Tensor]:
+    """As training keeps them: float32, on the CPU."""
+    named = translator.model.named_parameters()
+    return {name: weight.detach().cpu().float() for name, weight in named}
+
+
+def _new_folder(corpus_name: str) -> str:
     name = Path(corpus_name).stem.replace("+", "-").replace("*", "x")
-    return Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S-%f}"
+    return f"runs/{name}-{datetime.now():%Y%m%d-%H%M%S-%f}"
+
+
+def _hardware(ranks: Ranks) -> str:
+    name = device_name(ranks.device)
+    return name if ranks.n == 1 else f"{ranks.n} × {name}"
 
 
 def _learn_pieces(corpus: Corpus, vocab_size: int, recipe: Recipe) -> Tokenizer:
@@ -230,6 +316,7 @@ def _learn_pieces(corpus: Corpus, vocab_size: int, recipe: Recipe) -> Tokenizer:
 def _finish(loop: Loop, place: RunFolder, identity: dict[str, Any]) -> Run:
     """Average the last snapshots, save the model, tell how it was trained."""
     state, corpus, recipe = loop.state, loop.corpus, loop.recipe
+    loop.ranks.wait()  # the first one has written the last snapshot
     snapshots = place.snapshots(state.step, recipe.eval_every, recipe.average_last)
     load_parameters(
         loop.model, average(snapshots), origin=f"the average in {place.path}"
@@ -240,7 +327,8 @@ def _finish(loop: Loop, place: RunFolder, identity: dict[str, Any]) -> Run:
         "licence": corpus.licence,
         "is_synthetic": corpus.is_synthetic,
         "n_parameters": loop.model.n_parameters(),
-        "device": device_name(loop.device),
+        "device": _hardware(loop.ranks),
+        "ranks": loop.ranks.n,
         "precision": loop.precision,
         "python": platform.python_version(),
         "torch": torch.__version__,
@@ -253,11 +341,13 @@ def _finish(loop: Loop, place: RunFolder, identity: dict[str, Any]) -> Run:
         "date": datetime.now(UTC).date().isoformat(),
     }
     translator = Translator(loop.model.eval(), loop.tokenizer, report)
-    translator.save(place.path)
-    write_json(
-        place.path / "history.json",
-        {"evaluations": state.history, "curve": state.curve},
-    )
+    if loop.ranks.is_first:
+        translator.save(place.path)
+        write_json(
+            place.path / "history.json",
+            {"evaluations": state.history, "curve": state.curve},
+        )
+    loop.ranks.wait()
     return Run(translator, state.history, state.curve, report, place.path)
 
 

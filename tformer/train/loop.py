@@ -7,28 +7,52 @@ Source: Vaswani et al. 2017, section 5. Chapter *Training*.
 """
 
 import math
+import random
 import time
+from array import array
 from collections.abc import Callable, Iterator
 from itertools import count
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from tformer.config import TransformerConfig
 from tformer.data import Batch, Batches, Corpus, batches, encode_pairs
-from tformer.loss import cross_entropy
+from tformer.loss import projected_cross_entropy
 from tformer.recipe import Recipe
 from tformer.recurrent import RecurrentConfig
-from tformer.schedule import inverse_square_root
 from tformer.tokenization import Tokenizer
 from tformer.train.checkpoints import State
 from tformer.train.devices import AUTOCAST, check_batch_room, choose_precision
 from tformer.train.events import Evaluation, Event, Look, Record, Sample, Stop
+from tformer.train.ranks import Ranks
 from tformer.translator import Translator
 from tformer.weights import build
 
 LOG_EVERY = 10  # steps between looks at the loss: a look makes a GPU wait
 N_SAMPLES = 3
+REASONS = ("", "asked to", "patience", "steps", "minutes")  # to stop
+
+
+class Lesson(nn.Module):
+    """A model whose output is its loss: in this form several processes share it."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model: Any = model
+
+    def forward(self, batch: Batch, smoothing: float) -> Tensor:
+        """Teacher forcing: the decoder reads bos + pieces, must say pieces + eos."""
+        output = self.model.output_embedding
+        return projected_cross_entropy(
+            self.model.hidden(batch.source_ids, batch.target_ids),
+            output.weight,
+            batch.labels,
+            pad_id=self.model.config.pad_id,
+            smoothing=smoothing,
+            bias=output.output_bias,
+        )
 
 
 class Loop:
@@ -39,7 +63,7 @@ class Loop:
         corpus: what it learns from, and the validation pairs that judge it.
         recipe: how to train.
         tokenizer: for both languages.
-        device: where to compute.
+        ranks: who computes a step together, and on what device.
         samples: pairs whose sources are translated at each evaluation; the first
             three validation pairs that fit into the model if None.
 
@@ -54,24 +78,27 @@ class Loop:
         corpus: Corpus,
         recipe: Recipe,
         tokenizer: Tokenizer,
-        device: torch.device,
+        ranks: Ranks,
         samples: list[tuple[str, str]] | None = None,
     ) -> None:
         self.config, self.corpus, self.recipe = config, corpus, recipe
-        self.tokenizer, self.device = tokenizer, device
+        self.tokenizer, self.ranks = tokenizer, ranks
+        self.device = device = ranks.device
         self.precision = choose_precision(recipe.precision, device)
         self.model = build(config).to(device)
+        self.lesson = Lesson(self.model)
+        self.shared_lesson = ranks.wrapped(self.lesson)
         self.optimizer: torch.optim.Optimizer = torch.optim.Adam(
             self.model.parameters(),
             betas=recipe.adam_betas,
             eps=recipe.adam_epsilon,
-            fused=device.type == "cuda",
+            fused=device.type in ("cpu", "cuda"),
         )
         self.scaler = torch.amp.GradScaler(
             device.type, enabled=self.precision == "fp16"
         )
         self.state = State()
-        self.encoded: dict[str, list[int]] = {}  # sentence -> ids, filled as they come
+        self.encoded: dict[str, array[int]] = {}  # sentence -> ids, filled as they come
         self.valid = self._batches(corpus.valid)
         self._check_batches()
         self.samples = self._fitting_samples() if samples is None else samples
@@ -128,8 +155,7 @@ class Loop:
                 }
             )
             state.stopped = self._reason_to_stop(steps, minutes)
-            if is_unwanted and not state.stopped:
-                state.stopped = "asked to"
+            self._agree_to_stop(is_unwanted)
             if is_evaluation or state.stopped:
                 train_loss = sum(since_evaluation) / len(since_evaluation)
                 record = self.evaluate(look, train_loss, speed)
@@ -137,8 +163,7 @@ class Loop:
                 if is_evaluation:
                     self._note_best(record["valid_loss"])
                     state.stopped = state.stopped or self._reason_to_stop(None, None)
-                if tell(self._evaluation(record)) and not state.stopped:
-                    state.stopped = "asked to"
+                self._agree_to_stop(tell(self._evaluation(record)))
                 state.seconds = earlier + time.monotonic() - started
                 keep()
                 since_evaluation, n_tokens, mark = [], 0, time.monotonic()
@@ -150,36 +175,55 @@ class Loop:
         }
         tell(stop)
 
-    def step(self, batch: Batch) -> tuple[Tensor, Tensor, int]:
-        """Forward, backward, one step of Adam; returns loss, gradient norm, tokens."""
-        state, recipe, config = self.state, self.recipe, self.config
-        rate = inverse_square_root(
-            state.step + 1,
-            d_model=config.d_model,
-            warmup_steps=recipe.warmup_steps,
-            scale=recipe.lr_scale,
-        )
+    def step(self, parts: Batches) -> tuple[Tensor, Tensor, int]:
+        """Forward, backward, one step of Adam; returns loss, gradient norm, tokens.
+
+        Args:
+            parts: the step's batch, whole or dealt out (`tformer.data.Batches.parts`).
+        """
+        state, recipe = self.state, self.recipe
+        if not self.ranks.is_first:  # dice of its own, which no checkpoint must know
+            place = f"{recipe.seed}/{state.step}/{self.ranks.rank}"
+            torch.manual_seed(random.Random(place).getrandbits(63))
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        loss = self.loss(batch, smoothing=recipe.label_smoothing)
+            group["lr"] = recipe.learning_rate(state.step + 1, self.config.d_model)
         self.optimizer.zero_grad(set_to_none=True)
-        self.scaler.scale(loss).backward()
+        loss = self.add_gradients(parts)
         self.scaler.unscale_(self.optimizer)
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), recipe.clip_norm)
         self.scaler.step(self.optimizer)
         self.scaler.update()
         state.step += 1
-        return loss.detach(), norm.detach(), batch.n_tokens
+        return loss, norm.detach(), parts.n_tokens
+
+    def add_gradients(self, parts: Batches) -> Tensor:
+        """The gradients of a batch, part by part; returns what we add to its loss.
+
+        A part counts by its share of the labels. So the sum of the parts' means is the
+        mean over all labels, and its gradients are those of the batch in one piece.
+        Several processes take turns at the parts, and one without a part computes the
+        first again, for nothing: all must meet where gradients are averaged.
+        """
+        n, n_labels = self.ranks.n, parts.n_labels
+        ours = range(self.ranks.rank, len(parts), n) or range(1)
+        is_idle = self.ranks.rank >= len(parts)
+        loss = torch.zeros((), device=self.device)
+        for index in ours:
+            part = parts[index]
+            share = 0.0 if is_idle else part.n_labels / n_labels
+            with self.ranks.syncing(self.shared_lesson, index == ours[-1]):
+                own = share * self.loss(part, smoothing=self.recipe.label_smoothing)
+                self.scaler.scale(n * own).backward()  # n: their mean is to be a sum
+            loss += own.detach()
+        return loss
 
     def loss(self, batch: Batch, *, smoothing: float) -> Tensor:
-        """Teacher forcing: the decoder reads bos + pieces, must say pieces + eos."""
-        batch = batch.to(self.device)
+        """The mean loss of a batch's labels, in the run's precision."""
+        lesson = self.shared_lesson if torch.is_grad_enabled() else self.lesson
         dtype = AUTOCAST.get(self.precision)
         with torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None):
-            logits = self.model(batch.source_ids, batch.target_ids)
-        return cross_entropy(
-            logits, batch.labels, pad_id=self.config.pad_id, smoothing=smoothing
-        )
+            loss: Tensor = lesson(batch.to(self.device), smoothing)
+        return loss
 
     def evaluate(self, look: Look, train_loss: float, speed: float) -> Record:
         """Judge the model as it stands by the validation pairs and the samples."""
@@ -203,10 +247,13 @@ class Loop:
         self.model.eval()
         total = n_labels = 0.0
         with torch.no_grad():
-            for batch in self.valid:
-                count = int((batch.labels != self.config.pad_id).sum())
-                total += self.loss(batch, smoothing=0.0).item() * count
-                n_labels += count
+            for index in range(self.ranks.rank, len(self.valid), self.ranks.n):
+                batch = self.valid[index]
+                total += self.loss(batch, smoothing=0.0).item() * batch.n_labels
+                n_labels += batch.n_labels
+        if self.ranks.n > 1:  # each has judged by its share of the batches
+            sums = torch.tensor([total, n_labels], dtype=torch.float64)
+            total, n_labels = self.ranks.total(sums.to(self.device)).tolist()
         return total / n_labels
 
     def translator(self) -> Translator:
@@ -217,7 +264,7 @@ class Loop:
 
     def _look(self, recent: list[tuple[Tensor, Tensor, int]]) -> tuple[Look, list]:
         """The mean of the last few steps, and the loss of each; all of them finite."""
-        losses = torch.stack([loss for loss, _, _ in recent]).tolist()
+        losses = self.ranks.total(torch.stack([loss for loss, _, _ in recent])).tolist()
         norms = torch.stack([norm for _, norm, _ in recent]).tolist()
         for step, loss, norm in zip(
             count(self.state.step - len(losses) + 1), losses, norms, strict=False
@@ -265,6 +312,13 @@ class Loop:
             return "patience"
         return ""
 
+    def _agree_to_stop(self, is_unwanted: bool) -> None:
+        """Stop if a listener asks for it, or another process has a reason."""
+        state = self.state
+        if is_unwanted and not state.stopped:
+            state.stopped = "asked to"
+        state.stopped = REASONS[self.ranks.largest(REASONS.index(state.stopped))]
+
     # The data -----------------------------------------------------------------------
 
     def _batches(self, pairs: list[tuple[str, str]]) -> Batches:
@@ -279,16 +333,18 @@ class Loop:
             epoch=self.state.epoch,
         )
 
-    def _feed(self) -> Iterator[Batch]:
-        """Batches for ever, from where the run stands."""
+    def _feed(self) -> Iterator[Batches]:
+        """Batches in their parts, for ever, from where the run stands."""
         state = self.state
         while True:
             pairs = self.corpus.epoch_pairs(state.epoch, self.recipe.seed)
             epoch = self._batches(pairs)
             while state.position < len(epoch):
-                batch = epoch[state.position]
+                parts = epoch.parts(
+                    state.position, self.recipe.accumulate * self.ranks.n
+                )
                 state.position += 1
-                yield batch
+                yield parts
             state.epoch, state.position = state.epoch + 1, 0
 
     def _check_batches(self) -> None:
@@ -303,10 +359,10 @@ class Loop:
                 f"the longest pair has {n_tokens} tokens on both sides together, more "
                 f"than max_tokens={most}: raise max_tokens, or lower max_len"
             )
-        n_labels = sum(len(target) + 1 for _, target in encoded)
-        n_tokens = sum(len(source) for source, _ in encoded) + n_labels
-        in_a_batch = n_labels * min(most, n_tokens) // n_tokens
-        check_batch_room(in_a_batch, self.config.vocab_size, most, self.device)
+        in_all = sum(len(source) + len(target) + 1 for source, target in encoded)
+        n_parts = self.recipe.accumulate * self.ranks.n
+        at_once = max(n_tokens, min(most, in_all) // n_parts)
+        check_batch_room(self.config, at_once, self.device)
 
     def _fitting_samples(self) -> list[tuple[str, str]]:
         most = self.config.max_len

@@ -4,6 +4,10 @@ The model runs in the page, in a thread of its own (``engine/``). Its weights ne
 in a figure's state: a page of the book fetches them when a reader asks, once for all
 figures; in Colab and JupyterLab the kernel hands them over. Until then a figure shows
 an example that was recorded when its cell ran.
+
+Either way a page gets the weights in eight bits. Examples are recorded with the same
+weights, so that no number jumps when the page takes over; they differ a little from
+those of the model as it was trained (``results/engine-speed.json`` says how little).
 """
 
 from __future__ import annotations
@@ -15,14 +19,14 @@ import hashlib
 import re
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import traitlets
 from torch import Tensor
 
 from tformer.model import Transformer
-from tformer.pretrained import RELEASED, load_pretrained
+from tformer.pretrained import load_pretrained
 from tformer.search import SearchSettings
 from tformer.translator import AttentionMaps, Translator
 from tformer.widgets._figure import PageFigure
@@ -40,10 +44,31 @@ def engine() -> bytes:
     return linked(FOLDER / "engine" / "worker.js").encode()
 
 
+class PageModel(NamedTuple):
+    """A model as a page has it: its weights in eight bits."""
+
+    files: dict[str, bytes]  # what the page downloads
+    translator: Translator  # the same weights in PyTorch
+
+
+def page_model(translator: Translator) -> PageModel:
+    """What becomes of a model on its way to a page."""
+    with tempfile.TemporaryDirectory(prefix="tformer-figure-") as folder:
+        translator.save(folder, dtype=torch.int8)
+        files = {name: (Path(folder) / name).read_bytes() for name in FILES}
+        return PageModel(files, load_pretrained(folder, device=translator.device))
+
+
+@functools.cache
+def released_model() -> PageModel:
+    """The released model, as `page_model`."""
+    return page_model(load_pretrained())
+
+
 @functools.cache
 def released_key() -> str:
     """What names this version of the released model in addresses and caches."""
-    return hashlib.sha256((RELEASED / FILES[0]).read_bytes()).hexdigest()[:12]
+    return hashlib.sha256(released_model().files[FILES[0]]).hexdigest()[:12]
 
 
 class ModelFigure(PageFigure):
@@ -54,6 +79,9 @@ class ModelFigure(PageFigure):
         translator: whose model; the released one if left out. A model of your own runs
             wherever there is a kernel; a page without one has the released model only.
         state: further traits of the figure.
+
+    Attributes:
+        translator: the model as the page has it, for what is recorded.
 
     Raises:
         TypeError: the translator's model is not a `Transformer`.
@@ -71,21 +99,18 @@ class ModelFigure(PageFigure):
         translator: Translator | None = None,
         **state: Any,
     ) -> None:
-        self.translator = load_pretrained() if translator is None else translator
-        if not isinstance(self.translator.model, Transformer):
+        if translator and not isinstance(translator.model, Transformer):
             raise TypeError(
                 "the figure needs a Transformer; the translator's model is a "
-                f"{type(self.translator.model).__name__}"
+                f"{type(translator.model).__name__}"
             )
-        self._own: tempfile.TemporaryDirectory[str] | None = None
-        if not _is_released(self.translator):
-            self._own = tempfile.TemporaryDirectory(prefix="tformer-figure-")
-            self.translator.save(self._own.name)
+        own = None if translator is None or _is_released(translator) else translator
+        self._files, self.translator = page_model(own) if own else released_model()
         super().__init__(
             text=text,
             example=self.record(text),
-            model_key="" if self._own else released_key(),
-            model_bytes=sum((self._folder / name).stat().st_size for name in FILES),
+            model_key="" if own else released_key(),
+            model_bytes=sum(map(len, self._files.values())),
             **state,
         )
         self.on_msg(self._answer)
@@ -97,17 +122,13 @@ class ModelFigure(PageFigure):
         """
         raise NotImplementedError
 
-    @property
-    def _folder(self) -> Path:
-        return Path(self._own.name) if self._own else RELEASED
-
     def _answer(self, _: Any, content: Any, buffers: Any) -> None:
         """Send a part of a file to the page that asks for it."""
         name, part = content.get("ask"), content.get("part", 0)
         if name == ENGINE:
             data = engine()
         elif name in FILES:
-            data = (self._folder / name).read_bytes()
+            data = self._files[name]
         else:
             return
         parts = -(-len(data) // PART)

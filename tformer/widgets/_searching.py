@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any
 
 import torch
+import traitlets
 from torch import Tensor
 
 from tformer import decode
@@ -22,6 +23,21 @@ from tformer.search import SearchSettings
 from tformer.translator import Translator
 
 SHOWN = 8  # next pieces that a step tells of
+RANGES: dict[str, dict[str, float]] = {  # where a reader can set a number
+    "beam_size": {"min": 1, "max": 6},
+    "length_penalty": {"min": 0, "max": 3},
+    "temperature": {"min": 0.1, "max": 2},
+    "top_k": {"min": 0, "max": 50},
+    "top_p": {"min": 0.05, "max": 1},
+    "seed": {"min": 0, "max": 30},
+}
+FRACTIONS = ("length_penalty", "temperature", "top_p")
+
+
+def number(name: str, default: float) -> Any:
+    """A synchronised trait for one number of a search, within its bounds."""
+    kind = traitlets.Float if name in FRACTIONS else traitlets.Int
+    return kind(default, **RANGES[name]).tag(sync=True)
 
 
 def search_steps(

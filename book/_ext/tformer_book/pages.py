@@ -94,15 +94,18 @@ def replace_run_it_cells(app: Sphinx, doctree: nodes.document) -> None:
         if node.get("nb_element") == "cell_code" and f"tag_{RUN_IT}" in node["classes"]
     ]
     for cell in cells:
-        about = cell.get("cell_metadata", {}).get("tformer", {}).get("note", "")
+        said = cell.get("cell_metadata", {}).get("tformer", {})
+        about, only_colab = said.get("note", ""), said.get("where") == "colab"
         link = colab_link(app, app.env.docname)
         text = nodes.paragraph()
         if about:
             text += nodes.Text(about + " ")
-        text += nodes.Text("This part needs a running notebook: ")
+        need = "Google Colab" if only_colab else "a running notebook"
+        text += nodes.Text(f"This part needs {need}: ")
         text += nodes.reference("", "open this chapter in Colab", refuri=link)
-        text += nodes.Text(", or run it on your own machine with ")
-        text += nodes.literal("", "make lab")
+        if not only_colab:
+            text += nodes.Text(", or run it on your own machine with ")
+            text += nodes.literal("", "make lab")
         text += nodes.Text(".")
         note = nodes.admonition("", nodes.title("", "Run it"), text)
         note["classes"] += ["tip", "admonition-run-it"]

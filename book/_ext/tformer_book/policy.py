@@ -1,7 +1,8 @@
 """A content-security policy in every page: what a page may load and run.
 
 Everything comes from the site itself. A page names the few inline scripts of the theme
-by their checksums, so no other one would run, wherever it came from.
+by their checksums, so no other one would run, wherever it came from. WebAssembly may be
+compiled, which is how the model gets its speed; text may not be run as a program.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from sphinx.application import Sphinx
 
 RULES = {
     "default-src": "'none'",
-    "script-src": "'self'",  # and the inline scripts' checksums
+    # The model's kernel is WebAssembly; and the inline scripts' checksums follow.
+    "script-src": "'self' 'wasm-unsafe-eval'",
     "style-src": "'self' 'unsafe-inline'",  # charts and formulas set styles
     "img-src": "'self' data: blob:",  # blob: a chart that is saved as a picture
     "font-src": "'self'",

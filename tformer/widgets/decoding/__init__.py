@@ -14,7 +14,7 @@ from tformer.decode import Hypothesis, length_penalty_of
 from tformer.search import SEARCHES, USUAL, SearchSettings
 from tformer.translator import Translator
 from tformer.widgets._model import RUNNING, ModelFigure, page_settings
-from tformer.widgets._searching import search_steps
+from tformer.widgets._searching import number, search_steps
 
 SETTINGS = ("beam_size", "length_penalty", "temperature", "top_k", "top_p", "seed")
 CUTS = {"top_k": 0, "top_p": 1}  # where a trait cuts nothing: None in the settings
@@ -44,12 +44,12 @@ class Decoding(ModelFigure):
     """
 
     search = traitlets.Enum(SEARCHES, USUAL.search).tag(sync=True)
-    beam_size = traitlets.Int(USUAL.beam_size, min=1, max=6).tag(sync=True)
-    length_penalty = traitlets.Float(USUAL.length_penalty, min=0, max=3).tag(sync=True)
-    temperature = traitlets.Float(USUAL.temperature, min=0.1, max=2).tag(sync=True)
-    top_k = traitlets.Int(10, min=0, max=50).tag(sync=True)
-    top_p = traitlets.Float(0.9, min=0.05, max=1).tag(sync=True)
-    seed = traitlets.Int(1, min=0, max=30).tag(sync=True)
+    beam_size = number("beam_size", USUAL.beam_size)
+    length_penalty = number("length_penalty", USUAL.length_penalty)
+    temperature = number("temperature", USUAL.temperature)
+    top_k = number("top_k", 10)
+    top_p = number("top_p", 0.9)
+    seed = number("seed", 1)
     step = traitlets.Int(-1, min=-1).tag(sync=True)
     found = traitlets.Dict().tag(sync=True)
     page_height = traitlets.Int().tag(sync=True)
@@ -114,8 +114,8 @@ class Decoding(ModelFigure):
 def _ended(text: str, steps: list[dict[str, Any]]) -> dict[str, Any]:
     """What `hypotheses` needs of a search: all that ended, and when."""
     ended: dict[tuple[int, ...], dict[str, Any]] = {}
-    for number, step in enumerate(steps):
+    for at, step in enumerate(steps):
         for each in step["finished"]:
             kept = {name: each[name] for name in ("ids", "text", "logProbability")}
-            ended.setdefault(tuple(each["ids"]), {**kept, "step": number})
+            ended.setdefault(tuple(each["ids"]), {**kept, "step": at})
     return {"text": text, "steps": len(steps), "finished": list(ended.values())}

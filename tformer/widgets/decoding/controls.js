@@ -1,11 +1,10 @@
 // The searches to choose from, and the settings of each.
-import { USED } from "../engine/decode/settings.js";
+import { ALL_K, RANGES, SLIDER_OF_K, USED } from "../engine/decode/settings.js";
 import { h, put, radios, say, slider } from "../kit/kit.js";
 import { format } from "../kit/numbers.js";
 
 const NAMES = { greedy: "greedy", sample: "sampling", beam: "beam search" };
 const SEARCHES = Object.keys(NAMES);
-const ALL_K = 51; // the slider's place for "all"
 
 // first: the search to begin with; onChange hears the changed settings.
 // -> { nodes, show(settings) }
@@ -45,34 +44,34 @@ const slidersOf = (onChange) => ({
   beamSize: slider(
     "beam_size",
     "beam size",
-    { min: 1, max: 6, step: 1, digits: 0 },
+    { ...RANGES.beam_size, digits: 0 },
     (beamSize) => onChange({ beamSize }),
   ),
   lengthPenalty: slider(
     "length_penalty",
     "penalty α",
-    { min: 0, max: 3, step: 0.1, digits: 1 },
+    { ...RANGES.length_penalty, digits: 1 },
     (lengthPenalty) => onChange({ lengthPenalty }),
   ),
   temperature: slider(
     "temperature",
     "temperature",
-    { min: 0.1, max: 2, step: 0.1, digits: 1 },
+    { ...RANGES.temperature, digits: 1 },
     (temperature) => onChange({ temperature }),
   ),
   topK: slider(
     "top_k",
     "top-k",
-    { min: 1, max: ALL_K, step: 1, text: (k) => (k >= ALL_K ? "all" : String(k)) },
+    { ...SLIDER_OF_K, text: (k) => (k >= ALL_K ? "all" : String(k)) },
     (k) => onChange({ topK: k >= ALL_K ? null : k }),
   ),
   topP: slider(
     "top_p",
     "top-p",
-    { min: 0.05, max: 1, step: 0.05, text: (p) => (p >= 1 ? "all" : format(p)) },
+    { ...RANGES.top_p, text: (p) => (p >= 1 ? "all" : format(p)) },
     (p) => onChange({ topP: p >= 1 ? null : p }),
   ),
-  seed: slider("seed", "seed", { min: 0, max: 30, step: 1, digits: 0 }, (seed) =>
+  seed: slider("seed", "seed", { ...RANGES.seed, digits: 0 }, (seed) =>
     onChange({ seed }),
   ),
 });

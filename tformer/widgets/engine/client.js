@@ -40,7 +40,7 @@ class Engine {
 
   // Load the model, once; others who ask wait for the same. It stops when all who wait
   // have stopped; after that, or a failure, the next call tries again.
-  // -> { config, nParameters }
+  // -> { config, nParameters, kernel: "WebAssembly" or "JavaScript" }
   /** @param {Watch} [watch] */
   async load({ onProgress = () => {}, signal = null } = {}) {
     signal?.throwIfAborted();

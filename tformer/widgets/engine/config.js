@@ -18,9 +18,11 @@ const CHOICES = {
   norm: ["post", "pre"],
   activation: Object.keys(ACTIVATIONS),
   tie_embeddings: [true, false],
+  output_bias: [true, false],
   positions: Object.keys(POSITIONS),
 };
-const DEFAULTS = { positions: "sinusoidal" }; // of models older than the field
+// Of models older than the field.
+const DEFAULTS = { positions: "sinusoidal", output_bias: false };
 const IGNORED = ["dropout"]; // matters in training alone
 
 export function transformerConfig(fields) {

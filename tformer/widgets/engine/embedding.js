@@ -1,13 +1,14 @@
 // Embedding: a row for each piece, read on the way in and out. Chapter *Embeddings*.
 import { Module, Parameter } from "./module.js";
-import { linear, Tensor } from "./tensor.js";
+import { linear, row, Tensor } from "./tensor.js";
 
-// In: x = E[id] * sqrt(D). Out: logits = h E^T.
+// In: x = E[id] * sqrt(D). Out: logits = h E^T, and a bias where the model has one.
 export class ScaledEmbedding extends Module {
-  constructor(vocabSize, dModel) {
+  constructor(vocabSize, dModel, { outputBias = false } = {}) {
     super();
     this.scale = Math.sqrt(dModel);
     this.table = new Table(vocabSize, dModel);
+    this.outputBias = outputBias ? new Parameter(vocabSize) : null;
   }
 
   // (B, T) ids -> (B, T, D)
@@ -21,7 +22,7 @@ export class ScaledEmbedding extends Module {
 
   // (..., D) -> (..., V), by the unscaled table
   unembed(hidden) {
-    return linear(hidden, this.table.weight);
+    return linear(hidden, this.table.weight, this.outputBias);
   }
 }
 
@@ -36,10 +37,7 @@ export class Table extends Module {
     const width = this.weight.shape[1];
     const output = new Tensor([ids.length, ids[0].length, width]);
     ids.flat().forEach((id, i) => {
-      output.data.set(
-        this.weight.data.subarray(id * width, (id + 1) * width),
-        i * width,
-      );
+      output.data.set(row(this.weight, id), i * width);
     });
     return output;
   }

@@ -5,6 +5,7 @@ import { Tensor } from "./tensor.js";
 export const ACTIVATIONS = {
   relu: (x) => (x > 0 ? x : 0),
   gelu: (x) => 0.5 * x * (1 + erf(x / Math.SQRT2)),
+  swish: (x) => x / (1 + Math.exp(-x)),
 };
 
 // FFN(x) = max(0, x W_1 + b_1) W_2 + b_2

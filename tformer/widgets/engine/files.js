@@ -1,19 +1,21 @@
 // Weight files: safetensors with a checksum, as tformer/files.py writes them.
 //
 // Eight bytes with the header's length, the header (JSON: names, dtypes, shapes, places),
-// then the numbers. Everything is checked before anything is used.
+// then the numbers. Everything is checked before anything is used. A matrix in eight bits
+// has the scales of its rows beside it, as tformer/weights.py says.
 import { Tensor } from "./tensor.js";
 
-const AGAIN =
-  "load the page again; if that does not help, the file on the server is damaged";
+const AGAIN = "load it again; if that does not help, the file is damaged";
 
+const SCALES = ".scales"; // what follows a matrix's name in that of its scales
 const DTYPES = {
+  I8: { size: 1, name: "torch.int8", read: (bytes) => new Int8Array(bytes) },
   F32: { size: 4, name: "torch.float32", read: (bytes) => new Float32Array(bytes) },
   F16: { size: 2, name: "torch.float16", read: (bytes) => lookUp(bytes, halves()) },
   BF16: { size: 2, name: "torch.bfloat16", read: fromBfloat16 },
 };
 
-// ArrayBuffer -> { tensors: Map of name to float32 `Tensor`, metadata }.
+// ArrayBuffer -> { tensors: Map of name to `Tensor`, metadata }.
 export async function loadTensors(buffer) {
   const { header, start } = readHeader(buffer);
   const { __metadata__: metadata = {}, ...entries } = header;
@@ -40,9 +42,24 @@ export async function loadTensors(buffer) {
     }
     tensors.set(name, new Tensor(shape, data));
   }
+  for (const [name, tensor] of tensors) {
+    if (tensor.data instanceof Int8Array) giveScales(name, tensor, tensors);
+  }
   const { sha256, sha256_of_header, ...rest } = metadata;
   const values = Object.entries(rest).map(([name, json]) => [name, JSON.parse(json)]);
   return { tensors, metadata: Object.fromEntries(values) };
+}
+
+function giveScales(name, tensor, tensors) {
+  const scales = tensors.get(name + SCALES);
+  if (scales?.shape.join() !== `${tensor.shape[0]}`) {
+    throw new Error(
+      `${name} is kept in eight bits, and ${name + SCALES} is not one number for each ` +
+        "of its rows: save the model anew",
+    );
+  }
+  tensors.delete(name + SCALES);
+  tensor.scales = scales.data;
 }
 
 function readHeader(buffer) {

@@ -13,11 +13,15 @@ export class Transformer extends Module {
   constructor(fields) {
     super();
     this.config = transformerConfig(fields);
-    const { vocab_size, d_model, max_len, positions, tie_embeddings } = this.config;
-    const embedding = () => new ScaledEmbedding(vocab_size, d_model);
-    this.sourceEmbedding = embedding();
-    this.targetEmbedding = tie_embeddings ? this.sourceEmbedding : embedding();
-    this.outputEmbedding = tie_embeddings ? this.sourceEmbedding : embedding();
+    const { vocab_size, d_model, max_len, positions, tie_embeddings, output_bias } =
+      this.config;
+    const embedding = (outputBias) =>
+      new ScaledEmbedding(vocab_size, d_model, { outputBias });
+    this.sourceEmbedding = embedding(tie_embeddings && output_bias);
+    this.targetEmbedding = tie_embeddings ? this.sourceEmbedding : embedding(false);
+    this.outputEmbedding = tie_embeddings
+      ? this.sourceEmbedding
+      : embedding(output_bias);
     this.positions = new POSITIONS[positions](d_model, max_len);
     this.encoder = new Encoder(this.config);
     this.decoder = new Decoder(this.config);

@@ -2,10 +2,12 @@
 // weight file says by itself where each weight belongs, and any part can be watched.
 import { linear, Tensor } from "./tensor.js";
 
-// A weight. It has a shape from the start and its numbers once they are loaded.
+// A weight. It has a shape from the start and its numbers once they are loaded; a matrix
+// then also has `product`, with which the kernel multiplies by it (see kernel/plain.js).
 export class Parameter extends Tensor {
   constructor(...shape) {
     super(shape, null);
+    this.product = null;
   }
 }
 

@@ -1,6 +1,6 @@
 // Positions: tell a model without order where each token stands. Chapter *Positions*.
 import { Module, Parameter } from "./module.js";
-import { Tensor } from "./tensor.js";
+import { row, Tensor } from "./tensor.js";
 
 // table[p, 2i] = sin(p / base^(2i / D)), table[p, 2i+1] = cos(same angle)
 export function sinusoids(length, dModel, base = 10_000) {
@@ -32,10 +32,13 @@ class Positions extends Module {
           "split the text, or take a model with a larger max_len",
       );
     }
-    const rows = this.table.data.subarray(offset * width, (offset + length) * width);
     const output = new Tensor(x.shape, x.data.slice());
-    for (let b = 0, i = 0; b < batch; b++) {
-      for (let j = 0; j < rows.length; j++, i++) output.data[i] += rows[j];
+    for (let t = 0; t < length; t++) {
+      const place = row(this.table, offset + t);
+      for (let b = 0; b < batch; b++) {
+        const start = (b * length + t) * width;
+        for (let j = 0; j < width; j++) output.data[start + j] += place[j];
+      }
     }
     return output;
   }

@@ -5,16 +5,17 @@ import { score } from "./decode/forced.js";
 import { USUAL } from "./decode/settings.js";
 import { drain } from "./decode/stepping.js";
 import { loadTensors, sha256Of } from "./files.js";
+import { fastest } from "./kernel/kernel.js";
 import { Transformer } from "./model.js";
-import { dot, linear, logSoftmax } from "./tensor.js";
+import { dot, linear, logSoftmax, row } from "./tensor.js";
 import { Tokenizer } from "./tokenization.js";
 import { attentionWeights, residualStream, setHeadGains } from "./trace.js";
 
 const SEARCHES = { greedy: greedySteps, sample: sampleSteps, beam: beamSteps };
 const SHOWN = 8; // next pieces that a step tells of, unless told
 
-// Two files as ArrayBuffers -> `Translator`.
-export async function loadPretrained({ weights, tokenizer }) {
+// Two files as ArrayBuffers -> `Translator`. kernel: see `loadParameters`.
+export async function loadPretrained({ weights, tokenizer, kernel = fastest }) {
   const { tensors, metadata } = await loadTensors(weights);
   if (!metadata.config || !metadata.tokenizer) {
     throw new Error(
@@ -22,18 +23,19 @@ export async function loadPretrained({ weights, tokenizer }) {
     );
   }
   const model = new Transformer(metadata.config);
-  loadParameters(model, tensors);
+  const usedKernel = loadParameters(model, tensors, kernel);
   const fingerprint = await sha256Of(tokenizer);
   if (fingerprint && fingerprint !== metadata.tokenizer) {
     throw new Error(
       "this is not the tokenizer that the weights were trained with: take both from one run",
     );
   }
-  return new Translator(model, new Tokenizer(tokenizer));
+  return new Translator(model, new Tokenizer(tokenizer), usedKernel);
 }
 
-// Give a model its weights, all of them or none.
-export function loadParameters(model, tensors) {
+// Give a model its weights, all of them or none, and a kernel to multiply by them (see
+// kernel/kernel.js), whose name it returns.
+export function loadParameters(model, tensors, kernel = fastest) {
   const parameters = new Map(model.namedParameters());
   const other = "the weights are of another kind of model";
   for (const name of tensors.keys()) {
@@ -49,11 +51,18 @@ export function loadParameters(model, tensors) {
       );
     }
   }
-  for (const [name, parameter] of parameters) parameter.data = tensors.get(name).data;
+  for (const [name, parameter] of parameters) {
+    const { data, scales } = tensors.get(name);
+    Object.assign(parameter, { data, scales });
+  }
+  const matrices = [...parameters.values()].filter(({ shape }) => shape.length === 2);
+  const { name, products } = kernel(matrices);
+  for (const [i, product] of products.entries()) matrices[i].product = product;
+  return name;
 }
 
 export class Translator {
-  constructor(model, tokenizer) {
+  constructor(model, tokenizer, kernel = null) {
     const { vocab_size } = model.config;
     if (tokenizer.vocabSize !== vocab_size) {
       throw new RangeError(
@@ -63,6 +72,7 @@ export class Translator {
     }
     this.model = model;
     this.tokenizer = tokenizer;
+    this.kernel = kernel; // the name of what multiplies
   }
 
   // Pieces + eos of one text, checked: what the encoder reads.
@@ -254,8 +264,7 @@ export class Translator {
 
   // The most probable next pieces; `drawn` is the distribution that was drawn from.
   #next(logP, count, drawn = null) {
-    const order = Array.from(logP.keys()).sort((i, j) => logP[j] - logP[i]);
-    return order.slice(0, count).map((id) => {
+    return best(logP, count).map((id) => {
       const entry = {
         id,
         piece: this.tokenizer.idToPiece(id),
@@ -310,7 +319,7 @@ function lengths({ name, before, added, after }) {
 function cosines(x, table) {
   const width = x.shape.at(-1);
   const products = linear(x, table).data;
-  const rows = upTo(table.shape[0]).map((id) => lengthOf(rowOf(table.data, id, width)));
+  const rows = upTo(table.shape[0]).map((id) => lengthOf(row(table, id)));
   const vectors = upTo(x.shape[1]).map((t) => lengthOf(rowOf(x.data, t, width)));
   return products.map(
     (value, i) =>

@@ -26,8 +26,8 @@ export function serve(port) {
         weights: weightBytes,
         tokenizer: tokenizerBytes,
       });
-      const { model } = translator;
-      return { config: model.config, nParameters: model.nParameters() };
+      const { model, kernel } = translator;
+      return { config: model.config, nParameters: model.nParameters(), kernel };
     },
     async translate(text, options, { signal, onStep }) {
       const steps = loaded().steps(text, options);

@@ -31,7 +31,7 @@ export class Tokenizer {
       if (error instanceof Unfit) throw new Error(error.message);
       throw new Error(
         `these ${message.length} bytes are not a whole sentencepiece model ` +
-          "(it breaks off or is garbled): load the page again, or save the tokenizer anew",
+          "(it breaks off or is garbled): load it again, or save the tokenizer anew",
       );
     }
   }

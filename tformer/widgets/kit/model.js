@@ -17,9 +17,8 @@ export function engineOf(model) {
   if (page && !key) return null;
   if (page) {
     const at = (name) => page(name, key);
-    const worker = new URL("../engine/worker.js", import.meta.url);
     return connect({
-      worker,
+      worker: workerFor(),
       weights: at("model.safetensors"),
       tokenizer: at("tokenizer.model"),
       shared: key,
@@ -31,12 +30,29 @@ export function engineOf(model) {
   kernels.set(shared, model); // the newest: an older one may have lost its kernel
   const from = (name) => (tools) => askKernel(kernels.get(shared), name, tools);
   return connect({
-    worker: async (tools) =>
-      link(JSON.parse(new TextDecoder().decode(await from("engine.json")(tools)))),
+    worker: workerFor(() => kernels.get(shared)),
     weights: from("model.safetensors"),
     tokenizer: from("tokenizer.model"),
     shared,
   });
+}
+
+// An engine for two files that a reader chose: { weights, tokenizer }.
+export function engineOfFiles(model, { weights, tokenizer }) {
+  return connect({
+    worker: workerFor(() => model),
+    weights: () => weights.arrayBuffer(),
+    tokenizer: () => tokenizer.arrayBuffer(),
+  });
+}
+
+// What the engine runs in: the page has its modules; else a kernel is asked for them.
+function workerFor(asked = null) {
+  if (globalThis[PAGE]) return new URL("../engine/worker.js", import.meta.url);
+  return async (tools) => {
+    const modules = await askKernel(asked(), "engine.json", tools);
+    return link(JSON.parse(new TextDecoder().decode(modules)));
+  };
 }
 
 // A file from the kernel, part by part.

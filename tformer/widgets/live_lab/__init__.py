@@ -2,7 +2,8 @@
 
 The German appears piece by piece; each piece shows what else the model weighed there,
 and goes on from what the reader chooses. The sentence and the settings of the search
-stand in the page's address. Page: `book/lab.ipynb`.
+stand in the page's address. A reader can also open a model of their own, from two files
+(`tformer.interop.lab`). Page: `book/lab.ipynb`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import traitlets
 from tformer.search import SEARCHES, USUAL, SearchSettings
 from tformer.translator import Translator
 from tformer.widgets._model import RUNNING, ModelFigure, recorded_attention
-from tformer.widgets._searching import score_positions, search_steps
+from tformer.widgets._searching import number, score_positions, search_steps
 
 # By the marks of a person (results/typed-sentences.json) and, for the running pair, by
 # its German in the book. A test holds them to what the released model says.
@@ -53,17 +54,17 @@ class LiveLab(ModelFigure):
     """
 
     search = traitlets.Enum(SEARCHES, USUAL.search).tag(sync=True)
-    beam_size = traitlets.Int(USUAL.beam_size).tag(sync=True)
-    length_penalty = traitlets.Float(USUAL.length_penalty).tag(sync=True)
-    temperature = traitlets.Float(USUAL.temperature).tag(sync=True)
-    top_k = traitlets.Int(0).tag(sync=True)
-    top_p = traitlets.Float(1.0).tag(sync=True)
-    seed = traitlets.Int(USUAL.seed).tag(sync=True)
+    beam_size = number("beam_size", USUAL.beam_size)
+    length_penalty = number("length_penalty", USUAL.length_penalty)
+    temperature = number("temperature", USUAL.temperature)
+    top_k = number("top_k", 0)
+    top_p = number("top_p", 1.0)
+    seed = number("seed", USUAL.seed)
     prefix = traitlets.List(traitlets.Unicode()).tag(sync=True)
     view = traitlets.Unicode("alternatives").tag(sync=True)
     examples = traitlets.List().tag(sync=True)
-    page_height = traitlets.Int(814).tag(sync=True)
-    page_height_narrow = traitlets.Int(982).tag(sync=True)
+    page_height = traitlets.Int(854).tag(sync=True)
+    page_height_narrow = traitlets.Int(1022).tag(sync=True)
 
     def __init__(
         self,

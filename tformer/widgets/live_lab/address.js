@@ -5,6 +5,7 @@
 
 import {
   pageName,
+  RANGES,
   settingsOf,
   TRAITS,
   traitsOf,
@@ -16,15 +17,14 @@ import {
 export const SEARCHES = Object.keys(USED);
 export const VIEWS = ["alternatives", "heads", "decoding", "teacher"];
 
-// Numbers: their name in the address, smallest and largest value, and step. A top_k of 0 and
-// a top_p of 1 keep every piece.
-export const NUMBERS = {
-  beam_size: { name: "beam", min: 1, max: 6, step: 1 },
-  length_penalty: { name: "alpha", min: 0, max: 3, step: 0.1 },
-  temperature: { name: "temperature", min: 0.1, max: 2, step: 0.1 },
-  top_k: { name: "top-k", min: 0, max: 50, step: 1 },
-  top_p: { name: "top-p", min: 0.05, max: 1, step: 0.05 },
-  seed: { name: "seed", min: 0, max: 30, step: 1 },
+// What a number is called in the address.
+const NAMES = {
+  beam_size: "beam",
+  length_penalty: "alpha",
+  temperature: "temperature",
+  top_k: "top-k",
+  top_p: "top-p",
+  seed: "seed",
 };
 
 // The numbers that a search uses.
@@ -46,7 +46,7 @@ export function toHash(state) {
   const parts = new URLSearchParams({ text: state.text });
   if (state.search !== known.search) parts.set("search", state.search);
   for (const key of numbersOf(state.search)) {
-    if (state[key] !== known[key]) parts.set(NUMBERS[key].name, String(state[key]));
+    if (state[key] !== known[key]) parts.set(NAMES[key], String(state[key]));
   }
   if (state.prefix.length) parts.set("begin", state.prefix.join(" "));
   if (state.view !== known.view) parts.set("view", state.view);
@@ -62,8 +62,8 @@ export function ofHash(hash) {
   const state = { ...usual(), text };
   if (SEARCHES.includes(parts.get("search"))) state.search = parts.get("search");
   if (VIEWS.includes(parts.get("view"))) state.view = parts.get("view");
-  for (const [key, { name, min, max, step }] of Object.entries(NUMBERS)) {
-    const given = parts.get(name);
+  for (const [key, { min, max, step }] of Object.entries(RANGES)) {
+    const given = parts.get(NAMES[key]);
     if (given === null || !given.trim() || !Number.isFinite(Number(given))) continue;
     const stepped = Math.round(Number(given) / step) * step;
     state[key] = Number(Math.min(max, Math.max(min, stepped)).toFixed(2));

@@ -1,5 +1,6 @@
 // The live lab: a sentence of the reader's own, translated in the page piece by piece;
 // other ways at every piece; and, behind tabs, what happens inside. Chapter: the lab.
+import { ALL_K, RANGES, SLIDER_OF_K } from "../engine/decode/settings.js";
 import { ALONG, arrowKeys, within } from "../kit/arrows.js";
 import {
   bind,
@@ -12,10 +13,17 @@ import {
   slider,
   uid,
 } from "../kit/kit.js";
-import { askBar, engineOf, megabytes, PAGE, requests, unpack } from "../kit/model.js";
+import {
+  askBar,
+  engineOf,
+  engineOfFiles,
+  megabytes,
+  PAGE,
+  requests,
+  unpack,
+} from "../kit/model.js";
 import { format } from "../kit/numbers.js";
 import {
-  NUMBERS,
   numbersOf,
   ofHash,
   SEARCHES,
@@ -24,10 +32,10 @@ import {
   usual,
   VIEWS,
 } from "./address.js";
+import { exchangeable, ownModel } from "./own_model.js";
 import { positionsOf, soFar, translationView } from "./translation.js";
 import { INSIDE } from "./views.js";
 
-const ALL = 51; // where the slider of top k stands for all pieces: 0 in the state
 const PAUSE = 400; // ms after a setting's last change, before it is tried
 const STATE = ["text", ...Object.keys(usual())];
 const NAMES = { beam: "Beam", greedy: "Greedy", sample: "Sampling" };
@@ -36,7 +44,7 @@ const LABELS = {
   beam_size: ["Beam size", (x) => format(x, 0)],
   length_penalty: ["Length α", (x) => format(x, 1)],
   temperature: ["Temperature", (x) => format(x, 1)],
-  top_k: ["Top k", (x) => (x < ALL ? format(x, 0) : "all")],
+  top_k: ["Top k", (x) => (x < ALL_K ? format(x, 0) : "all")],
   top_p: ["Top p", (x) => (x < 1 ? format(x, 2) : "all")],
   seed: ["Seed", (x) => format(x, 0)],
 };
@@ -63,12 +71,11 @@ function settings(state, onChange) {
   );
   /** @type {[string, any][]} */
   const sliders = Object.entries(LABELS).map(([key, [label, text]]) => {
-    const { min, max, step } = NUMBERS[key];
-    const range = key === "top_k" ? { min: 1, max: ALL, step } : { min, max, step };
+    const range = key === "top_k" ? SLIDER_OF_K : RANGES[key];
     return [
       key,
       slider(key, label, { ...range, text }, (x) =>
-        onChange(key, key === "top_k" && x === ALL ? 0 : x),
+        onChange(key, key === "top_k" && x === ALL_K ? 0 : x),
       ),
     ];
   });
@@ -81,7 +88,7 @@ function settings(state, onChange) {
   const show = () => {
     search.pick(SEARCHES.indexOf(state.search));
     for (const [key, each] of sliders) {
-      each.show(key === "top_k" ? state[key] || ALL : state[key]);
+      each.show(key === "top_k" ? state[key] || ALL_K : state[key]);
       put(each.box, { hidden: !numbersOf(state.search).includes(key) });
     }
   };
@@ -164,7 +171,8 @@ function tabs(label, items, onPick) {
 export default {
   render({ model, el }) {
     const root = figure(el, "tfl", "Live lab: translate a sentence of your own");
-    const engine = engineOf(model);
+    const first = engineOf(model);
+    const engine = first && exchangeable(first);
     const onPage = Boolean(globalThis[PAGE]);
     const state = Object.fromEntries(STATE.map((key) => [key, model.get(key)]));
     const example = model.get("example");
@@ -204,6 +212,13 @@ export default {
       "aria-label": "The link to this sentence with its settings",
       "data-control": "link",
     });
+    const share = h(
+      "div",
+      { class: "tfl-share", hidden: !onPage },
+      copy,
+      link,
+      live.node,
+    );
     const tried = examples(model.get("examples"), (text) => {
       bar.show(text);
       begin = [];
@@ -212,6 +227,7 @@ export default {
       tried.open = false;
       bar.input.focus();
     });
+    const own = ownModel((files) => engineOfFiles(model, files), exchange);
     const inside = new Map(
       INSIDE.map((each) => [
         each.key,
@@ -232,9 +248,10 @@ export default {
       tried,
       form.node,
       view.node,
-      h("div", { class: "tfl-share", hidden: !onPage }, copy, link, live.node),
+      share,
       spoken.node,
       views.node,
+      ...(engine ? [own.node] : []),
     );
     bar.input.addEventListener("input", () => {
       begin = [];
@@ -297,6 +314,24 @@ export default {
             ? "Ready."
             : `Press Translate: it loads the model once (${megabytes(model.get("model_bytes"))}), which then runs on your machine.`,
         );
+    }
+
+    // Let another model answer; null: the one of the page. What was judged of that one,
+    // or begun with its pieces, is not for another, nor a link that others would open.
+    function exchange(other) {
+      bar.stop();
+      engine.use(other);
+      loaded = Boolean(other);
+      begin = [];
+      put(tried, { hidden: Boolean(other) });
+      put(share, { hidden: Boolean(other) || !onPage });
+      for (const each of inside.values()) {
+        each.view?.stop(); // it knows the layers and heads of the model before
+        Object.assign(each, { view: null, shows: null });
+      }
+      set({ prefix: [] });
+      wait();
+      lookInside();
     }
 
     const again = (pieces) => {
@@ -416,6 +451,7 @@ export default {
     return () => {
       stop();
       bar.stop();
+      own.stop();
       for (const { asked, view } of inside.values()) {
         asked.stop();
         view?.stop();

@@ -10,7 +10,7 @@ import { player } from "../kit/player.js";
 import { distributions } from "./sides.js";
 import { positionsTable } from "./table.js";
 
-const SAME = 1e-5; // float32 and its summation: a change below this is none
+const SAME = 1e-3; // how far the engine rounds: a change below this is none
 
 // Position by position: what both read, what they say, how probable it is.
 //   positions  of the given translation (`Translator.score`); steps of greedy search

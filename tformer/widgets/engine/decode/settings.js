@@ -53,3 +53,17 @@ export const traitsOf = (settings) =>
   Object.fromEntries(
     TRAITS.map((trait) => [trait, settings[pageName(trait)] ?? ALL[trait]]),
   );
+
+// Where a reader can set a number, by its trait; the figures' traits in Python have the same
+// bounds. A top_k of 0 and a top_p of 1 keep every piece: a slider of top_k shows that as
+// ALL_K, one past its largest number.
+export const RANGES = {
+  beam_size: { min: 1, max: 6, step: 1 },
+  length_penalty: { min: 0, max: 3, step: 0.1 },
+  temperature: { min: 0.1, max: 2, step: 0.1 },
+  top_k: { min: 0, max: 50, step: 1 },
+  top_p: { min: 0.05, max: 1, step: 0.05 },
+  seed: { min: 0, max: 30, step: 1 },
+};
+export const ALL_K = RANGES.top_k.max + 1;
+export const SLIDER_OF_K = { min: 1, max: ALL_K, step: 1 };

@@ -1,0 +1,67 @@
+"""``export``: write a model for another program."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from tformer.cli.options import add_command, load, name_of
+from tformer.cli.streams import UsageError, unwinding
+from tformer.interop import FORMATS
+
+
+def add_parser(commands: Any) -> None:
+    """Give the program its command ``export``."""
+    parser = add_command(
+        commands,
+        "export",
+        _run,
+        "write a model for another program",
+        """\
+        Writes a model, with its tokenizer, into a folder that another program opens.
+        The folder appears when all is written, and not at all if anything goes wrong.
+        An earlier export is replaced; a folder with other things in it is left alone,
+        unless --force is given: then the files are written beside them.
+        """,
+        "export --model runs/first --to hf exported/hf",
+        "export --to hf exported/released",
+        "export --model runs/first --to ctranslate2 exported/fast",
+        "export --model runs/first --to onnx exported/onnx",
+        "export --model runs/first --to lab exported/lab",
+    )
+    parser.add_argument("folder", metavar="FOLDER", type=name_of("a folder"))
+    parser.add_argument(
+        "--to",
+        required=True,
+        choices=tuple(FORMATS),
+        help="; ".join(f"{name}: {what}" for name, what in FORMATS.items()),
+    )
+    parser.add_argument(
+        "--model",
+        metavar="RUN",
+        type=name_of("a folder"),
+        help="a run folder (default: the released model)",
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="write into a folder of other things, too"
+    )
+    parser.set_defaults(device="cpu")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from tformer.interop import export, writer_for
+    from tformer.interop.folders import check_folder
+
+    folder = Path(options.folder)
+    try:  # before a model is loaded
+        check_folder(folder, force=options.force)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    writer_for(options.to)
+    translator = load(options)
+    with unwinding():
+        names = export(translator, options.to, folder, force=options.force)
+    for name in names:
+        print(folder / name)
+    return 0

@@ -1,0 +1,92 @@
+"""Doors to other programs: a trained model for them, and one of theirs for us.
+
+`export` writes a folder that another program opens: Hugging Face's transformers, which
+train it on or translate with it; CTranslate2, which is fast; anything that runs ONNX;
+or the live lab of this book, in a browser. The numbers are ours to the last digit that
+float32 keeps; only names and layout are others'. The other way, `load_marian` in
+`tformer.interop.marian` reads the published models of Helsinki-NLP.
+
+Nothing heavy is imported before it is needed, and a package of theirs only by the
+function that writes for it: ``pip install 'tformer[interop]'`` brings them all.
+Chapter *Training*.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tformer.translator import Translator
+
+__all__ = ["FORMATS", "export"]
+
+# What `export` writes for, and what that is good for. The module of that name holds
+# `write(translator, folder)`, and in NEEDS the packages that it cannot do without.
+FORMATS = {
+    "hf": "for Hugging Face transformers",
+    "ctranslate2": "for CTranslate2, which is faster than PyTorch",
+    "onnx": "two graphs for ONNX runtimes",
+    "lab": "two files that the live lab opens, on this book's site",
+}
+_MODULES = {
+    "hf": "hugging_face",
+    "ctranslate2": "ctranslate2",
+    "onnx": "onnx",
+    "lab": "lab",
+}
+
+
+def export(
+    translator: Translator, to: str, folder: str | Path, *, force: bool = False
+) -> list[str]:
+    """Write a model for another program.
+
+    The folder appears when all is written, and not at all if anything goes wrong. What
+    an earlier export left there is replaced.
+
+    Args:
+        translator: a `Transformer` of the paper's parts, with its tokenizer.
+        to: one of `FORMATS`.
+        folder: made if missing.
+        force: write into a folder that holds other things, too. They stay, unless a
+            file of ours has the same name.
+
+    Returns:
+        The names of the files.
+
+    Raises:
+        ImportError: the format needs a package that is not installed.
+        TypeError: the translator's model is not a `Transformer`.
+        ValueError: an unknown format; a model that the other program has no means to
+            hold, the message says what; a folder that holds other things.
+    """
+    from tformer.interop.folders import assembled
+
+    writer = writer_for(to)
+    with assembled(Path(folder), to, force=force) as place:
+        writer.write(translator, place)
+        return sorted(each.name for each in place.iterdir())
+
+
+def writer_for(to: str) -> Any:
+    """The module that writes one format, once all that it needs is there.
+
+    Raises:
+        ImportError: a package is missing; the message names it.
+        ValueError: an unknown format.
+    """
+    from tformer.values import one_of
+
+    name = _MODULES[one_of("to", to, tuple(FORMATS))]
+    writer = import_module(f"tformer.interop.{name}")
+    for package in writer.NEEDS:
+        try:
+            import_module(package)
+        except ImportError as error:
+            raise ImportError(
+                f"export to {to} needs the package {package}: "
+                "pip install 'tformer[interop]'"
+            ) from error
+    return writer

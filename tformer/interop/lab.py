@@ -1,0 +1,38 @@
+"""A model for the live lab: your own, in the page, on your own machine.
+
+The lab is a page of this book. Under *A model of your own* it opens the two files that
+are written here, and uploads them nowhere. Weights have eight bits, as those that pages
+download: a quarter of the file, and nearly always the same German. A run's own folder
+can be opened as well.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from tformer.files import write_atomically
+from tformer.interop.models import transformer_of
+from tformer.translator import Translator
+from tformer.weights import save_model, stored_weights
+
+NEEDS: tuple[str, ...] = ()
+
+
+def write(translator: Translator, folder: Path) -> None:
+    """Write ``model.safetensors`` and ``tokenizer.model``.
+
+    Raises:
+        TypeError: the model is not a `Transformer`.
+        ValueError: its weights are not finite, or its tokenizer is two.
+    """
+    model, tokenizer = transformer_of(translator), translator.tokenizer
+    weights = stored_weights(model, torch.int8)
+    write_atomically(folder / "tokenizer.model", tokenizer.model_bytes)
+    save_model(
+        folder / "model.safetensors",
+        model.config,
+        weights,
+        tokenizer=tokenizer.fingerprint,
+    )

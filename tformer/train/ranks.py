@@ -1,0 +1,217 @@
+"""The processes that train one model together, as torchrun starts them.
+
+Each holds the whole model and computes its share of every step's batch. Their gradients
+are averaged, so all of them make the same step, and it is the step that one process
+alone would have made. The first one (rank 0) writes the folder and speaks.
+
+Source: Li et al. 2020, "PyTorch Distributed". Chapter *Training*.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from datetime import timedelta
+from itertools import count
+from typing import Any
+
+import torch
+from torch import Tensor, distributed, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from tformer.train.devices import choose_device
+
+MEETING = timedelta(minutes=5)  # until all processes must be there
+WORK = timedelta(hours=2)  # what one may do alone, such as learning pieces
+TORCHRUN = "torchrun --nproc-per-node N -m tformer train …"
+NAMES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_PORT")
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Who trains together; alone, there is nobody to wait for.
+
+    Attributes:
+        device: where this process computes.
+        rank: its number.
+        n: how many there are.
+    """
+
+    device: torch.device
+    rank: int = 0
+    n: int = 1
+    _store: Any = None  # where they leave each other notes
+    _notes: Iterator[int] = field(default_factory=count)
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the one that writes and speaks."""
+        return self.rank == 0
+
+    def wrapped(self, module: nn.Module) -> nn.Module:
+        """The module; its gradients will be averaged over all processes."""
+        if self.n == 1:
+            return module
+        return DistributedDataParallel(module, broadcast_buffers=False)
+
+    def syncing(self, module: nn.Module, yes: bool) -> AbstractContextManager[None]:
+        """Whether a backward pass inside also averages what has come together."""
+        if yes or not isinstance(module, DistributedDataParallel):
+            return nullcontext()
+        return module.no_sync()
+
+    def total(self, numbers: Tensor) -> Tensor:
+        """The sum over all processes."""
+        if self.n > 1:
+            distributed.all_reduce(numbers)
+        return numbers
+
+    def largest(self, number: int) -> int:
+        """The largest of what the processes bring."""
+        if self.n == 1:
+            return number
+        numbers = torch.tensor(number, device=self.device)
+        distributed.all_reduce(numbers, distributed.ReduceOp.MAX)
+        return int(numbers)
+
+    def of_first(self, make: Any) -> bytes:
+        """What the first process makes, which then all have."""
+        note = f"note-{next(self._notes)}"
+        if self.n == 1 or self.is_first:
+            made: bytes = make()
+            if self.n > 1:
+                self._store.set(note, made)
+            return made
+        self._store.wait([note], WORK)
+        return self._store.get(note)
+
+    def wait(self) -> None:
+        """Go on when all have come here."""
+        self.largest(0)
+
+    @contextmanager
+    def first_ahead(self) -> Iterator[None]:
+        """Let the first process do it alone, and then the others.
+
+        What it downloads, they find.
+        """
+        if not self.is_first:
+            self.wait()
+        yield
+        if self.is_first:
+            self.wait()
+
+    def fails_first(self) -> bool:
+        """Whether no other process has failed before: the others' errors follow."""
+        try:
+            return self.n == 1 or self._store.add("failed", 1) == 1
+        except RuntimeError:  # whoever keeps the notes is gone
+            return False
+
+
+_together: list[Ranks] = []  # those whom this process has joined
+
+
+@contextmanager
+def joined(device: str) -> Iterator[Ranks]:
+    """Meet the processes that torchrun has started; without it, one is alone.
+
+    Args:
+        device: as `choose_device` takes it. Several processes take a GPU each.
+
+    Raises:
+        ValueError: the environment names processes that make no sense, or the device
+            is not one that each of them can have.
+        ConnectionError: the others do not come, or one of them has ended.
+    """
+    if _together:
+        yield _together[-1]
+        return
+    n, rank, local = _placed()
+    if n == 1:
+        yield Ranks(choose_device(device))
+        return
+    ranks = _meet(_own_device(device, local), rank, n)
+    _together.append(ranks)
+    try:
+        yield ranks
+    except RuntimeError as error:
+        if not _is_lost(error):
+            raise
+        raise ConnectionError(
+            f"rank {rank} has lost the other processes: one of them has ended"
+        ) from error
+    finally:
+        _together.pop()
+        distributed.destroy_process_group()
+
+
+def _placed() -> tuple[int, int, int]:
+    """How many processes there are, and which one this is, here and on its machine."""
+    if os.environ.get("WORLD_SIZE", "1") in ("", "1"):
+        return 1, 0, 0
+    there = {name: os.environ.get(name, "") for name in (*NAMES, "MASTER_ADDR")}
+    missing = [name for name, value in there.items() if not value]
+    if missing:
+        raise ValueError(
+            f"WORLD_SIZE={there['WORLD_SIZE']} tells of several processes, but "
+            f"{', '.join(missing)} is not set: start them with {TORCHRUN}, or unset "
+            "WORLD_SIZE"
+        )
+    for name in NAMES:
+        if not there[name].isdecimal():
+            raise ValueError(
+                f"{name}={there[name]!r} must be a whole number: start with {TORCHRUN}"
+            )
+    n, rank = int(there["WORLD_SIZE"]), int(there["RANK"])
+    if rank >= n:
+        raise ValueError(
+            f"RANK={rank} must be below WORLD_SIZE={n}: start with {TORCHRUN}"
+        )
+    return n, rank, int(there["LOCAL_RANK"])
+
+
+def _own_device(name: str, local: int) -> torch.device:
+    """The CPU, or the GPU of this process's number on its machine."""
+    device = choose_device(name)
+    if device.type == "cpu":
+        return device
+    if device.type != "cuda" or name not in ("auto", "cuda"):
+        raise ValueError(
+            f"device={name!r} is one device and there are several processes: give "
+            "'cuda' for a GPU each, or 'cpu'"
+        )
+    there, wanted = torch.cuda.device_count(), int(os.environ["LOCAL_WORLD_SIZE"])
+    if wanted > there:
+        raise ValueError(
+            f"{wanted} processes on a machine where PyTorch sees {there} GPUs: start "
+            f"--nproc-per-node {there}, or give device 'cpu'"
+        )
+    torch.cuda.set_device(local)
+    return torch.device("cuda", local)
+
+
+def _meet(device: torch.device, rank: int, n: int) -> Ranks:
+    backend = "nccl" if device.type == "cuda" else "gloo"
+    try:
+        store, _, _ = next(distributed.rendezvous("env://", timeout=MEETING))
+        distributed.init_process_group(
+            backend, store=store, rank=rank, world_size=n, timeout=WORK
+        )
+    except RuntimeError as error:
+        where = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
+        raise ConnectionError(
+            f"rank {rank} does not meet the other {n - 1} processes at {where}: start "
+            f"all of them with {TORCHRUN}"
+        ) from error
+    return Ranks(device, rank, n, store)
+
+
+def _is_lost(error: RuntimeError) -> bool:
+    """Whether an error says that another process is no longer there."""
+    if isinstance(error, distributed.DistError):
+        return True
+    return any(each in str(error) for each in ("gloo", "Gloo", "NCCL", "by peer"))
+
+
+__all__ = ["Ranks", "joined"]

@@ -1,0 +1,87 @@
+// Products by the kernel in WebAssembly (kernel.wat): many numbers at a time.
+import { BINARY } from "./binary.js";
+import { fixedPoint } from "./fixed-point.js";
+
+const PAGE = 1 << 16; // bytes, of WebAssembly's memory
+const VECTOR = 16; // bytes that are loaded at once
+
+// What `plainProduct` gives for each weight, or null where it cannot be had: no SIMD, no
+// WebAssembly, a page that forbids it, or too little memory.
+export function simdProducts(weights) {
+  const layout = new Layout(weights);
+  let memory, kernel;
+  try {
+    const bytes = Uint8Array.from(atob(BINARY), (each) => each.charCodeAt(0));
+    memory = new WebAssembly.Memory({ initial: Math.ceil(layout.size / PAGE) });
+    const module = new WebAssembly.Module(bytes);
+    kernel = new WebAssembly.Instance(module, { engine: { memory } }).exports;
+  } catch {
+    return null;
+  }
+  return weights.map((weight, i) => {
+    fill(memory.buffer, weight, layout.places[i]);
+    return product(kernel, memory.buffer, weight, layout.places[i], layout);
+  });
+}
+
+// Where in the memory each weight lies, and behind them a vector x and a product y that
+// are long enough for all. The memory never grows, so views of it stay good.
+class Layout {
+  size = 0;
+
+  constructor(weights) {
+    this.places = weights.map(({ shape: [nOut, nIn], scales }) => {
+      const bytes = scales ? 1 : 4;
+      const width = up(nIn * bytes, VECTOR);
+      const rows = up(nOut, 4);
+      return {
+        width,
+        rows,
+        numbers: this.#take(width * rows),
+        scales: scales && this.#take(4 * rows),
+      };
+    });
+    this.x = this.#take(Math.max(...this.places.map(({ width }) => 2 * width)));
+    this.y = this.#take(Math.max(...this.places.map(({ rows }) => 4 * rows)));
+  }
+
+  #take(bytes) {
+    const start = this.size;
+    this.size += up(bytes, VECTOR);
+    return start;
+  }
+}
+
+const up = (n, step) => Math.ceil(n / step) * step;
+
+// Copy a weight to its place, row by row; what is between stays zero.
+function fill(buffer, { shape: [nOut, nIn], data, scales }, place) {
+  const Numbers = scales ? Int8Array : Float32Array;
+  for (let row = 0; row < nOut; row++) {
+    const there = new Numbers(buffer, place.numbers + row * place.width, nIn);
+    there.set(data.subarray(row * nIn, (row + 1) * nIn));
+  }
+  if (scales) new Float32Array(buffer, place.scales, nOut).set(scales);
+}
+
+function product(kernel, buffer, { shape: [nOut, nIn], scales }, place, { x, y }) {
+  const { width, rows } = place;
+  const input = scales
+    ? new Int16Array(buffer, x, width)
+    : new Float32Array(buffer, x, width / 4);
+  const output = new Float32Array(buffer, y, nOut);
+  return (from, to) => {
+    input.fill(0, nIn); // another product may have left something there
+    for (let i = 0, j = 0; i < from.length; i += nIn, j += nOut) {
+      const vector = from.subarray(i, i + nIn);
+      if (scales) {
+        const step = fixedPoint(vector, input);
+        kernel.bytes(x, place.numbers, y, width, rows, place.scales, step);
+      } else {
+        input.set(vector);
+        kernel.floats(x, place.numbers, y, width, rows);
+      }
+      to.set(output, j);
+    }
+  };
+}
