@@ -42,9 +42,16 @@ WATCHED = [
 RUNS: dict[str, dict[str, Any]] = {
     "released": {
         "corpus": "multi30k*2+tatoeba",
-        "steps": 14000,
+        "steps": 9000,
         "config": TransformerConfig(dropout=0.1, norm="pre"),
-        "recipe": train.Recipe(max_tokens=4096, eval_every=500, tokenizer="unigram"),
+        "recipe": train.Recipe(
+            max_tokens=4096,
+            last_step=9000,
+            eval_every=500,
+            average_last=1,  # the last steps are so short that they average already
+            tokenizer="unigram",
+            precision="bf16",
+        ),
         "watched": WATCHED,
     },
     "grammar": {
@@ -74,7 +81,7 @@ RUNS: dict[str, dict[str, Any]] = {
     },
 }
 MOST_POINTS = 180  # of a curve, in history.json
-REPLAY_STEPS = (500, 1000, 1500, 2000, 3000, 4000, 6000, 9000, 14000)
+REPLAY_STEPS = (500, 1000, 1500, 2000, 3000, 4000, 5000, 7000, 9000)
 
 
 class Replay:
