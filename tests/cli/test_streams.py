@@ -165,6 +165,13 @@ def test_a_file_may_be_translated_into_itself(folder):
     assert (folder / "lines.txt").read_text() == expected
 
 
+def as_from_a_terminal() -> None:
+    """Hear every signal, though the tests may run under ``nohup`` or in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for each in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, signal.SIG_DFL)
+
+
 def start(folder: Path, *arguments: str, **options) -> subprocess.Popen:
     return subprocess.Popen(
         [sys.executable, "-m", "tformer", *arguments],
@@ -172,7 +179,7 @@ def start(folder: Path, *arguments: str, **options) -> subprocess.Popen:
         env=ENVIRONMENT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=as_from_a_terminal,
         **options,
     )
 
