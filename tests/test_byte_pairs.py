@@ -271,7 +271,7 @@ def test_no_text_has_no_pieces():
         (["a"], 1.5, TypeError, r"n_merges=1\.5 must be an int"),
         ("a text", 3, TypeError, "list of texts, got one text"),
         (["a", None], 3, TypeError, "expected a text .*NoneType"),
-        (["x a</w>b"], 3, ValueError, "'a</w>b' holds '</w>'.*take it out"),
+        (["x a</w>b"], 3, ValueError, "'a</w>b' contains '</w>'.*remove it"),
     ],
 )
 def test_what_cannot_be_learned_from_is_refused(sentences, n_merges, error, message):
@@ -297,8 +297,8 @@ def test_ids_that_are_none_are_refused(ids, error, message):
 @pytest.mark.parametrize(
     ("alphabet", "merges", "message"),
     [
-        ("ab", [("a", "c")], "joins a piece that neither"),
-        ("ab", [("ab", "a"), ("a", "b")], "joins a piece that neither"),
+        ("ab", [("a", "c")], "joins a piece that is neither"),
+        ("ab", [("ab", "a"), ("a", "b")], "joins a piece that is neither"),
         ("ab", [("</w>", "a")], "crosses a word's end"),
         ("ab", [("a", "</w>"), ("a</w>", "b")], "crosses a word's end"),
         (["ab"], [], "'ab' is not one visible character"),

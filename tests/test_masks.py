@@ -86,7 +86,7 @@ class TestBadIds:
 
     @pytest.mark.parametrize("shape", [(3,), (2, 3, 4), (2, 0), (0, 2), ()])
     def test_ids_of_another_shape_are_refused_with_the_remedy(self, make, shape):
-        message = r"\(batch, length\).*got \(.*\): pad sentences to one length"
+        message = r"\(batch, length\).*got \(.*\): pad sentences to the same length"
         with pytest.raises(ValueError, match=message):
             make(torch.ones(shape, dtype=torch.int64), PAD)
 

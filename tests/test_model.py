@@ -481,8 +481,8 @@ BAD_IDS = [
     (torch.tensor([4, 5]), ValueError, r"\(batch, length\).*got \(2,\): pad"),
     (torch.ones(1, 1, 3).long(), ValueError, r"\(batch, length\).*got \(1, 1, 3\)"),
     (torch.ones(1, 0).long(), ValueError, r"both at least 1, got \(1, 0\)"),
-    (torch.tensor([[4, 13]]), ValueError, r"token id 13 .*0…12.*another tokenizer\?"),
-    (torch.tensor([[4, -1]]), ValueError, r"token id -1 .*0…12.*another tokenizer\?"),
+    (torch.tensor([[4, 13]]), ValueError, r"token id 13 .*0…12.*different tokenizer\?"),
+    (torch.tensor([[4, -1]]), ValueError, r"token id -1 .*0…12.*different tokenizer\?"),
     (torch.tensor([[0, 0]]), ValueError, "row 0 has no visible token.*remove the row"),
     (torch.full((1, 17), 4), ValueError, "17 tokens .* max_len=16: split the text"),
 ]

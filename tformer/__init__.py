@@ -3,7 +3,7 @@
 >>> from tformer import load_pretrained
 >>> load_pretrained().translate("A man is riding a horse.")
 
-Nothing is imported before it is asked for, so that ``--help`` need not wait for torch.
+Everything is imported at its first use, so that ``--help`` need not wait for torch.
 """
 
 from importlib import import_module

@@ -1,6 +1,6 @@
-"""Additive attention: compare query and key by a small neural network.
+"""Additive attention: compare query and key with a small neural network.
 
-It came before the dot product, in a recurrent network. All else is as in
+It preceded dot-product attention, in a recurrent network. Everything else is as in
 `tformer.attention`: softmax over keys, a mix of values, True = may attend.
 
 Axes: B batch, Tq queries, Tk keys, Dq, Dk, Dv widths, Dh hidden width.
@@ -20,9 +20,9 @@ class AdditiveAttention(nn.Module):
 
     ``score(q, k) = v^T tanh(W_q q + W_k k)``, ``output = softmax(scores) V``
 
-    Query and key may differ in width, and nothing is divided by a root: tanh keeps the
-    hidden layer between -1 and 1. It needs Tq x Tk x Dh numbers where the dot product
-    needs Tq x Tk.
+    Query and key may differ in width, and scores need no scaling: tanh keeps the hidden
+    layer between -1 and 1. It needs Tq x Tk x Dh numbers where the dot product needs
+    Tq x Tk.
 
     Args:
         d_query: width Dq of the queries.
@@ -67,7 +67,7 @@ class AdditiveAttention(nn.Module):
                 True = may attend. Every query must see a key.
 
         Returns:
-            (B, Tq, Dv). The batch axis may be missing everywhere.
+            (B, Tq, Dv). The batch axis may be left out of all of them.
 
         Raises:
             TypeError: mask is not bool, so its polarity is unknown.
@@ -79,9 +79,9 @@ class AdditiveAttention(nn.Module):
     def attend(
         self, query: Tensor, keys: Tensor, value: Tensor, *, mask: Tensor | None = None
     ) -> Tensor:
-        """As `forward`, for keys (B, Tk, Dh) that ``to_key`` has projected before.
+        """As `forward`, for keys (B, Tk, Dh) that ``to_key`` has projected already.
 
-        While a translation grows, the keys stay: they are projected once.
+        While a translation grows, its keys stay the same, so they are projected once.
         """
         _check(query, keys, value)
         hidden = self.to_query(query).unsqueeze(-2) + keys.unsqueeze(-3)

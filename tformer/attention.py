@@ -1,4 +1,4 @@
-"""Attention: a look-up that is soft, and several of them side by side.
+"""Attention: a soft look-up, and several of them side by side.
 
 Axes: B batch, H heads, Tq queries, Tk keys, D d_model, Dh = D / H width of a head.
 
@@ -50,7 +50,7 @@ def attention(
 def check_attention_shapes(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
 ) -> None:
-    """Raise unless the four can go into one attention; looks at no value."""
+    """Raise unless the four shapes fit one attention; no values are read."""
     if min(query.dim(), key.dim(), value.dim()) < 2:
         raise ValueError(
             "query, key and value need at least two axes (length, width), got "
@@ -90,33 +90,33 @@ def check_attention_shapes(
 
 
 def _broadcast(*shapes: Sequence[int]) -> bool:
-    """Whether shapes broadcast: aligned at the right, one size an axis besides 1."""
+    """Whether shapes broadcast: aligned at the right, one size besides 1 per axis."""
     axes = zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1)
     return all(len({*sizes} - {1}) <= 1 for sizes in axes)
 
 
 class Probe(nn.Identity):
-    """An identity with a name: a forward hook on it watches, or changes, a value.
+    """An identity with a name, so that a forward hook can read or change a value.
 
-    Layers keep no state for inspection. Who wants to see a value inside hangs a hook
-    on its probe (`tformer.trace` does so) and takes it off again.
+    Layers keep no state for inspection. To inspect a value, register a hook on its
+    probe (as `tformer.trace` does), and remove it afterwards.
     """
 
     @property
     def is_watched(self) -> bool:
-        """Whether anybody has hung a hook here."""
+        """Whether a hook is registered here."""
         return bool(self._forward_hooks)
 
 
 class MultiHeadAttention(nn.Module):
-    """Several attentions in parallel, each in its own small subspace.
+    """Several attention heads in parallel, each in its own small subspace.
 
     ``MultiHead(Q, K, V) = Concat(head_1, …, head_H) W_O`` with
     ``head_i = Attention(Q W_Q,i, K W_K,i, V W_V,i)``
 
-    The projections of all heads are one matrix each, and where query, key and value
-    come from the same tensor all three are one product. A fused kernel computes the
-    attention unless somebody watches ``weights``; tests hold both paths equal.
+    The projections of all heads form one matrix each; if query, key and value come
+    from the same tensor, all three are computed in one product. A fused kernel does the
+    attention unless ``weights`` has a hook; tests check that both paths agree.
 
     Args:
         d_model: width D of inputs and output.
@@ -194,7 +194,7 @@ class MultiHeadAttention(nn.Module):
     def project_memory(
         self, key: Tensor, value: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Keys and values of what is looked up: worth keeping while decoding.
+        """Keys and values of what is attended to: worth caching while decoding.
 
         Args:
             key: (B, Tk, D)
@@ -232,7 +232,7 @@ class MultiHeadAttention(nn.Module):
         return self.to_output(self.merge_heads(self.heads(output)))
 
     def split_heads(self, x: Tensor) -> Tensor:
-        """(B, T, D) -> (B, H, T, Dh): cut the width, then bring heads forward."""
+        """(B, T, D) -> (B, H, T, Dh): split the width, then move heads forward."""
         return x.unflatten(-1, (self.n_heads, -1)).transpose(-3, -2)
 
     def merge_heads(self, x: Tensor) -> Tensor:
@@ -243,7 +243,7 @@ class MultiHeadAttention(nn.Module):
 def _fused_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
 ) -> Tensor:
-    """The output of `attention` by PyTorch's fused kernel, which keeps no weights."""
+    """The output of `attention`, by PyTorch's fused kernel, which keeps no weights."""
     if query.device.type == "cpu" and query.dtype == torch.bfloat16:
         # The kernel's gradient is several times slower on a CPU in bfloat16.
         with torch.autocast("cpu", enabled=False):
@@ -257,8 +257,8 @@ def _fused_attention(
 def _stacked(x: Tensor, *projections: nn.Linear) -> Tensor:
     """Several linear maps of the same input as one product, results side by side.
 
-    For a few rows in a step of decoding the products are made one by one: laying the
-    matrices side by side would take longer than all of them.
+    For the few rows of a decoding step the products are computed one by one, because
+    concatenating the matrices would take longer than all of them.
     """
     if not torch.is_grad_enabled() and x.numel() < x.size(-1) ** 2:
         products = [F.linear(x, each.weight, each.bias) for each in projections]

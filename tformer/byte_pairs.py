@@ -1,13 +1,13 @@
 """Byte-pair encoding from scratch: the most frequent neighbours become one piece.
 
-A word is its characters and a mark for its end: ``low`` is ``l o w </w>``. Training
-counts all neighbours in all words, merges the most frequent pair everywhere, and
-repeats. Encoding replays the merges in the order in which they were learned.
+A word is its characters plus an end-of-word mark: ``low`` is ``l o w </w>``. Training
+counts all neighbouring pairs in all words, merges the most frequent pair everywhere,
+and repeats. Encoding replays the merges in the order in which they were learned.
 
 Merges stay inside words, because only words are counted. Special tokens never take
 part, because they are ids without a spelling; ``<s>`` in a text is three characters.
 The models of this book use sentencepiece (`tformer.tokenization`), which also knows
-bytes and other languages' spaces. ``tools/compare_bpe.py`` measures how far both agree.
+bytes and other languages' spaces. ``tools/compare_bpe.py`` measures how far they agree.
 
 Source: Sennrich et al. 2016, section 3.2. Chapter *Tokenization*.
 """
@@ -29,13 +29,13 @@ Symbols = tuple[str, ...]
 
 
 def count_pairs(words: Mapping[Symbols, int]) -> Counter[Pair]:
-    """Count how often each symbol stands right before each other, within words.
+    """Count how often each symbol directly precedes each other one, within words.
 
     Args:
         words: symbols of each word -> how often the word occurs.
 
     Returns:
-        pair -> number of places; in ``a a a`` the pair ``(a, a)`` has two.
+        pair -> number of occurrences; ``a a a`` has the pair ``(a, a)`` twice.
     """
     counts: Counter[Pair] = Counter()
     for symbols, n in words.items():
@@ -60,15 +60,15 @@ def merge(symbols: Sequence[str], pair: Pair) -> Symbols:
 
 
 class BytePairEncoding:
-    """Writes text as pieces that were merged from characters.
+    """Encodes text as pieces that were merged from characters.
 
     ``decode(encode(text)) == " ".join(text.split())`` if every character is known.
 
     Args:
         alphabet: the characters that have a piece of their own.
         merges: pairs of pieces, in the order in which they are joined.
-        counts: how often each pair stood in the training text when it was merged;
-            empty where nobody counted.
+        counts: how often each pair occurred in the training text when it was merged;
+            empty if unknown.
 
     Attributes:
         merges, counts: as given.
@@ -77,8 +77,8 @@ class BytePairEncoding:
         pad_id, bos_id, eos_id, unk_id: 0, 1, 2 and 3, as in `tformer.tokenization`.
 
     Raises:
-        ValueError: an alphabet of other than single characters; a merge of pieces that
-            are not there yet, or across the end of a word; not one count per merge.
+        ValueError: an alphabet not made of single characters; a merge of pieces that
+            do not exist yet, or across a word's end; not one count per merge.
     """
 
     pad_id, bos_id, eos_id, unk_id = 0, 1, 2, 3
@@ -103,8 +103,8 @@ class BytePairEncoding:
         for left, right in self.merges:
             if left not in pieces or right not in pieces:
                 raise ValueError(
-                    f"the merge {(left, right)} joins a piece that neither is in the "
-                    "alphabet nor was merged before"
+                    f"the merge {(left, right)} joins a piece that is neither in the "
+                    "alphabet nor the result of an earlier merge"
                 )
             if END_OF_WORD in (left + right).removesuffix(END_OF_WORD):
                 raise ValueError(f"the merge {(left, right)} crosses a word's end")
@@ -118,14 +118,14 @@ class BytePairEncoding:
     def train(cls, sentences: Iterable[str], n_merges: int) -> "BytePairEncoding":
         """Learn merges: again and again, join the most frequent pair of neighbours.
 
-        Of pairs that are equally frequent, the first in the alphabet is taken, so that
-        equal sentences, in any order, give equal merges. After a merge only the words
-        that hold the pair are counted anew.
+        Ties go to the pair that sorts first, so that the same sentences, in any order,
+        give the same merges. After a merge, only the words that contain the pair are
+        counted again.
 
         Args:
-            sentences: training text; words are what blanks separate.
-            n_merges: how many merges to learn; fewer come out if every word is one
-                piece before.
+            sentences: training text; words are separated by whitespace.
+            n_merges: how many merges to learn; there are fewer if every word becomes a
+                single piece earlier.
 
         Raises:
             TypeError: a sentence is not a string, or n_merges not an int.
@@ -174,14 +174,14 @@ class BytePairEncoding:
 
     @property
     def vocab_size(self) -> int:
-        """Number of ids, the four special ones included."""
+        """Number of ids, including the four special ones."""
         return len(self.vocabulary)
 
     def steps(self, text: str) -> list[list[str]]:
         """The text's pieces before the first merge, after it, …, after the last.
 
-        Each step applies one merge, the earliest learned of those that fit, wherever
-        its pair stands.
+        Each step applies one merge, the earliest learned of those that apply, wherever
+        its pair occurs.
         """
         words = [_spell(word) for word in _check_text(text).split()]
         steps = [list(chain.from_iterable(words))]
@@ -195,7 +195,7 @@ class BytePairEncoding:
             steps.append(list(chain.from_iterable(words)))
 
     def pieces(self, text: str) -> list[str]:
-        """The text's pieces; unknown characters stand for themselves, alone."""
+        """The text's pieces; each unknown character is a piece by itself."""
         found: list[str] = []
         for word in _check_text(text).split():
             if word not in self._known_words:
@@ -206,7 +206,7 @@ class BytePairEncoding:
     def encode(self, text: str) -> list[int]:
         """The ids of the text's pieces; an unknown character becomes ``unk_id``.
 
-        No bos or eos is added: they belong to the sentence, not to its spelling.
+        bos and eos are not added: they belong to the sentence, not to its spelling.
 
         Raises:
             TypeError: text is not a string.
@@ -251,12 +251,12 @@ class BytePairEncoding:
 
 
 def _spell(word: str) -> Symbols:
-    """A word's characters and the mark of its end."""
+    """A word's characters and the end-of-word mark."""
     return (*word, END_OF_WORD)
 
 
 def _count_words(sentences: Iterable[str]) -> Counter[str]:
-    """How often each word occurs; raise where there is nothing to learn from."""
+    """How often each word occurs; raise if there is nothing to learn from."""
     if isinstance(sentences, str):
         raise TypeError("sentences must be a list of texts, got one text (str)")
     frequency = Counter(
@@ -267,8 +267,8 @@ def _count_words(sentences: Iterable[str]) -> Counter[str]:
     for word in frequency:
         if END_OF_WORD in word:
             raise ValueError(
-                f"the word {word!r} holds {END_OF_WORD!r}, which marks the end of a "
-                "word here: take it out of the training text"
+                f"the word {word!r} contains {END_OF_WORD!r}, which marks the end of a "
+                "word here: remove it from the training text"
             )
     return frequency
 

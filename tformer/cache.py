@@ -1,4 +1,4 @@
-"""The key/value cache: what a decoder need not compute twice while it writes.
+"""The key/value cache: what a decoder need not recompute while it writes.
 
 Source: Vaswani et al. 2017, section 3.1 (each position sees the past only, so the past
 stays as it is). Chapter *The decoder*.
@@ -6,22 +6,22 @@ stays as it is). Chapter *The decoder*.
 
 from torch import Tensor
 
-ROOM = 8  # places that a growing tensor keeps free when it has to move
+ROOM = 8  # spare positions that a growing tensor reserves when it is reallocated
 
 
 class Growing:
-    """A tensor that grows at its end, into room kept there, so that nothing moves.
+    """A tensor that grows into memory reserved at its end, so that nothing moves.
 
-    In memory a row's places lie one behind the other, each with all its heads: what a
-    row has so far is one piece, which `select` copies at once.
+    In memory a row's positions lie one after the other, each with all its heads, so
+    what a row has so far is contiguous, and `select` copies it at once.
     """
 
     def __init__(self) -> None:
         self.length = 0
-        self._room: Tensor | None = None  # (B, length + free places, H, Dh)
+        self._room: Tensor | None = None  # (B, length + spare positions, H, Dh)
 
     def append(self, new: Tensor) -> Tensor:
-        """Add new places, (B, H, n, Dh), and return all so far, (B, H, T, Dh)."""
+        """Add new positions, (B, H, n, Dh); return all so far, (B, H, T, Dh)."""
         end = self.length + new.size(-2)
         if self._room is None:
             self._room = self._wider(new.transpose(1, 2), end)
@@ -45,15 +45,15 @@ class Growing:
 
 
 class LayerCache:
-    """What one decoder layer need not compute twice while a translation grows.
+    """What one decoder layer need not recompute while a translation grows.
 
-    No gradient is meant to go through it: it is written over as it grows.
+    It is overwritten as it grows, so no gradient may pass through it.
 
     Attributes:
         target: keys and values of the target so far, each (B, H, T, Dh).
         memory: keys and values of the source, each (B, H, S, Dh); made at first use.
-            Where neighbouring rows translate one source, they share a row of these.
-        source_mask: bool, (B, 1, 1, S), for the rows of the memory; None if all of the
+            Neighbouring rows that translate the same source share one row of these.
+        source_mask: bool, (B, 1, 1, S), for the rows of the memory; None if the whole
             source may be seen.
     """
 
@@ -84,7 +84,7 @@ class LayerCache:
 
 
 class Cache:
-    """The key/value cache of a whole decoder: one `LayerCache` a layer.
+    """The key/value cache of a whole decoder: one `LayerCache` per layer.
 
     Args:
         n_layers: number of decoder layers.
@@ -108,7 +108,7 @@ class Cache:
 
         Args:
             rows: (rows,) int64, which old row each new one continues.
-            same_sources: the rows' sources stay where they are, so memory may stay.
+            same_sources: the rows keep their sources, so the memory stays as it is.
         """
         sources = None if same_sources else self._regroup(rows)
         for layer in self.layers:
@@ -117,7 +117,7 @@ class Cache:
     def _regroup(self, rows: Tensor) -> Tensor:
         """Which rows of the memory to keep: one for each group of equal size, if any.
 
-        Only the values tell, and to look at them would stall a GPU.
+        This depends on values, and reading them would stall a GPU.
         """
         sources = rows // self.width
         self.width = 1
@@ -130,7 +130,7 @@ class Cache:
 
 
 def needed(mask: Tensor | None) -> Tensor | None:
-    """The mask, or None if it hides nothing (which only the values of a CPU tell)."""
+    """The mask, or None if it hides nothing (checked on the CPU only)."""
     if mask is None or mask.device.type != "cpu":
         return mask
     return None if bool(mask.all()) else mask

@@ -1,6 +1,6 @@
-"""The configuration of a model: what it is, in numbers; validated once.
+"""The configuration of a model: all its settings, validated once.
 
-Free of torch, so that the command line can make its options of it at once.
+Free of torch, so that the command line can build its options from it quickly.
 Chapter *The whole Transformer*.
 """
 
@@ -12,13 +12,13 @@ from tformer.values import one_of
 
 
 def _choice(default: str, *others: str) -> Any:
-    """A field that takes one of a few names."""
+    """A field whose value is one of a few names."""
     return dataclasses.field(default=default, metadata={"choices": (default, *others)})
 
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """What every model's configuration can do: check itself, go to JSON and back."""
+    """What every configuration can do: check itself, convert to JSON and back."""
 
     def check(self, sizes: str) -> None:
         """Check what all configurations share: numbers, dropout, special ids.
@@ -85,29 +85,29 @@ class ModelConfig:
 
 @dataclass(frozen=True)
 class TransformerConfig(ModelConfig):
-    """All that determines a `tformer.Transformer`'s shape.
+    """Everything that determines the shape of a `tformer.Transformer`.
 
     The defaults are the size of the released model. The paper's base model is
-    ``vocab_size=37000, d_model=512, n_heads=8, d_ff=2048``, six layers a side.
+    ``vocab_size=37000, d_model=512, n_heads=8, d_ff=2048``, six layers per stack.
 
     Args:
-        vocab_size: number V of pieces, special ones included.
+        vocab_size: number V of pieces, including special ones.
         d_model: width D of the residual stream; even, a multiple of n_heads.
         n_heads: heads H of each attention.
         d_ff: inner width F of the feed-forward networks.
         n_encoder_layers: depth of the encoder.
         n_decoder_layers: depth of the decoder.
         dropout: on sub-layer outputs and on sums of embedding and position, in [0, 1).
-        max_len: longest sequence in tokens, source or target, special ones included.
+        max_len: longest sequence in tokens, source or target, including special ones.
         positions: "sinusoidal" as in the paper, or "learned".
         norm: "post" as in the paper, or "pre".
         activation: "relu" as in the paper, or "gelu" or "swish".
         tie_embeddings: one table for source, target and output, as in the paper.
-        output_bias: give the logit of each piece a learned number, as Marian does.
-        pad_id: fills up batches. The four special ids must differ.
+        output_bias: add a learned bias to the logit of each piece, as Marian does.
+        pad_id: pads batches. The four special ids must differ.
         bos_id: begins every target input.
         eos_id: ends every source and every label.
-        unk_id: what the tokenizer cannot spell.
+        unk_id: stands for what the tokenizer cannot spell.
 
     Raises:
         TypeError: a value of the wrong type.
@@ -171,7 +171,7 @@ class TransformerConfig(ModelConfig):
         """Numbers of each token that a training step keeps at least, for gradients.
 
         Measured on the default configuration, and with a narrow ``d_ff``: 15 D + F in
-        each layer. A source token passes one stack, a target token the other.
+        each layer. A source token passes through one stack, a target token the other.
         """
         n_layers = self.n_encoder_layers + self.n_decoder_layers
         return n_layers * (15 * self.d_model + self.d_ff) // 2

@@ -13,11 +13,11 @@ from tformer.residual import Residual
 
 
 class DecoderLayer(nn.Module):
-    """Masked self-attention, cross-attention, feed-forward; each beside the stream.
+    """Masked self-attention, cross-attention, feed-forward; each with a residual.
 
-    In cross-attention queries come from the decoder's stream; keys and values are
-    projected, by each layer for itself, from the encoder's memory. Lengths may differ:
-    output rows follow the queries.
+    In cross-attention, queries come from the decoder's stream; each layer projects its
+    own keys and values from the encoder's memory. Lengths may differ: there is one
+    output row per query.
 
     Args: as in `tformer.encoder.EncoderLayer`.
     """
@@ -81,7 +81,7 @@ class DecoderLayer(nn.Module):
                     cache.memory = attention.project_memory(memory)
                     cache.source_mask = needed(source_mask)
                 (keys, values), mask = cache.memory, cache.source_mask
-            queries = h.reshape(len(keys), -1, h.size(-1))  # all that ask one source
+            queries = h.reshape(len(keys), -1, h.size(-1))  # all queries to one source
             query = attention.project_query(queries)
             return attention.attend(query, keys, values, mask=mask).view_as(h)
 
@@ -91,7 +91,7 @@ class DecoderLayer(nn.Module):
 
 
 class Decoder(nn.Module):
-    """A stack of decoder layers; with pre-norm, one last norm closes the stream.
+    """A stack of decoder layers; with pre-norm, a final norm ends the stream.
 
     Args: as in `tformer.encoder.Encoder`.
     """

@@ -1,4 +1,4 @@
-"""Dropout, at a quarter of the random numbers.
+"""Dropout, with a quarter of the random numbers.
 
 Source: Srivastava et al. 2014; Vaswani et al. 2017, section 5.4. Chapter *Training*.
 """
@@ -10,12 +10,12 @@ STEPS = 2**16  # the values that 16 random bits can take
 
 
 class Dropout(nn.Dropout):
-    """Zero each entry with probability p while training, and scale what stays.
+    """Zero each entry with probability p while training, and scale up the rest.
 
     ``y = x * keep / (1 - p)`` with ``keep`` 0 or 1, so that the mean stays the same.
-    On a GPU this is PyTorch's own. On a CPU PyTorch draws a random number for every
-    entry, which takes a seventh of a training step; here one number of 64 bits decides
-    about four entries, and p is rounded to a multiple of 1 / 65,536.
+    On a GPU this is PyTorch's own. On a CPU, PyTorch draws one random number for every
+    entry, which takes a seventh of a training step; here a single 64-bit number decides
+    four entries, and p is rounded to a multiple of 1 / 65,536.
 
     Args:
         p: probability of zeroing an entry.
@@ -36,7 +36,7 @@ class Dropout(nn.Dropout):
 
 
 def random_steps(shape: torch.Size) -> Tensor:
-    """Random int16 of this shape, on the CPU: each of their 65,536 values as likely."""
+    """Random int16 of this shape, on the CPU, uniform over their 65,536 values."""
     n = shape.numel()
     words = torch.empty(-(-n // 4), dtype=torch.int64).random_(-(2**63), None)
     return words.view(torch.int16)[:n].view(shape)

@@ -15,14 +15,14 @@ class ScaledEmbedding(nn.Module):
     """Turn token ids into vectors, and vectors back into scores over tokens.
 
     On the way in ``x = E[id] * sqrt(D)``, on the way out ``logits = h E^T``. Rows start
-    with variance 1/D, so that logits start near variance 1; the factor sqrt(D) brings
-    the inputs to the size of the positions that are added to them. One such table can
-    serve source, target and output: the paper's three-way tying.
+    with variance 1/D, so logits start with variance near 1; the factor sqrt(D) puts the
+    inputs on the scale of the positions that are added to them. One table can serve as
+    source, target and output embedding: the paper's three-way tying.
 
     Args:
         vocab_size: number of rows V.
         d_model: width D.
-        output_bias: add a learned number to the score of each token on the way out.
+        output_bias: add a learned bias to the score of each token on the way out.
 
     Attributes:
         output_bias: (V,), or None.

@@ -12,7 +12,7 @@ from tformer.residual import Residual
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention, then the feed-forward network, each beside a residual stream.
+    """Self-attention, then the feed-forward network, each with a residual connection.
 
     Args:
         d_model: width D of the stream.
@@ -21,7 +21,7 @@ class EncoderLayer(nn.Module):
         dropout: on the output of both sub-layers.
         norm: "post" (the paper) or "pre".
         activation: of the feed-forward network.
-        parts: what the layer is made of.
+        parts: the parts that the layer is built from.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class EncoderLayer(nn.Module):
         self.feed_forward_residual = residual()
 
     def forward(self, x: Tensor, source_mask: Tensor | None = None) -> Tensor:
-        """Let each position gather from all others, then think for itself.
+        """Let each position gather from all others, then process it by itself.
 
         Args:
             x: (B, S, D)
@@ -62,9 +62,9 @@ class EncoderLayer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """A stack of encoder layers; with pre-norm, one last norm closes the stream.
+    """A stack of encoder layers; with pre-norm, a final norm ends the stream.
 
-    The paper's post-norm stack ends in a norm already and gets no other.
+    The paper's post-norm stack ends in a norm already and needs no other.
 
     Args:
         n_layers: number of layers N; the rest as in `EncoderLayer`.

@@ -16,13 +16,13 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 class FeedForward(nn.Module):
-    """Widen each position, keep what is positive, narrow it again.
+    """Widen each position, apply the activation, narrow it again.
 
     ``FFN(x) = max(0, x W_1 + b_1) W_2 + b_2``. No position sees another.
 
     Args:
         d_model: width D of input and output.
-        d_ff: width F in between; 4 D in the paper.
+        d_ff: hidden width F; 4 D in the paper.
         activation: "relu" as in the paper, or "gelu" or "swish".
 
     Raises:

@@ -1,8 +1,8 @@
-"""From arrays and labels to figures; no model is known here.
+"""From arrays and labels to figures, without any knowledge of models.
 
-Two kinds: print-like ones (a matplotlib ``Figure``) and charts to hover (a Plotly
-``Figure``). Every function returns its figure and shows nothing; each figure carries an
-alternative text and, where there are numbers behind it, the table of these numbers.
+There are two kinds: static ones (a matplotlib ``Figure``) and interactive charts (a
+Plotly ``Figure``). Every function returns its figure and shows nothing; each figure has
+an alternative text and, if there are numbers behind it, a table of these numbers.
 `tformer.show.figure` puts all three on the page.
 
 One palette for query, key, value and output, and one sequential scale for weights, both
@@ -32,7 +32,7 @@ PALETTE = {
     "value": "#149469",
     "output": "#9a62cc",
 }
-# For series that are none of the four above, in this order.
+# For any other series, in this order.
 SERIES = ("#2b7fc9", "#d1600a", "#149469", "#9a62cc", "#b58900", "#c2457f")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "star")
@@ -55,12 +55,12 @@ class Table:
 
 
 def describe(figure: Any, alt: str, table: Table | None = None) -> Any:
-    """Attach to a figure what someone who cannot see it needs.
+    """Attach a description to a figure for those who cannot see it.
 
     Args:
         figure: a matplotlib or Plotly figure.
         alt: what the figure shows, in one or two sentences.
-        table: the numbers behind a matplotlib figure (Plotly's are read off its data).
+        table: the numbers behind a matplotlib figure (Plotly's are in its data).
 
     Returns:
         The same figure.
@@ -94,7 +94,7 @@ def weight_colours() -> Colormap:
 
 
 def style() -> dict[str, Any]:
-    """The matplotlib settings of every print-like figure."""
+    """The matplotlib settings of every static figure."""
     return {
         "font.size": 11,
         "axes.titlesize": 11,
@@ -116,7 +116,7 @@ def style() -> dict[str, Any]:
 
 
 def _blank(width: float, height: float) -> tuple[Figure, Axes]:
-    """A figure that pyplot does not know, so that nothing shows it by itself."""
+    """A figure unknown to pyplot, so that it is not shown automatically."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -126,7 +126,7 @@ def _blank(width: float, height: float) -> tuple[Figure, Axes]:
 
 
 def _array(values: Any) -> NDArray[Any]:
-    """Numbers as a NumPy array; tensors leave their gradients and device behind."""
+    """Numbers as a NumPy array; tensors are detached and moved to the CPU."""
     if hasattr(values, "detach"):
         values = values.detach().cpu()
     elif isinstance(values, (list, tuple)) and any(
@@ -179,10 +179,10 @@ def heat_map(
         queries: Tq labels, top to bottom: who asks.
         keys: Tk labels, left to right: who is asked.
         title: a line above.
-        numbers: write each weight into its cell; None = where there is room.
+        numbers: write each weight into its cell; None = if there is room.
         mask: (Tq, Tk) bool, True = may attend; forbidden cells are crossed out.
-        names: what a row, a column and a number is, where they are no query, no key
-            and no weight.
+        names: what a row, a column and a number stand for, if not for a query, a key
+            and a weight.
 
     Returns:
         A matplotlib figure with alternative text and table.
@@ -284,7 +284,7 @@ def curves(
     log_y: bool = False,
     height: int = 380,
 ) -> Chart:
-    """One or more quantities against another, as a chart to hover.
+    """One or more quantities against another, as an interactive chart.
 
     Args:
         x: (N,) positions on the horizontal axis, shared by all.
@@ -350,7 +350,7 @@ def bars(
     title: str = "",
     height: int = 340,
 ) -> Chart:
-    """Quantities by name, side by side for every series, as a chart to hover.
+    """Quantities by name, side by side for every series, as an interactive chart.
 
     Args:
         labels: N names along the horizontal axis.
@@ -495,12 +495,12 @@ def training_curves(
 ) -> Figure:
     """How a training run goes: the losses above, the learning rate below.
 
-    The table has a row per evaluation. A curve that was thinned out may lack its step:
-    the training loss is then that of the nearest point; the rate is the step's own.
+    The table has a row per evaluation. If a thinned-out curve lacks its step, the
+    training loss is that of the nearest point; the learning rate is the step's own.
 
     Args:
-        steps: (N,) where the loss was looked at.
-        losses: (N,) training loss, in nats a token.
+        steps: (N,) where the loss was recorded.
+        losses: (N,) training loss, in nats per token.
         learning_rates: (N,)
         valid_steps: (M,) where the validation loss was measured.
         valid_losses: (M,)
@@ -582,7 +582,7 @@ def lines(
     log_y: bool = False,
     height: int = 380,
 ) -> Chart:
-    """Curves that each have their own positions, as a chart to hover.
+    """Curves that each have their own positions, as an interactive chart.
 
     Args:
         series: name -> (x, y), both (N,); N may differ from name to name.

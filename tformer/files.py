@@ -1,8 +1,8 @@
-"""Files that are whole or not there at all, and tensors that say what they are.
+"""Files that are complete or absent, and tensors that say what they are.
 
 Weights and checkpoints are safetensors: plain numbers and a JSON header, so nothing is
-ever unpickled. Every file is written beside its place and then moved there, which the
-file system does at once: a killed run leaves the old file or the new one.
+ever unpickled. Every file is written under a temporary name and then moved into place,
+which the file system does atomically: a killed run leaves the old file or the new one.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-if TYPE_CHECKING:  # files are written without torch, too
+if TYPE_CHECKING:  # files can be written without torch
     from torch import Tensor
 
-LEFT_OVER = re.compile(r"\..*\.\w{8}\.part")  # what `open_atomically` names a file
+LEFT_OVER = re.compile(r"\..*\.\w{8}\.part")  # the temporary names of `open_atomically`
 
 
 @contextmanager
 def open_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write that takes its place when all is written, and never before.
+    """A file to write that appears in its place only once it is complete.
 
-    Until then it lies beside its place under a name of its own, which `sweep` knows. If
-    writing fails or is interrupted it is removed, and an old file stays as it was.
+    Until then it has a temporary name in the same folder, which `sweep` recognises. If
+    writing fails or is interrupted, it is removed, and an old file stays as it was.
     Symbolic links are followed: the link stays, its target is replaced. The new file
-    has the mode of the old one, or what the umask gives. What is no regular file, such
-    as a pipe or a device, is written as it is: nothing there can be replaced.
+    has the mode of the old one, or the umask's default. Anything but a regular file,
+    such as a pipe or a device, is written directly: it cannot be replaced.
 
     Args:
-        path: the file's place.
+        path: the file to write.
 
     Raises:
         OSError: the folder is missing or cannot be written, the disk is full, …
@@ -68,7 +68,7 @@ def open_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _named(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Say of an error which file was meant: a full disk names none."""
+    """Name the file in an error that names none, as when the disk is full."""
     try:
         yield
     except OSError as error:
@@ -81,7 +81,7 @@ def _named(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def _descriptor(path: str) -> int | None:
-    """The number of an open file that a path names, as /dev/stdout and /dev/fd/3 do."""
+    """The descriptor that a path such as /dev/stdout or /dev/fd/3 stands for."""
     for _ in range(40):
         folder, name = os.path.split(path)
         folder = os.path.realpath(folder)
@@ -91,7 +91,7 @@ def _descriptor(path: str) -> int | None:
         if not os.path.islink(path):
             return None
         path = os.path.join(folder, os.readlink(path))
-    return None  # links in a circle: opening it says so
+    return None  # circular links: opening it will say so
 
 
 def _umask() -> int:
@@ -101,9 +101,9 @@ def _umask() -> int:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what writers that were killed left in a folder.
+    """Remove the temporary files that killed writers left in a folder.
 
-    Call it where nobody else can be writing there.
+    Call it only when nobody else can be writing there.
     """
     for file in folder.glob(".*.part"):
         if LEFT_OVER.fullmatch(file.name):
@@ -111,7 +111,7 @@ def sweep(folder: Path) -> None:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that a reader, or a crash, never meets half of it.
+    """Write a file so that neither a reader nor a crash ever sees half of it.
 
     Raises:
         OSError: as `open_atomically`.
@@ -121,13 +121,13 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write JSON that people can read, atomically.
+    """Write human-readable JSON, atomically.
 
     Raises:
-        ValueError: a number is NaN or infinite, which JSON cannot say.
+        ValueError: a number is NaN or infinite, which JSON cannot express.
     """
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-    # A file's name that is not UTF-8 holds half a character: JSON can escape it.
+    # A file name that is not UTF-8 holds lone surrogates, which JSON can escape.
     write_atomically(path, (text + "\n").encode("utf-8", "backslashreplace"))
 
 
@@ -135,7 +135,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """Read an object that `write_json` wrote.
 
     Raises:
-        ValueError: damaged, or something else; the message names the file.
+        ValueError: damaged, or not such a file; the message names it.
     """
     try:
         content = json.loads(path.read_text("utf-8"))
@@ -151,7 +151,7 @@ def save_tensors(
 ) -> None:
     """Write named tensors with JSON metadata, and checksums over both.
 
-    The same tensors and metadata give the same bytes.
+    The same tensors and metadata always give the same bytes.
 
     Args:
         path: ends in ``.safetensors``.
@@ -169,15 +169,15 @@ def save_tensors(
 
 
 def _ordered(content: bytes) -> tuple[bytes, memoryview]:
-    """The same tensors with their header in order: safetensors shuffles metadata."""
+    """The same tensors with their header sorted: safetensors shuffles metadata."""
     start = 8 + int.from_bytes(content[:8], "little")
     header = json.dumps(json.loads(content[8:start]), sort_keys=True).encode()
-    header += b" " * (-len(header) % 8)  # numbers begin where memory is aligned
+    header += b" " * (-len(header) % 8)  # so that the numbers are aligned in memory
     return len(header).to_bytes(8, "little") + header, memoryview(content)[start:]
 
 
 def read_header(path: Path) -> tuple[dict[str, tuple[int, ...]], dict[str, Any]]:
-    """What `save_tensors` wrote, all but the numbers: shapes by name, and metadata.
+    """What `save_tensors` wrote except the numbers: shapes by name, and metadata.
 
     Raises:
         FileNotFoundError: no such file.
@@ -196,7 +196,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: truncated, not safetensors, not ours, or changed since written.
+        ValueError: truncated, not safetensors, not ours, or changed since then.
     """
     with _opened(path) as file:
         names = list(file.keys())
@@ -209,7 +209,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """A safetensors file; whatever it lacks is said in one way."""
+    """A safetensors file; all its faults are reported in one way."""
     from safetensors import SafetensorError, safe_open
 
     if not path.is_file():
@@ -218,7 +218,7 @@ def _opened(path: Path) -> Iterator[Any]:
         with open(path, "rb") as opened:
             name = os.fspath(path)
             if os.fsencode(name) != name.encode("utf-8", "replace"):
-                name = f"/dev/fd/{opened.fileno()}"  # safetensors takes UTF-8 only
+                name = f"/dev/fd/{opened.fileno()}"  # safetensors accepts UTF-8 only
             with safe_open(name, framework="pt") as file:
                 yield file
     except (SafetensorError, OSError) as error:
@@ -239,7 +239,7 @@ def _checked_header(path: Path, header: dict[str, str] | None) -> dict[str, str]
 
 def _changed(path: Path) -> ValueError:
     return ValueError(
-        f"{path} was changed after it was written: its checksum does not fit. "
+        f"{path} was changed after it was written: its checksum does not match. "
         "Copy or download it again"
     )
 
@@ -249,7 +249,7 @@ def _header_checksum(header: dict[str, str]) -> str:
 
 
 def checksum(tensors: dict[str, Tensor]) -> str:
-    """The SHA-256 of named tensors: of names, kinds, shapes and numbers."""
+    """The SHA-256 of named tensors: of names, dtypes, shapes and numbers."""
     import torch
 
     digest = hashlib.sha256()

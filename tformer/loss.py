@@ -1,4 +1,4 @@
-"""The loss: cross-entropy against a smoothed target, padding left out.
+"""The loss: cross-entropy against a smoothed target, ignoring padding.
 
 Source: Vaswani et al. 2017, section 5.4; Szegedy et al. 2016. Chapter *Training*.
 """
@@ -8,14 +8,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-ROWS_ON_A_CPU = 128  # whose logits are held at a time: they fit into a core's cache
-ROWS_ON_A_GPU = 4096  # … and there enough to keep it busy
+ROWS_ON_A_CPU = 128  # logits of this many rows at a time: they fit a core's cache
+ROWS_ON_A_GPU = 4096  # … and these are enough to keep a GPU busy
 
 
 def cross_entropy(
     logits: Tensor, labels: Tensor, *, pad_id: int, smoothing: float = 0.0
 ) -> Tensor:
-    """How surprised the model is by the labels, in nats a token.
+    """How surprised the model is by the labels, in nats per token.
 
     The target distribution gives ``1 - smoothing`` to the label and spreads
     ``smoothing`` evenly over all V pieces (the label included)::
@@ -27,7 +27,7 @@ def cross_entropy(
     Args:
         logits: (..., V) float.
         labels: (...) int64.
-        pad_id: labels to leave out.
+        pad_id: labels to ignore.
         smoothing: in [0, 1); 0.1 in the paper.
 
     Returns:
@@ -61,22 +61,22 @@ def projected_cross_entropy(
     """`cross_entropy` of ``hidden @ table.T``, without ever holding all the logits.
 
     A batch has thousands of labels and the vocabulary thousands of pieces, so the
-    logits are the largest tensor of a training step by far. Here they are made for a
-    few rows at a time, and dropped as soon as the gradients have been taken from
-    them: for one row of logits z with probabilities p,
+    logits are by far the largest tensor of a training step. Here they are computed for
+    a few rows at a time, and discarded as soon as their gradients are known: for one
+    row of logits z with probabilities p,
     ``d loss / d z = p - (1 - smoothing) onehot(label) - smoothing / V``.
-    Rows of padding are left out altogether.
+    Rows of padding are skipped altogether.
 
     Args:
-        hidden: (..., D) float, what would be multiplied.
+        hidden: (..., D) float, the decoder's output.
         table: (V, D) float, the rows of the output embedding.
         labels: (...) int64.
-        pad_id: labels to leave out.
+        pad_id: labels to ignore.
         smoothing: in [0, 1).
         bias: (V,) float, added to every row of logits.
 
     Returns:
-        A scalar, float32 or wider. Its gradient cannot be differentiated once more.
+        A scalar, float32 or wider. Its gradient cannot be differentiated again.
 
     Raises:
         TypeError, ValueError: as `cross_entropy`.
@@ -84,7 +84,7 @@ def projected_cross_entropy(
     _check_labels(hidden, labels, smoothing)
     is_real = labels != pad_id
     rows, wanted = hidden[is_real], labels[is_real]
-    if bias is not None:  # a column more, times 1
+    if bias is not None:  # one more column, times 1
         rows = torch.cat([rows, torch.ones_like(rows[:, :1])], dim=1)
         table = torch.cat([table, bias[:, None]], dim=1)
     if torch.is_autocast_enabled(hidden.device.type):
@@ -97,7 +97,7 @@ def projected_cross_entropy(
 
 
 class _ProjectedCrossEntropy(torch.autograd.Function):
-    """Loss and gradients at once, a few rows after the other."""
+    """Loss and gradients in one pass, a few rows at a time."""
 
     @staticmethod
     def forward(
@@ -108,7 +108,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         smoothing: float,
         is_learning: bool,
     ) -> Tensor:
-        """The mean loss; the gradients, if anybody learns, are kept for `backward`."""
+        """The mean loss; gradients, if needed, are kept for `backward`."""
         if is_learning:
             hidden_gradient = torch.empty_like(hidden)
             table_gradient = torch.zeros_like(table, dtype=_wide(table.dtype))
@@ -139,7 +139,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, outer: Tensor) -> Any:
-        """The gradients that `forward` took, times what comes from above."""
+        """The gradients from `forward`, times the incoming gradient."""
         hidden_gradient, table_gradient = ctx.saved_tensors
         return hidden_gradient * outer, table_gradient * outer, None, None, None
 

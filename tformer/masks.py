@@ -1,7 +1,7 @@
 """Masks: who may attend to whom.
 
 One rule everywhere: a mask is a bool tensor, **True means "may attend"**, it broadcasts
-to (B, H, Tq, Tk), masks are joined with ``&``, and what may not be attended to gets a
+to (B, H, Tq, Tk), masks are combined with ``&``, and what may not be attended to gets a
 score of minus infinity. ``torch.nn.MultiheadAttention`` has the opposite polarity.
 
 Source: Vaswani et al. 2017, section 3.2.3. Chapter *Masks*.
@@ -18,7 +18,7 @@ def causal_mask(length: int, *, device: torch.device | str | None = None) -> Ten
 
     Args:
         length: number of positions T, at least 1.
-        device: where the mask is made.
+        device: where to create the mask.
 
     Returns:
         (T, T) bool, lower triangular; broadcasts over batch and heads.
@@ -40,16 +40,16 @@ def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
 
     Args:
         ids: (B, Tk) int64 token ids.
-        pad_id: the id that only fills up a batch.
+        pad_id: the id that pads batches.
 
     Returns:
         (B, 1, 1, Tk) bool; broadcasts over heads and queries.
 
     Raises:
         TypeError: ids is not int64.
-        ValueError: ids is not (B, Tk), or a row has no visible token. (A GPU tensor's
-            values are not looked at: that would stall the GPU. `check_ids` does so
-            where ids enter.)
+        ValueError: ids is not (B, Tk), or a row has no visible token. (The values of
+            a GPU tensor are not read, since that would stall the GPU; `check_ids`
+            reads them where ids enter.)
     """
     check_id_shape(ids)
     if ids.device.type == "cpu":
@@ -58,7 +58,7 @@ def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
 
 
 def source_mask(source_ids: Tensor, pad_id: int) -> Tensor:
-    """Mask for the encoder and for cross-attention: every real source token is seen.
+    """Mask for the encoder and for cross-attention: all but padding may be seen.
 
     Args:
         source_ids: (B, S) int64.
@@ -75,7 +75,7 @@ def target_mask(target_ids: Tensor, pad_id: int) -> Tensor:
 
     ``mask[b, 0, i, j] = (j <= i) & (ids[b, j] != pad_id)``
 
-    It is made from the *target*: the source's padding has no place in it.
+    It is built from the *target* ids: the source's padding has no place in it.
 
     Args:
         target_ids: (B, T) int64, padded on the right.
@@ -85,8 +85,8 @@ def target_mask(target_ids: Tensor, pad_id: int) -> Tensor:
         (B, 1, T, T) bool.
 
     Raises:
-        TypeError, ValueError: as `padding_mask`; also padding on the left, where the
-            first row would see nothing.
+        TypeError, ValueError: as `padding_mask`; also padding on the left, since the
+            first position would see nothing.
     """
     padding = padding_mask(target_ids, pad_id)
     if target_ids.device.type == "cpu" and bool((target_ids[:, 0] == pad_id).any()):
@@ -100,7 +100,7 @@ def target_mask(target_ids: Tensor, pad_id: int) -> Tensor:
 
 
 def check_id_shape(ids: Tensor) -> None:
-    """Raise unless ``ids`` is a non-empty (B, T) int64 tensor. Looks at no value."""
+    """Raise unless ``ids`` is a non-empty (B, T) int64 tensor; reads no values."""
     if not isinstance(ids, Tensor):
         raise TypeError(f"expected token ids as a tensor, got {type(ids).__name__}")
     if ids.dtype != torch.int64:
@@ -108,14 +108,14 @@ def check_id_shape(ids: Tensor) -> None:
     if ids.dim() != 2 or ids.numel() == 0:
         raise ValueError(
             f"token ids must have shape (batch, length), both at least 1, got "
-            f"{tuple(ids.shape)}: pad sentences to one length and stack them"
+            f"{tuple(ids.shape)}: pad sentences to the same length and stack them"
         )
 
 
 def check_ids(ids: Tensor, *, vocab_size: int, pad_id: int) -> None:
     """Raise unless ids are valid: (B, T) int64, in range, a visible token in each row.
 
-    Called where ids enter (batches, decoding, and the model when they lie on the CPU).
+    Called where ids enter (batches, decoding, and the model if they are on the CPU).
 
     Raises:
         TypeError: not an int64 tensor.
@@ -133,15 +133,15 @@ def check_range(ids: Tensor, vocab_size: int) -> None:
         wrong = low if low < 0 else high
         raise ValueError(
             f"token id {wrong} is outside the vocabulary 0…{vocab_size - 1}: "
-            "was the text encoded by another tokenizer?"
+            "was the text encoded by a different tokenizer?"
         )
 
 
 def check_padded_right(ids: Tensor, *, pad_id: int) -> None:
-    """Raise unless padding stands only at the end of each row.
+    """Raise unless all padding is at the end of its row.
 
-    Called where ids enter a search: a position counts from the left, so padding there
-    would move a sentence to where no training sentence was.
+    Called where ids enter a search: positions count from the left, so padding there
+    would shift a sentence to positions where no training sentence was.
 
     Raises:
         ValueError: a row is padded on the left or inside; the message names it.

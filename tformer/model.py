@@ -25,7 +25,7 @@ class Transformer(nn.Module):
 
     Args:
         config: a validated `TransformerConfig`.
-        parts: what its layers are made of.
+        parts: the parts that its layers are built from.
 
     Example:
         >>> model = Transformer(TransformerConfig())
@@ -75,8 +75,8 @@ class Transformer(nn.Module):
 
         Raises:
             TypeError: ids are not int64 tensors.
-            ValueError: wrong shape, other batch sizes, longer than max_len; on the CPU
-                also ids out of range and rows without a visible token.
+            ValueError: wrong shape, unequal batch sizes, longer than max_len; on the
+                CPU also ids out of range and rows without a visible token.
         """
         return self.unembed(self.hidden(source_ids, target_ids))
 
@@ -98,7 +98,7 @@ class Transformer(nn.Module):
 
         Args:
             source_ids: (B, S) int64, pieces + eos, padded on the right.
-            source_mask: that of source_ids, where it has been made before.
+            source_mask: that of source_ids, if you have it already.
         """
         self._check(source_ids)
         if source_mask is None:
@@ -133,7 +133,7 @@ class Transformer(nn.Module):
             self._check(target_ids)
             target_mask = masks.target_mask(target_ids, self.config.pad_id)
         elif target_ids.size(1) == 1:
-            offset = cache.length  # one new query: all that is cached is its past
+            offset = cache.length  # one new query: everything cached is its past
         else:
             raise ValueError(
                 "with a cache, decode takes one new column of ids at a time, got "
@@ -143,7 +143,7 @@ class Transformer(nn.Module):
         return self.decoder(self.dropout(x), memory, target_mask, source_mask, cache)
 
     def unembed(self, hidden: Tensor) -> Tensor:
-        """(..., D) streams -> (..., V) logits."""
+        """(..., D) hidden vectors -> (..., V) logits."""
         return self.output_embedding.unembed(hidden)
 
     def new_cache(self) -> Cache:
@@ -151,13 +151,13 @@ class Transformer(nn.Module):
         return Cache(self.config.n_decoder_layers)
 
     def n_parameters(self) -> int:
-        """Number of trained numbers; tied tables count once."""
+        """Number of learned parameters; tied tables count once."""
         return sum(parameter.numel() for parameter in self.parameters())
 
     def _check(self, ids: Tensor) -> None:
-        """Shapes always; values only on the CPU, where looking stalls nothing.
+        """Check shapes always, and values on the CPU only: a GPU would stall.
 
-        Rows in which nothing is visible are refused where their masks are made.
+        Rows in which nothing is visible are rejected where their masks are made.
         """
         masks.check_id_shape(ids)
         if ids.size(1) > self.config.max_len:

@@ -13,8 +13,8 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, epsilon: float = 1e-5) -> 
     """Bring each vector to mean 0 and variance 1, then scale and shift it.
 
     ``gain * (x - mean) / sqrt(variance + epsilon) + bias``, where mean and variance
-    (divided by D, not D-1) are taken over the last axis of each vector alone. Epsilon
-    stands *inside* the root: outside, the gradient of a constant vector is NaN.
+    (divided by D, not D-1) are taken over the last axis, for each vector by itself.
+    Epsilon is *inside* the root: outside, a constant vector's gradient would be NaN.
 
     Args:
         x: (..., D)
@@ -33,7 +33,7 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, epsilon: float = 1e-5) -> 
 class LayerNorm(nn.Module):
     """`layer_norm` with learned gain and bias, by PyTorch's fused kernel.
 
-    Tests hold the kernel and the formula equal, gradients included.
+    Tests check that the kernel and the formula agree, gradients included.
 
     Args:
         d_model: width D of the vectors.

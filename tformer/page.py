@@ -1,8 +1,8 @@
-"""Figures and tables as HTML that takes on the looks of the page around it.
+"""Figures and tables as HTML that adapts to the page around it.
 
-Text stays text, ink takes the colour of the page, and every figure carries its
-alternative text and the table of its numbers. `tformer.show` and
-`tformer.train.progress` write with it.
+Text stays text, ink takes the colour of the page, and every figure comes with its
+alternative text and the table of its numbers. Used by `tformer.show` and
+`tformer.train.progress`.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def table_html(table: figures.Table, digits: int) -> str:
 
 
 def number(value: float, digits: int) -> str:
-    """A number as a table shows it, with a minus sign that is one."""
+    """A number as a table shows it, with a proper minus sign."""
     if value != value:
         return "nan"
     if value in (float("inf"), float("-inf")):
@@ -117,7 +117,7 @@ def number(value: float, digits: int) -> str:
 def text_table(
     rows: Sequence[Sequence[str]], columns: Sequence[str], languages: Sequence[str] = ()
 ) -> str:
-    """A table of texts that wrap, for sentences beside each other.
+    """A table of texts that wrap, for sentences side by side.
 
     Args:
         rows: one text per column.

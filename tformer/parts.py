@@ -1,7 +1,7 @@
-"""The parts that layers are made of: the paper's, and the place where others enter.
+"""The parts that layers are built from: the paper's, and where to plug in others.
 
-A variant is a part with the same calls as the paper's. It is handed to the model by
-name, and the stacks hand it down to their layers as it is::
+A variant is a part with the same interface as the paper's. Pass it to the model by
+name, and the stacks pass it down to their layers unchanged::
 
     Transformer(config, parts=Parts(norm=RMSNorm))
 """
@@ -19,7 +19,7 @@ from tformer.norm import LayerNorm
 
 @dataclass(frozen=True)
 class Parts:
-    """How each part is made; `PAPER` has those of the paper.
+    """How to make each part; `PAPER` makes those of the paper.
 
     Args:
         norm: called with d_model.
@@ -27,9 +27,9 @@ class Parts:
             newest of the keys' positions, so a variant can tell where each stands.
         cross_attention: called with d_model and n_heads.
         feed_forward: called with d_model, d_ff and the activation's name.
-        positions: called with d_model and max_len; what it makes is called with the
+        positions: called with d_model and max_len; the result is called with the
             embeddings and the first one's position. None for what the configuration
-            names.
+            says.
     """
 
     norm: Callable[[int], nn.Module] = LayerNorm
@@ -43,7 +43,7 @@ PAPER = Parts()
 
 
 class LayerSettings(TypedDict, total=False):
-    """What a stack hands to its layers without looking; the defaults are theirs.
+    """What a stack passes on to its layers unread; the defaults are theirs.
 
     Attributes:
         dropout: on the output of every sub-layer.

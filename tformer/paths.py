@@ -1,9 +1,9 @@
-"""How far a signal travels between two tokens, by the kind of layer.
+"""How far a signal travels between two tokens, for each kind of layer.
 
-Table 1 of the paper, with numbers in the place of its O(…): recurrent, convolutional
-and attention layers by path length, by what must run one after the other, and by
+Table 1 of the paper, with numbers in place of its O(…): recurrent, convolutional and
+attention layers compared by path length, by the number of sequential operations, and by
 multiplications. Convolutions look to the left, as recurrent layers do; a second one
-reads from the right.
+would read from the right.
 
 Letters: n length of the sequence, d width of its vectors, k tokens that a kernel (or a
 restricted attention) sees, its own among them.
@@ -21,16 +21,16 @@ KINDS = (
 
 
 def path_length(kind: str, distance: int, kernel: int = 3) -> int:
-    """How many steps a signal passes from a token to the output of another.
+    """How many steps a signal takes from one token to the output of another.
 
     A step is one application of trained weights. In a recurrent layer the signal enters
-    a state and is then handed on from state to state: ``distance + 1``. A convolution
-    moves it by up to ``k - 1`` places, so it takes a stack of layers; dilated, layer l
-    moves it by multiples of ``k ** l``. In self-attention it is 1.
+    a state and is then passed on from state to state: ``distance + 1``. A convolution
+    moves it by up to ``k - 1`` positions, so it takes a stack of layers; if dilated,
+    layer l moves it by multiples of ``k ** l``. In self-attention it is 1.
 
     Args:
         kind: one of `KINDS`.
-        distance: places between the two tokens; 0 is the token itself.
+        distance: positions between the two tokens; 0 is the token itself.
         kernel: k, at least 2; tokens that a convolution or a restricted attention sees.
 
     Returns:
@@ -59,7 +59,7 @@ def path_length(kind: str, distance: int, kernel: int = 3) -> int:
 
 
 def longest_path(kind: str, length: int, kernel: int = 3) -> int:
-    """The path between the two ends: what the paper calls maximum path length.
+    """The path between the two ends of a sequence: the paper's maximum path length.
 
     Args:
         kind: one of `KINDS`.
@@ -73,7 +73,7 @@ def longest_path(kind: str, length: int, kernel: int = 3) -> int:
 
 
 def sequential_operations(kind: str, length: int) -> int:
-    """How many operations of one layer must wait for one another.
+    """How many operations of one layer must run one after another.
 
     A recurrent layer needs each state before the next: n. The others compute all
     positions at once: 1.

@@ -1,4 +1,4 @@
-"""Positions: vectors that tell a model without order where each token stands.
+"""Positions: vectors that tell an order-blind model where each token stands.
 
 Source: Vaswani et al. 2017, section 3.5. Chapter *Positions*.
 """
@@ -13,7 +13,7 @@ def sinusoids(length: int, d_model: int, *, base: float = 10_000.0) -> Tensor:
     ``table[p, 2i] = sin(p / base^(2i / D))`` and ``table[p, 2i+1] = cos(same angle)``
 
     ``i`` counts *pairs* of columns, so the exponent runs from 0 to just under 1, and a
-    shift by k positions turns each pair by a fixed angle.
+    shift by k positions rotates each pair by a fixed angle.
 
     Args:
         length: number of positions, from 0.
@@ -57,7 +57,7 @@ class Positions(nn.Module):
 
         Args:
             x: (B, T, D) scaled embeddings.
-            offset: position of the first row; not 0 when decoding goes on from a cache.
+            offset: position of the first row; above 0 when decoding with a cache.
 
         Returns:
             (B, T, D)
@@ -79,7 +79,7 @@ class SinusoidalPositions(Positions):
 
     Args:
         d_model: width D, even.
-        max_len: longest sequence that may come.
+        max_len: longest sequence to be expected.
 
     Source: section 3.5.
     """
@@ -90,15 +90,15 @@ class SinusoidalPositions(Positions):
 
 
 class LearnedPositions(Positions):
-    """Add a row that is learned, one for each position up to max_len.
+    """Add a learned row, one for each position up to max_len.
 
     The paper finds "nearly identical results" with either (table 3, row E). A position
-    that no training sentence reached keeps the random row it started with, as large as
+    that no training sentence reached keeps its random initial row, which is as large as
     a sinusoid's.
 
     Args:
         d_model: width D.
-        max_len: longest sequence that may come; there is no row beyond.
+        max_len: longest sequence to be expected; there are no rows beyond it.
 
     Raises:
         ValueError: a size below 1.

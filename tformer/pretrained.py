@@ -1,8 +1,8 @@
-"""The released model and models of your own, from the folders they are kept in.
+"""Load the released model, or models of your own, from their folders.
 
 A folder holds ``model.safetensors`` (weights, with the configuration and the
-tokenizer's fingerprint in its header), ``tokenizer.model``, ``card.json``, and for a
-run that was kept ``history.json``. `Translator.save` writes one.
+tokenizer's fingerprint in its header), ``tokenizer.model``, ``card.json`` and, if the
+run was recorded, ``history.json``. `Translator.save` writes one.
 """
 
 from pathlib import Path
@@ -25,12 +25,12 @@ def load_pretrained(
 
     Args:
         path: a folder written by `tformer.train.fit` or `Translator.save`; the model
-            that comes with the package if left out.
+            that comes with the package if omitted.
         device: where to put it.
 
     Raises:
         FileNotFoundError: a file is missing; the message names it.
-        ValueError: a file is truncated, changed, of another model or vocabulary.
+        ValueError: a file is truncated, changed, or of a different model or vocabulary.
     """
     folder = RELEASED if path is None else Path(path)
     weights_file = folder / "model.safetensors"
@@ -49,20 +49,20 @@ def load_pretrained(
 
 
 def load_history(path: str | Path | None = None) -> dict[str, list[dict[str, Any]]]:
-    """How a model was trained: the recorded run of its folder.
+    """How a model was trained: the recorded run in its folder.
 
     Args:
         path: as in `load_pretrained`.
 
     Returns:
         ``evaluations`` and ``curve``, with the records of `tformer.train.Run`'s
-        ``history`` and ``curve`` (the released model's curve is thinned out). Of the
+        ``history`` and ``curve`` (the released model's curve is thinned out). For the
         released model also ``replay``: at a few steps, the translations and the last
         layer's cross-attention of some fixed sentences. Device, seconds and date are
         in the model's card.
 
     Raises:
-        FileNotFoundError: the folder keeps no history.
+        FileNotFoundError: the folder has no history.
         ValueError: it is damaged.
     """
     file = (RELEASED if path is None else Path(path)) / "history.json"

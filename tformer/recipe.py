@@ -1,4 +1,4 @@
-"""The recipe of a training run: how to train, in numbers; validated once.
+"""The recipe of a training run: how to train, as settings that are validated once.
 
 What to train is the configuration. Chapter *Training*.
 """
@@ -9,8 +9,8 @@ from tformer.schedule import inverse_square_root, straight_line
 
 PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 TOKENIZERS = ("bpe", "unigram")
-LARGEST = 2**63 - 1  # the largest whole number that PyTorch can count with
-RANGES = {  # beyond these float32 runs over, or rounds to 0
+LARGEST = 2**63 - 1  # the largest integer that PyTorch can hold
+RANGES = {  # beyond these, float32 overflows or rounds to 0
     "lr_scale": (1e-30, 1e6),
     "adam_epsilon": (1e-37, 1.0),
     "clip_norm": (1e-30, 1e30),
@@ -22,26 +22,26 @@ class Recipe:
     """How to train; what to train is the configuration.
 
     Args:
-        max_tokens: padded source and target tokens of one step, together.
-        accumulate: parts that a step is computed in, one after the other; their
-            gradients add up to those of the whole, and memory is needed for one part.
+        max_tokens: source and target tokens of one step together, padding included.
+        accumulate: number of parts in which a step is computed, one after the other;
+            their gradients add up to those of the whole; memory is needed for one.
         warmup_steps: steps until the learning rate peaks (paper: 4,000).
-        last_step: with it, the learning rate falls in a straight line from its peak to
-            zero, just after this step, and training ends there; None for the paper's
-            inverse square root, which can go on.
+        last_step: if given, the learning rate falls linearly from its peak to zero just
+            after this step, and training ends there; None for the paper's inverse
+            square root, which never ends.
         lr_scale: a factor on the paper's learning-rate curve.
         adam_betas: decay of Adam's two averages (paper: 0.9, 0.98).
         adam_epsilon: keeps Adam from dividing by zero (paper: 1e-9).
-        label_smoothing: mass spread over the vocabulary (paper: 0.1).
-        clip_norm: longest gradient that is taken as it is.
+        label_smoothing: probability mass spread over the vocabulary (paper: 0.1).
+        clip_norm: largest gradient norm; larger gradients are scaled down to it.
         eval_every: steps between evaluations; each also writes a checkpoint and a
             snapshot of the weights.
         average_last: snapshots averaged into the final model (paper: 5).
         patience: evaluations without a new best validation loss before training stops;
-            None to go on to the end.
+            None to train to the end.
         tokenizer: "bpe" as in the paper, or "unigram".
-        precision: "fp32", "bf16", "fp16" (with loss scaling), or "auto": bf16 where
-            the GPU has it, else fp16 on a GPU, else fp32.
+        precision: "fp32", "bf16", "fp16" (with loss scaling), or "auto": bf16 if
+            the GPU supports it, else fp16 on a GPU, else fp32.
         seed: of weights, dropout and the order of the data.
 
     Raises:
@@ -72,8 +72,10 @@ class Recipe:
         if self.patience is not None:
             _check_whole("patience", self.patience, least=1, otherwise="None or ")
         if self.last_step is not None:
-            least = self.warmup_steps + 1
-            _check_whole("last_step", self.last_step, least=least, otherwise="None or ")
+            soonest = self.warmup_steps + 1
+            _check_whole(
+                "last_step", self.last_step, least=soonest, otherwise="None or "
+            )
         _check_whole("seed", self.seed, least=0)
         for name, (least, most) in RANGES.items():
             value = _check_number(name, getattr(self, name))

@@ -1,9 +1,9 @@
-"""What came before: a recurrent encoder–decoder with additive attention.
+"""The predecessor: a recurrent encoder–decoder with additive attention.
 
-A GRU reads the source in both directions; another writes the target, and looks at the
-source anew before each piece. It goes one position at a time, in training too: that
-is what the Transformer did away with. It has the Transformer's methods, so that
-training, decoding and scoring work on it as they are.
+A GRU reads the source in both directions; another writes the target and looks at the
+source again before each piece. Even in training it must go one position at a time:
+that is what the Transformer did away with. It has the same methods as the Transformer,
+so training, decoding and scoring work on it unchanged.
 
 Axes: B batch, S source length, T target length, D d_model, Dh d_hidden, V vocabulary.
 
@@ -26,18 +26,18 @@ from tformer.embedding import ScaledEmbedding
 
 @dataclass(frozen=True)
 class RecurrentConfig(ModelConfig):
-    """All that determines a `RecurrentSeq2Seq`'s shape.
+    """Everything that determines the shape of a `RecurrentSeq2Seq`.
 
     Args:
-        vocab_size: number V of pieces, special ones included.
-        d_model: width D of embeddings and of what goes to the vocabulary.
+        vocab_size: number V of pieces, including special ones.
+        d_model: width D of embeddings and of what is unembedded.
         d_hidden: width Dh of each GRU's state and of the attention's hidden layer.
-        dropout: on embeddings and on what goes to the vocabulary, in [0, 1).
-        max_len: longest sequence in tokens, source or target, special ones included.
-        pad_id: fills up batches. The four special ids must differ.
+        dropout: on embeddings and on what is unembedded, in [0, 1).
+        max_len: longest sequence in tokens, source or target, including special ones.
+        pad_id: pads batches. The four special ids must differ.
         bos_id: begins every target input.
         eos_id: ends every source and every label.
-        unk_id: what the tokenizer cannot spell.
+        unk_id: stands for what the tokenizer cannot spell.
 
     Raises:
         TypeError: a value of the wrong type.
@@ -75,16 +75,16 @@ class RecurrentConfig(ModelConfig):
     def n_kept(self) -> int:
         """Numbers of each token that a training step keeps at least, for gradients.
 
-        The states of the GRUs and what they were made of; attention keeps more.
+        The states of the GRUs and their inputs; attention keeps more.
         """
         return 2 * self.d_model + 8 * self.d_hidden
 
 
 class RecurrentCache:
-    """What the decoder need not compute twice while a translation grows.
+    """What the decoder need not recompute while a translation grows.
 
     Attributes:
-        state: (B, Dh) the decoder's state after the last piece; all it remembers.
+        state: (B, Dh) the decoder's state after the last piece: its whole memory.
         keys: (B, S, Dh) the memory, projected for the attention.
         length: target positions so far.
     """
@@ -112,7 +112,7 @@ class RecurrentSeq2Seq(nn.Module):
         logits = E tanh(W [s_t; c_t; y_t])            say the next piece
 
     One table E serves source, target and output, as in `tformer.Transformer`. The
-    paper's maxout before the vocabulary is a tanh here.
+    paper's maxout layer before the output is a tanh here.
 
     Args:
         config: a validated `RecurrentConfig`.
@@ -136,7 +136,7 @@ class RecurrentSeq2Seq(nn.Module):
         self.to_output = nn.Linear(3 * d_hidden + d_model, d_model)
 
     def forward(self, source_ids: Tensor, target_ids: Tensor) -> Tensor:
-        """Score every next piece at every target position, one after the other.
+        """Score every next piece at every target position, one after another.
 
         Args:
             source_ids: (B, S) int64, pieces + eos, padded on the right.
@@ -202,7 +202,7 @@ class RecurrentSeq2Seq(nn.Module):
         """
         if cache is None:
             self._check(target_ids)
-            cache = RecurrentCache()  # the steps below need a state to begin with
+            cache = RecurrentCache()  # the steps below need an initial state
         elif target_ids.size(1) != 1:
             raise ValueError(
                 "with a cache, decode takes one new column of ids at a time, got "
@@ -214,7 +214,7 @@ class RecurrentSeq2Seq(nn.Module):
             cache.keys = self.attention.to_key(memory)
         embedded = self.dropout(self.output_embedding(target_ids))
         seen = []
-        for y in embedded.unbind(dim=1):  # (B, D), one position after the other
+        for y in embedded.unbind(dim=1):  # (B, D), one position at a time
             query = cache.state[:, None]  # (B, 1, Dh)
             context = self.attention.attend(
                 query, cache.keys, memory, mask=source_mask
@@ -233,11 +233,11 @@ class RecurrentSeq2Seq(nn.Module):
         return RecurrentCache()
 
     def n_parameters(self) -> int:
-        """Number of trained numbers."""
+        """Number of learned parameters."""
         return sum(parameter.numel() for parameter in self.parameters())
 
     def _check(self, ids: Tensor) -> None:
-        """Shapes always; values only on the CPU, where looking costs nothing."""
+        """Check shapes always, and values on the CPU only, where that costs nothing."""
         masks.check_id_shape(ids)
         if ids.size(1) > self.config.max_len:
             raise ValueError(

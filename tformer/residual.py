@@ -1,4 +1,4 @@
-"""The residual connection and the place of the norm beside it.
+"""The residual connection, and where the norm goes.
 
 Source: Vaswani et al. 2017, sections 3.1 and 5.4; Xiong et al. 2020. Chapter *The
 encoder*.
@@ -15,7 +15,7 @@ NORM_PLACES = ("post", "pre")
 
 
 class Residual(nn.Module):
-    """Add what a sub-layer has to say to the stream that runs past it.
+    """Add a sub-layer's output to the residual stream.
 
     - ``norm="post"``, the paper: ``LayerNorm(x + Dropout(sublayer(x)))``
     - ``norm="pre"``, most later models: ``x + Dropout(sublayer(LayerNorm(x)))``
@@ -24,10 +24,10 @@ class Residual(nn.Module):
         d_model: width D of the stream.
         dropout: probability of zeroing an entry of the sub-layer's output.
         norm: "post" or "pre".
-        make_norm: makes the norm of a width.
+        make_norm: makes a norm for a given width.
 
     Raises:
-        ValueError: unknown place of the norm.
+        ValueError: unknown value of norm.
 
     Source: section 3.1 (post-norm), section 5.4 (dropout).
     """
@@ -48,7 +48,7 @@ class Residual(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """Run the sub-layer beside the stream and add its output.
+        """Run the sub-layer and add its output to the stream.
 
         Args:
             x: (B, T, D) the stream.

@@ -1,6 +1,6 @@
-"""The learning rate: up in a straight line, then down with the root of the step.
+"""The learning rate: a linear warm-up, then decay with the root of the step.
 
-Or down in a straight line as well, where the last step is known from the first.
+Or a linear decay as well, if the last step is known from the start.
 
 Source: Vaswani et al. 2017, section 5.3. Chapter *Training*.
 """
@@ -13,12 +13,12 @@ def inverse_square_root(
 
     ``scale * d_model^-0.5 * min(step^-0.5, step * warmup_steps^-1.5)``
 
-    The two arms meet at ``step = warmup_steps``, the peak.
+    The two branches meet at ``step = warmup_steps``, the peak.
 
     Args:
         step: from 1.
         d_model: wider models take smaller steps.
-        warmup_steps: length of the straight climb; 4,000 in the paper.
+        warmup_steps: length of the linear warm-up; 4,000 in the paper.
         scale: a factor on the whole curve; 1 in the paper.
 
     Raises:
@@ -33,15 +33,15 @@ def inverse_square_root(
 def straight_line(
     step: int, *, d_model: int, warmup_steps: int, last_step: int, scale: float = 1.0
 ) -> float:
-    """The learning rate of one step, if it is to reach zero after the last.
+    """The learning rate of one step, if it is to reach zero after the last step.
 
     ``peak * min(step / warmup_steps, (last_step + 1 - step) / (last_step + 1 -
-    warmup_steps))``, with the peak of `inverse_square_root`: the climb is the same.
+    warmup_steps))``, with the peak of `inverse_square_root`: the warm-up is the same.
 
     Args:
         step: from 1 to last_step.
         d_model: wider models take smaller steps.
-        warmup_steps: length of the climb; less than last_step.
+        warmup_steps: length of the warm-up; less than last_step.
         last_step: the last one to be taken.
         scale: a factor on the whole curve.
 

@@ -1,6 +1,6 @@
 """The settings of a search for a translation: declared, described and checked once.
 
-`tformer.decode` searches by them; the command line makes its options of them, and the
+`tformer.decode` follows them; the command line makes its options from them, and the
 figures their traits. Free of torch, so that ``--help`` need not wait for it.
 
 Source: Vaswani et al. 2017, section 6.1 (beam 4, length penalty 0.6).
@@ -12,11 +12,11 @@ from typing import Any
 from tformer.values import one_of, real, whole
 
 SEARCHES = ("beam", "greedy", "sample")
-DRAWN = ("sample",)  # those that draw by chance, and take `chances`
+DRAWN = ("sample",)  # those that sample, and take `chances`
 
 
 def _setting(default: Any, text: str, *, of: str = "", **bounds: Any) -> Any:
-    """A field with what a command line or a figure needs to know of it.
+    """A field, with what a command line or a figure needs to know about it.
 
     Its metadata are ``help``, ``of`` (the search that it belongs to; "" for all), and
     ``bounds``, as `tformer.values` takes them.
@@ -30,18 +30,18 @@ class SearchSettings:
 
     Args:
         search: "beam", "greedy" or "sample".
-        beam_size: hypotheses kept alive; 1 is greedy search. The paper takes 4.
-        length_penalty: alpha; 0 compares plain log-probabilities. The paper takes 0.6.
-        n_best: finished hypotheses wanted, at most beam_size.
+        beam_size: hypotheses kept alive; 1 is greedy search. The paper uses 4.
+        length_penalty: alpha; 0 compares plain log-probabilities. The paper uses 0.6.
+        n_best: finished hypotheses to return, at most beam_size.
         temperature: below 1 sharpens the distribution, above 1 flattens it.
-        top_k: draw from the k most probable pieces only; None for all.
-        top_p: draw from the most probable pieces that together reach this mass; None
+        top_k: sample from the k most probable pieces only; None for all.
+        top_p: sample from the most probable pieces that together reach this mass; None
             or 1 for all.
-        seed: equal seeds repeat a sample.
+        seed: the same seed gives the same sample again.
         max_len: longest translation, in pieces; never more than fits the model.
 
     Raises:
-        TypeError: a value that is no number.
+        TypeError: a value that is not a number.
         ValueError: a value out of range; the message names it and the rule.
     """
 
@@ -64,27 +64,27 @@ class SearchSettings:
         most=10,
     )
     n_best: int = _setting(
-        1, "finished hypotheses wanted, at most the beam's size", of="beam", least=1
+        1, "finished hypotheses to return, at most the beam size", of="beam", least=1
     )
     temperature: float = _setting(
         1.0,
-        "below 1 bolder about what is probable, above 1 wilder",
+        "below 1 favours probable pieces, above 1 allows more variety",
         of="sample",
         least=1e-6,
         most=1e30,
-        remedy="where the best piece should always win, search greedily",
+        remedy="if the best piece should always win, search greedily",
     )
     top_k: int | None = _setting(
-        None, "draw from the K most probable pieces only", of="sample", least=1
+        None, "sample from the K most probable pieces only", of="sample", least=1
     )
     top_p: float | None = _setting(
         None,
-        "draw from the most probable pieces that together reach this mass only",
+        "sample only from the most probable pieces that together reach this mass",
         of="sample",
         above=0,
         most=1,
     )
-    seed: int = _setting(0, "equal seeds repeat", of="sample")
+    seed: int = _setting(0, "the same seed gives the same sample", of="sample")
     max_len: int = _setting(128, "longest translation, in pieces", least=1)
 
     def __post_init__(self) -> None:

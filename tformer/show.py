@@ -35,11 +35,11 @@ class Shown:
 def source(obj: Any, *, docstring: bool = True) -> Shown:
     """Show the source of a function, class or module as it is in the running package.
 
-    The text is read from the file that Python imported, so it cannot be out of date.
+    The text is read from the file that Python imported, so it is never out of date.
 
     Args:
-        obj: a function, method, class or module that was written in Python.
-        docstring: False leaves out the docstrings, for code that was shown before.
+        obj: a function, method, class or module written in Python.
+        docstring: False omits the docstrings, for code that was shown before.
 
     Returns:
         What a notebook and the site show as highlighted code.
@@ -87,18 +87,18 @@ def figure(*drawn: Any, alt: str | None = None) -> Any:
     """Show one or more figures side by side, each with its alternative text and table.
 
     A matplotlib figure becomes inline SVG: text stays text, and ink takes the colour of
-    the page, light or dark. A Plotly figure stays one, and its text travels with it.
+    the page, light or dark. A Plotly figure stays one and keeps its text with it.
 
     Args:
         drawn: figures made by `tformer.figures`, or others with `alt`.
-        alt: replaces the figure's own alternative text; needed where it has none.
+        alt: replaces the figure's own alternative text; required if it has none.
 
     Returns:
         What a notebook and the site show.
 
     Raises:
         ValueError: a figure has no alternative text.
-        TypeError: something is not a figure, or Plotly figures were to stand in a row.
+        TypeError: something is not a figure, or one of several is a Plotly figure.
     """
     if not drawn:
         raise TypeError("give at least one figure")
@@ -116,7 +116,7 @@ def figure(*drawn: Any, alt: str | None = None) -> Any:
     if len(drawn) == 1 and hasattr(drawn[0], "to_plotly_json"):
         return drawn[0]
     if any(hasattr(each, "to_plotly_json") for each in drawn):
-        raise TypeError("only matplotlib figures can stand side by side")
+        raise TypeError("only matplotlib figures can be shown side by side")
     parts = "".join(page.figure_html(each) for each in drawn)
     row = "display:flex;flex-wrap:wrap;gap:1rem;align-items:flex-start"
     return Shown(
@@ -175,7 +175,7 @@ def texts(
     columns: Sequence[str],
     languages: Sequence[str] = (),
 ) -> Shown:
-    """Show sentences beside each other: each cell wraps, so it reads on a phone.
+    """Show sentences side by side; cells wrap, so that it is readable on a phone.
 
     Args:
         rows: one text per column.

@@ -4,11 +4,11 @@ A piece is a frequent string of characters; the vocabulary is learned from the
 *training* sentences alone, both languages together, so that the model can share one
 embedding table. Two algorithms are offered: byte-pair encoding, as in the paper, and
 the unigram language model. With byte fallback any Unicode text can be written: a
-character that the vocabulary lacks becomes its UTF-8 bytes, each a piece of its own.
+character that the vocabulary lacks becomes its UTF-8 bytes, each a piece by itself.
 
-Ids 0 to 3 are never text: ``pad`` fills up a batch, ``bos`` and ``eos`` stand at the
-beginning and end of a sentence, ``unk`` is what cannot be written (only without byte
-fallback).
+Ids 0 to 3 are never text: ``pad`` pads a batch, ``bos`` and ``eos`` mark the
+beginning and end of a sentence, ``unk`` stands for what cannot be written (only
+without byte fallback).
 
 Source: section 5.1 (byte-pair encoding, a shared vocabulary of about 37,000);
 Sennrich et al. 2016; Kudo 2018; Kudo and Richardson 2018. Chapter: 02, Tokenization.
@@ -32,14 +32,14 @@ __all__ = ["Tokenizer"]
 
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = 0, 1, 2, 3
 N_BYTES = 256
-_SPACE = "\u2581"  # how sentencepiece writes a blank inside a piece
+_SPACE = "\u2581"  # how sentencepiece writes a space inside a piece
 _ALGORITHMS = {"unigram": 1, "bpe": 2}  # numbers of TrainerSpec.ModelType
 _SILENT = 3  # sentencepiece's log level for fatal errors only
-_LONGEST_SENTENCE = 1 << 20  # bytes; sentencepiece drops longer ones without a word
+_LONGEST_SENTENCE = 1 << 20  # bytes; sentencepiece silently drops longer ones
 
 
 class Tokenizer:
-    """Writes any Unicode text as piece ids, and ids as text again.
+    """Encodes any Unicode text as piece ids, and decodes ids to text again.
 
     ``decode(encode(text)) == normalize(text)`` holds for every text if the tokenizer
     was trained with byte fallback.
@@ -49,15 +49,15 @@ class Tokenizer:
 
     Attributes:
         fingerprint: SHA-256 of ``model_bytes`` in hexadecimal; two tokenizers with
-            equal fingerprints write every text alike.
+            equal fingerprints encode every text alike.
         algorithm: "bpe" or "unigram".
-        vocab_size: number of ids, the four special ones and the bytes included.
+        vocab_size: number of ids, including the four special ones and the bytes.
         pad_id, bos_id, eos_id, unk_id: the special ids: 0, 1, 2 and 3.
 
     Raises:
         TypeError: ``model_bytes`` is not bytes.
-        ValueError: the bytes are not a whole sentencepiece model, or its special ids
-            are others than ours.
+        ValueError: the bytes are not a complete sentencepiece model, or its special
+            ids differ from ours.
     """
 
     def __init__(self, model_bytes: bytes) -> None:
@@ -103,23 +103,23 @@ class Tokenizer:
 
         Deterministic: with one version of sentencepiece, the same sentences in the same
         order give the same bytes. Give it training sentences only: a vocabulary that
-        was learned on the test set, too, leaks it.
+        was also learned from the test set leaks it.
 
         Args:
-            sentences: text of both languages, one sentence an item.
-            vocab_size: how many ids to learn, special ids and bytes included.
+            sentences: text in both languages, one sentence per item.
+            vocab_size: how many ids to learn, including special ids and bytes.
             algorithm: "bpe" merges the most frequent neighbours, bottom up; "unigram"
-                starts with too many pieces and drops those that are missed least.
+                starts with too many pieces and drops those that matter least.
             byte_fallback: write unknown characters as bytes instead of ``unk``.
             character_coverage: share of the characters of the text that get a piece
-                of their own; the rest falls back to bytes. 0.9999 with byte fallback
-                unless told, 1.0 without.
+                of their own; the rest falls back to bytes. By default 0.9999 with byte
+                fallback, 1.0 without.
 
         Raises:
             TypeError: a sentence is not a ``str``.
             ValueError: no text, an unknown algorithm, a lone surrogate, or a
                 ``vocab_size`` that this text cannot fill or that cannot hold its
-                characters; the message says what is reachable.
+                characters; the message says what is possible.
 
         Source: section 5.1.
         """
@@ -161,7 +161,7 @@ class Tokenizer:
                 bos_id=BOS_ID,
                 eos_id=EOS_ID,
                 unk_id=UNK_ID,
-                num_threads=1,  # with more, sums differ from run to run
+                num_threads=1,  # with more, sums vary from run to run
                 max_sentence_length=_LONGEST_SENTENCE,
                 minloglevel=_SILENT,
             )
@@ -182,7 +182,7 @@ class Tokenizer:
 
     @property
     def target(self) -> Tokenizer:
-        """What writes and reads the other language: the same, as they share pieces."""
+        """The tokenizer of the other language: the same, since they share pieces."""
         return self
 
     @classmethod
@@ -202,27 +202,27 @@ class Tokenizer:
             raise ValueError(f"{path}: {error}") from error
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model: the whole file or, if that fails, nothing."""
+        """Write the model: the complete file or, if that fails, nothing."""
         write_atomically(Path(path), self.model_bytes)
 
     def normalize(self, text: str) -> str:
         """The text as the tokenizer sees it, and as ``decode`` gives it back.
 
-        Unicode is brought to one form (NFKC: "ﬁ" becomes "fi"), control characters
-        vanish, runs of blanks, tabs and line ends become one blank, and blanks at
-        either end are dropped.
+        Unicode is normalised (NFKC: "ﬁ" becomes "fi"), control characters are removed,
+        runs of spaces, tabs and line ends become one space, and spaces at either end
+        are dropped.
         """
         normal: str = self._processor.Normalize(_check_text(text))
         return normal.replace(_SPACE, " ").removeprefix(" ")
 
     def encode(self, text: str) -> list[int]:
-        """The text as ids, without ``bos`` and ``eos``; no text, no ids.
+        """The text as ids, without ``bos`` and ``eos``; empty text gives none.
 
-        What looks like a special piece (``<s>`` typed by a reader) is only text.
+        What looks like a special piece (``<s>`` typed by a reader) is plain text.
 
         Raises:
             TypeError: ``text`` is not a ``str``.
-            ValueError: it holds a lone surrogate, which no UTF-8 can carry.
+            ValueError: it holds a lone surrogate, which UTF-8 cannot encode.
         """
         ids: list[int] = self._processor.EncodeAsIds(_check_text(text))
         return ids
@@ -234,14 +234,14 @@ class Tokenizer:
         return ids
 
     def pieces(self, text: str) -> list[str]:
-        """The pieces of the text; "▁" marks the blank before a word."""
+        """The pieces of the text; "▁" marks the space before a word."""
         pieces: list[str] = self._processor.EncodeAsPieces(_check_text(text))
         return pieces
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of some ids; ``pad``, ``bos`` and ``eos`` are skipped.
 
-        ``unk`` shows as "⁇", bytes that are not UTF-8 (a model can write such) as
+        ``unk`` shows as "⁇", bytes that are not UTF-8 (a model can produce them) as
         U+FFFD.
 
         Raises:
@@ -269,7 +269,7 @@ class Tokenizer:
         if not 0 <= value < self.vocab_size:
             raise ValueError(
                 f"piece id {value} is outside the vocabulary of {self.vocab_size} "
-                "(0 to vocab_size - 1); were these ids made by another tokenizer?"
+                "(0 to vocab_size - 1); were these ids made by a different tokenizer?"
             )
         return value
 
@@ -313,7 +313,7 @@ class _Sentences:
                     text = _check_text(sentence)
                 except (TypeError, ValueError) as error:
                     raise type(error)(f"sentence {number}: {error}") from None
-                # The trainer skips a sentence with a tab or U+2585, marks of its own.
+                # The trainer skips sentences with a tab or U+2585, its own marks.
                 text = " ".join(text.replace("\u2585", " ").split())
                 if text:
                     self.count += 1
@@ -346,16 +346,16 @@ def _training_failed(
 def _corrupt(model_bytes: bytes, why: str) -> str:
     return (
         f"these {len(model_bytes)} bytes are not a whole sentencepiece model ({why}); "
-        "the file is truncated or corrupt: save it again or train anew."
+        "the file is truncated or corrupt: save it again or retrain."
     )
 
 
 def _check_model(model_bytes: bytes) -> str:
-    """Check that a serialised model is whole; return its algorithm.
+    """Check that a serialised model is complete; return its algorithm.
 
     sentencepiece itself loads a model that was cut off between two pieces, and then
-    writes text with half a vocabulary. A whole model says how many pieces it has and
-    ends with its normaliser, so both are looked for here.
+    encodes text with half a vocabulary. A complete model declares how many pieces it
+    has and ends with its normaliser, so both are checked here.
     """
     n_pieces, n_declared, algorithm, has_normalizer = 0, 0, 0, False
     try:

@@ -1,7 +1,7 @@
-"""Tracing: look at values inside a model while it does its real work.
+"""Tracing: inspect values inside a model during its real forward pass.
 
-Nothing is computed twice or apart from the model: hooks on named modules hand out what
-the *actual* forward pass produced, and are gone afterwards.
+Nothing is recomputed or simulated: hooks on named modules hand out what the *actual*
+forward pass produced, and are removed afterwards.
 
 Chapters *Multi-head attention* and *The encoder*.
 """
@@ -40,7 +40,7 @@ def watch(model: nn.Module, *names: str) -> Iterator[dict[str, list[Tensor]]]:
 
     Raises:
         ValueError: no module has such a name; or, at the end of the block, a module's
-            ``forward`` never ran in it, as where a layer calls other methods of it.
+            ``forward`` never ran, as when a layer calls other methods of it.
     """
     modules = dict(model.named_modules())
     unknown = [name for name in names if name not in modules]
@@ -123,8 +123,8 @@ def head_gains(
 ) -> Iterator[None]:
     """Scale the outputs of heads, before they are merged, while the block runs.
 
-    ``head_gains(model, {("cross", 1, 4): 0})`` knocks a head out; gain 1 changes
-    nothing.
+    ``head_gains(model, {("cross", 1, 4): 0})`` knocks out a head; a gain of 1
+    changes nothing.
 
     Args:
         model: any `Transformer`.
@@ -142,7 +142,7 @@ def head_gains(
                 raise ValueError(
                     f"there is no head {(site, layer, head)!r}: the model has "
                     f"{n_heads} heads in each layer, and these layers: {depths}; "
-                    "layers and heads count from 0"
+                    "layers and heads are counted from 0"
                 )
             scale = torch.ones(n_heads, 1, 1)  # times (B, H, Tq, Dh)
             scale[head] = gain
@@ -160,9 +160,9 @@ class Write:
     Attributes:
         name: "word" (the embedding, which begins the stream), "position", or a
             sub-layer such as "layers.0.self_attention".
-        before: (B, T, D) the stream that runs past; zeros before the word.
+        before: (B, T, D) the stream that arrives; zeros before the word.
         added: (B, T, D) what the part adds.
-        after: (B, T, D) ``before + added``; behind a sub-layer of a post-norm model,
+        after: (B, T, D) ``before + added``; after a sub-layer of a post-norm model,
             the norm of that.
     """
 
@@ -188,7 +188,7 @@ def residual_stream(
         target_ids: (B, T) int64, bos + pieces.
 
     Returns:
-        encoder, decoder: what was added, in order. The last norm of a pre-norm stack
+        encoder, decoder: what was added, in order. The final norm of a pre-norm stack
         comes after the last of these.
 
     Raises:
@@ -218,7 +218,7 @@ def residual_stream(
 def _writers(
     model: Transformer, side: str, embedding: str
 ) -> dict[str, tuple[str, ...]]:
-    """For each part: the modules that say what it adds, and what comes of it."""
+    """For each part: the modules that give what it adds, and the result."""
     parts = {
         "self_attention": "self_attention.to_output",
         "cross_attention": "cross_attention.to_output",

@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class AttentionMaps:
-    """What every head attended to while the model wrote one translation.
+    """What every head attended to while the model wrote a translation.
 
     Attributes:
         source_pieces: pieces + ``</s>``: rows and columns of ``encoder``, columns of
@@ -62,7 +62,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class ScoredTranslation:
-    """How probable the model finds a translation that was given.
+    """How probable the model finds a given translation.
 
     Attributes:
         pieces: the translation's pieces + ``</s>``.
@@ -81,7 +81,7 @@ class Translator:
     Args:
         model: a `Transformer`, or a `RecurrentSeq2Seq`.
         tokenizer: the one the model was trained with.
-        card: what is known about the model: data, recipe, scores, terms.
+        card: the facts about the model: data, recipe, scores, terms.
 
     Raises:
         ValueError: the tokenizer's size or special ids are not the model's.
@@ -107,7 +107,7 @@ class Translator:
 
     @property
     def device(self) -> torch.device:
-        """Where the model lies."""
+        """The model's device."""
         return self.model.output_embedding.weight.device
 
     @overload
@@ -142,12 +142,12 @@ class Translator:
         """Translate English to German.
 
         Args:
-            text: a sentence, or several; several are translated in batches of like
-                length, and come back in order.
+            text: a sentence, or several; several are translated in batches of similar
+                length, and returned in order.
             beam_size: hypotheses kept alive; 1 is greedy search.
             length_penalty: alpha of `tformer.decode.beam_search`.
             max_len: longest translation, in pieces.
-            batch_size: sentences a batch.
+            batch_size: sentences per batch.
 
         Returns:
             A string for a string, a list for a list.
@@ -197,19 +197,19 @@ class Translator:
         max_len: int = USUAL.max_len,
         batch_size: int = 64,
     ) -> str | list[str]:
-        """Translate by drawing each piece by chance: other seeds, other translations.
+        """Translate by sampling each piece: different seeds, different translations.
 
-        What becomes of a text depends on its own seed alone, not on the batches. For
-        several translations of one text, give it several times.
+        The result for a text depends on its own seed alone, not on the batches. For
+        several translations of the same text, pass it several times.
 
         Args:
             text: a sentence, or several, as in `translate`.
             temperature: as in `tformer.decode.sample`, with the other options.
-            top_k: draw from the k most probable pieces only.
-            top_p: draw from the most probable pieces that together reach this mass.
-            seed: of the whole call, or one a text (see `tformer.decode.row_seeds`).
+            top_k: sample from the k most probable pieces only.
+            top_p: sample from the most probable pieces that together reach this mass.
+            seed: for the whole call, or one per text (see `tformer.decode.row_seeds`).
             max_len: longest translation, in pieces.
-            batch_size: sentences a batch.
+            batch_size: sentences per batch.
 
         Returns:
             A string for a string, a list for a list.
@@ -262,16 +262,16 @@ class Translator:
     ) -> list[Candidate] | list[list[Candidate]]:
         """The n best translations that beam search finds, the best first.
 
-        Two of them may be the same text, cut into other pieces.
+        Two of them may be the same text, cut into different pieces.
 
         Args:
             text: a sentence, or several, as in `translate`.
             n: how many.
-            beam_size: hypotheses kept alive, at least n; unless told, 4 or n,
-                whichever is more.
+            beam_size: hypotheses kept alive, at least n; by default 4 or n,
+                whichever is larger.
             length_penalty: alpha of `tformer.decode.beam_search`.
             max_len: longest translation, in pieces.
-            batch_size: sentences a batch.
+            batch_size: sentences per batch.
 
         Returns:
             A list of `Candidate` for a string, a list of such lists for a list.
@@ -296,14 +296,14 @@ class Translator:
         batch_size: int = 64,
         seeds: Sequence[int] | None = None,
     ) -> Any:
-        """What any search finds, by its settings.
+        """What a search with these settings finds.
 
         Args:
             text: a sentence, or several, as in `translate`.
             settings: which search, and how.
-            batch_size: sentences a batch.
-            seeds: one a text, for a search that draws; made from the settings' seed if
-                left out.
+            batch_size: sentences per batch.
+            seeds: one per text, for sampling; made from the settings' seed if
+                omitted.
 
         Returns:
             A list of `Candidate`, the best first, for a string; a list of such lists
@@ -362,14 +362,14 @@ class Translator:
 
         Args:
             text: a sentence, or several, as in `translate`.
-            translation: its German, or as many as there are texts.
-            batch_size: pairs a batch.
+            translation: its German, or one for each text.
+            batch_size: pairs per batch.
 
         Returns:
             One for a string, a list for a list.
 
         Raises:
-            TypeError: a string and a list, or what is no text.
+            TypeError: a string and a list, or something that is not a string.
             ValueError: not one translation for each text; an empty one, or one with
                 more pieces than the model takes.
         """
@@ -402,7 +402,7 @@ class Translator:
         text: str | Sequence[str],
         batch_size: int,
     ) -> Any:
-        """Work on texts in batches of like length; results in order, or the one.
+        """Process texts in batches of similar length; return results in order.
 
         ``work`` gets source_ids and which texts its rows are.
         """
@@ -423,7 +423,7 @@ class Translator:
 
         Args:
             text: one English sentence.
-            translation: the German to look at; the model's own (beam 4) if left out.
+            translation: the German to look at; the model's own (beam 4) if omitted.
 
         Raises:
             TypeError, ValueError: as `translate`.
@@ -455,7 +455,7 @@ class Translator:
 
         Raises:
             TypeError: not a string.
-            ValueError: nothing but blanks, or more pieces than the model takes.
+            ValueError: nothing but whitespace, or more pieces than the model takes.
         """
         return self._encode(text, self.tokenizer)
 
@@ -483,10 +483,10 @@ class Translator:
         return torch.tensor(filled, device=self.device)
 
     def save(self, folder: str | Path, *, dtype: torch.dtype = torch.float32) -> None:
-        """Write model, tokenizer and card into a folder, each file atomically.
+        """Write model, tokenizer and card to a folder, each file atomically.
 
         Args:
-            folder: made if missing.
+            folder: created if missing.
             dtype: of the stored weights; float16 halves the file, and int8, rounded
                 row by row, quarters it.
 

@@ -1,4 +1,4 @@
-"""Values that users give: checked where they enter, and refused in one wording.
+"""Values that users give: checked where they enter, with uniform error messages.
 
 Free of torch, so that the command line can check before it loads anything heavy.
 """
@@ -18,13 +18,13 @@ def whole(
     most: int | None = None,
     remedy: str = "",
 ) -> int:
-    """A whole number as an int, be it Python's, NumPy's or a tensor's.
+    """A whole number as an int, whether Python's, NumPy's or a tensor's.
 
     Args:
         name: what the value is called in messages.
         value: anything with ``__index__``, bools aside.
-        least: the smallest that is allowed.
-        most: the largest that is allowed.
+        least: the smallest value allowed.
+        most: the largest value allowed.
         remedy: what to do instead; ends the message.
 
     Raises:
@@ -50,14 +50,14 @@ def real(
     above: float | None = None,
     remedy: str = "",
 ) -> float:
-    """A finite number as a float, be it Python's or NumPy's.
+    """A finite number as a float, whether Python's or NumPy's.
 
     Args:
         name: what the value is called in messages.
         value: any real number, bools aside.
-        least: the smallest that is allowed.
-        most: the largest that is allowed.
-        above: a bound that is not allowed itself.
+        least: the smallest value allowed.
+        most: the largest value allowed.
+        above: a lower bound that is itself excluded.
         remedy: what to do instead; ends the message.
 
     Raises:
@@ -74,10 +74,10 @@ def real(
 
 
 def one_of(name: str, value: Any, known: Sequence[str]) -> str:
-    """A name out of a few.
+    """One of a few names.
 
     Raises:
-        ValueError: another one; the message lists them.
+        ValueError: any other; the message lists them.
     """
     if value not in known:
         *others, last = map(repr, known)
@@ -86,7 +86,7 @@ def one_of(name: str, value: Any, known: Sequence[str]) -> str:
 
 
 def _wrong_kind(name: str, value: Any, wanted: str) -> Exception:
-    """A TypeError for what is no number at all, else a ValueError."""
+    """A TypeError for something that is not a number, else a ValueError."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     error = ValueError if is_number else TypeError
     return error(f"{name}={value!r} must be {wanted}")

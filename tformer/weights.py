@@ -1,10 +1,10 @@
-"""A model's weights in a file: how they are kept, and what a model takes back.
+"""A model's weights in a file: how they are stored, and how a model is restored.
 
-The file says in its header what model it holds; that is compared with what lies in it
+The header says what model the file holds; this is compared with the file's contents
 before a model of that size is built.
 
-In eight bits, a matrix is kept as whole numbers with a scale for each row, and what is
-not a matrix (biases, gains) in half precision: that is the form in which a page
+In eight bits, a matrix is stored as integers with a scale for each row, and anything
+that is not a matrix (biases, gains) in half precision: that is the form in which a page
 downloads a model.
 """
 
@@ -21,12 +21,12 @@ from tformer.model import Transformer
 from tformer.parts import PAPER
 from tformer.recurrent import RecurrentConfig, RecurrentSeq2Seq
 
-KINDS: dict[str, tuple[type[ModelConfig], type]] = {  # the name stands in the file
+KINDS: dict[str, tuple[type[ModelConfig], type]] = {  # the name is in the file
     "transformer": (TransformerConfig, Transformer),
     "recurrent": (RecurrentConfig, RecurrentSeq2Seq),
 }
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int8)
-SCALES = ".scales"  # what follows a matrix's name in that of its scales
+SCALES = ".scales"  # appended to a matrix's name for its scales
 LARGEST_TABLE = 2**27  # numbers in a table that is computed, so in no file
 
 
@@ -34,7 +34,7 @@ def build(config: ModelConfig) -> Any:
     """An untrained model, of the kind that its configuration describes.
 
     Raises:
-        TypeError: the configuration of no model we have.
+        TypeError: not the configuration of a model we have.
     """
     for config_class, model_class in KINDS.values():
         if isinstance(config, config_class):
@@ -45,17 +45,17 @@ def build(config: ModelConfig) -> Any:
 
 
 def stored_weights(model: nn.Module, dtype: torch.dtype) -> dict[str, Tensor]:
-    """A model's weights by name, as a file keeps them.
+    """A model's weights by name, as a file stores them.
 
     Args:
         model: whose parameters.
-        dtype: one of `DTYPES`. In int8 a matrix is rounded row by row and has its
-            scales beside it (`quantised`).
+        dtype: one of `DTYPES`. In int8 a matrix is rounded row by row and comes with
+            its scales (`quantised`).
 
     Raises:
-        TypeError: another dtype, which would keep something else than the weights.
+        TypeError: any other dtype, which could not represent the weights.
         ValueError: a weight that is not finite in that dtype; the message names it. A
-            model of other parts than a configuration can name.
+            model with parts that no configuration can name.
     """
     if isinstance(model, Transformer) and model.parts != PAPER:
         raise ValueError(
@@ -74,7 +74,7 @@ def stored_weights(model: nn.Module, dtype: torch.dtype) -> dict[str, Tensor]:
             raise ValueError(
                 f"{name} holds NaN, infinity, or numbers beyond what {weight.dtype} "
                 f"can hold ({torch.finfo(weight.dtype).max:g}): keep an earlier "
-                "checkpoint, or take a wider dtype"
+                "checkpoint, or use a wider dtype"
             )
     if dtype != torch.int8:
         return weights
@@ -92,9 +92,9 @@ def _kept_in(dtype: torch.dtype, weight: Tensor) -> torch.dtype:
 
 
 def quantised(matrix: Tensor) -> tuple[Tensor, Tensor]:
-    """A matrix in whole numbers of eight bits, and what each row counts in.
+    """A matrix as 8-bit integers, with a scale for each row.
 
-    ``matrix[i, j] ≈ scales[i] * numbers[i, j]``, off by half a scale at most, where
+    ``matrix[i, j] ≈ scales[i] * numbers[i, j]``, within half a scale, where
     ``scales[i] = max_j |matrix[i, j]| / 127``.
 
     Args:
@@ -105,15 +105,15 @@ def quantised(matrix: Tensor) -> tuple[Tensor, Tensor]:
         scales: (rows,) float32.
     """
     scales = matrix.abs().amax(dim=1).float() / 127
-    steps = scales.where(scales > 0, 1)  # a row of zeros stays one
+    steps = scales.where(scales > 0, 1)  # a row of zeros stays zero
     return (matrix / steps[:, None]).round().to(torch.int8), scales
 
 
 def restored(weights: dict[str, Tensor], *, origin: str) -> dict[str, Tensor]:
-    """The same weights without eight bits: each such matrix times its scales.
+    """The same weights in full precision: each 8-bit matrix times its scales.
 
     Raises:
-        ValueError: a matrix without scales that fit; the message names ``origin`` and
+        ValueError: a matrix without matching scales; the message names ``origin`` and
             the matrix.
     """
     found = dict(weights)
@@ -124,7 +124,7 @@ def restored(weights: dict[str, Tensor], *, origin: str) -> dict[str, Tensor]:
         if scales is None or scales.shape != weight.shape[:1]:
             raise ValueError(
                 f"{origin}: {name} is kept in eight bits, and {name + SCALES} is not "
-                "one number for each of its rows: save the model anew"
+                "one number for each of its rows: save the model again"
             )
         found[name] = weight * scales[:, None]
     return found
@@ -133,7 +133,7 @@ def restored(weights: dict[str, Tensor], *, origin: str) -> dict[str, Tensor]:
 def save_model(
     path: Path, config: ModelConfig, weights: dict[str, Tensor], *, tokenizer: str
 ) -> None:
-    """Write weights with what `load_model` needs to know.
+    """Write weights, with what `load_model` needs to know.
 
     Args:
         path: ends in ``.safetensors``.
@@ -154,7 +154,7 @@ def load_model(path: Path) -> tuple[Any, str]:
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: truncated, changed, not ours, or a configuration that does not fit
+        ValueError: truncated, changed, not ours, or a configuration that does not match
             the weights.
     """
     shapes, metadata = read_header(path)
@@ -181,7 +181,7 @@ def _check_size(
     if claimed > 2 * stored:
         raise ValueError(
             f"{origin} claims a model of {claimed:,} weights and holds {stored:,}: its "
-            "configuration is not that of its weights"
+            "configuration does not match its weights"
         )
     if config.n_constants > LARGEST_TABLE:
         raise ValueError(
@@ -202,7 +202,7 @@ def load_parameters(
     parameters = dict(model.named_parameters())
     for name in sorted(parameters.keys() ^ weights.keys()):
         what = "lacks" if name in parameters else "has the unknown weight"
-        raise ValueError(f"{origin} {what} {name}: it is of another kind of model")
+        raise ValueError(f"{origin} {what} {name}: it is a different kind of model")
     for name, parameter in parameters.items():
         weight = weights[name]
         if weight.shape != parameter.shape:

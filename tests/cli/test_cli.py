@@ -501,10 +501,10 @@ def test_files_are_read_and_written_as_utf_8(run, tmp_path, capsys):
             ["one", "--n-best", "5", "--beam-size", "4"],
             "--n-best 5 must be at most --beam-size 4: a wider beam finds more",
         ),
-        (["one", "--top-k", "5"], "--top-k is for sampling: give --sample, too"),
+        (["one", "--top-k", "5"], "--top-k is for sampling: add --sample"),
         (
             ["one", "--n-best", "2", "--seed", "5"],
-            "--seed is for sampling: give --samp",
+            "--seed is for sampling: add --samp",
         ),
         (
             ["one", "--sample", "--beam-size", "4"],
@@ -516,7 +516,7 @@ def test_files_are_read_and_written_as_utf_8(run, tmp_path, capsys):
         ),
         (
             ["one", "--sample", "--temperature", "0"],
-            "--temperature 0.0 must be at least 1e-06: where the best piece should",
+            "--temperature 0.0 must be at least 1e-06: if the best piece should",
         ),
         (
             ["one", "--sample", "--temperature", "nan"],
@@ -531,7 +531,7 @@ def test_files_are_read_and_written_as_utf_8(run, tmp_path, capsys):
         (["one", "--sample", "--seed", "x"], "invalid int value: 'x'"),
         (
             ["one\teins", "one eins", "--score"],
-            "sentence 2: there is no tab in 'one eins': --score wants English, a tab",
+            "sentence 2: there is no tab in 'one eins': --score needs English, a tab",
         ),
         (["one\t", "--score"], "sentence 1: there is nothing to translate in ''"),
         (["one\t" + "x" * 999, "--score"], r"sentence 1: the text .* pieces.*split"),

@@ -166,7 +166,7 @@ def test_a_file_may_be_translated_into_itself(folder):
 
 
 def as_from_a_terminal() -> None:
-    """Hear every signal, though the tests may run under ``nohup`` or in the background."""
+    """Hear every signal, even if tests run under ``nohup`` or in the background."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for each in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_DFL)

@@ -187,7 +187,7 @@ TRANSLATING = [
             "{latin}": r"line 1 is not UTF-8 \(byte 0xfc\): convert it",
             "{utf-16}": r"line 1 is not UTF-8 \(byte 0xff\): convert it",
             "{zeros}": "line 1 holds a zero byte: give a text file",
-            "{endless}": "line 1 has more than .* bytes: give one sentence a line",
+            "{endless}": "line 1 has more than .* bytes: give one sentence per line",
             "{long}": "sentence 3: the text beginning 'three",
             "{weights}": "line 1 ",
         }.items()
@@ -243,7 +243,7 @@ TRANSLATING = [
         for name in ("temperature", "top-k", "top-p", "seed")
     ],
     *[
-        (f"{TRANSLATE} one --{name} 1", f"--{name} is for sampling: give --sample, too")
+        (f"{TRANSLATE} one --{name} 1", f"--{name} is for sampling: add --sample")
         for name in ("temperature", "top-k", "top-p", "seed")
     ],
     (f"{TRANSLATE} one --n-best 2 --seed 5", "--seed is for sampling"),
@@ -296,9 +296,9 @@ EVALUATING = [
             "{gone}" + "x" * 300: "File name too long",
         }.items()
     ],
-    (f"{EVALUATE} --json {{text}} --output {{text}}", "are one file, .*: give two"),
-    (f"{EVALUATE} --json {{new}} --output {{new}}", "are one file, .*: give two"),
-    (f"{EVALUATE} --json {{text}} --output {{link}}", "are one file, .*: give two"),
+    (f"{EVALUATE} --json {{text}} --output {{text}}", "name one file, .*: give two"),
+    (f"{EVALUATE} --json {{new}} --output {{new}}", "name one file, .*: give two"),
+    (f"{EVALUATE} --json {{text}} --output {{link}}", "name one file, .*: give two"),
     (f"{EVALUATE} --json {{text}} --model {{gone}}", "train a model first"),
     ("evaluate --model {run} --corpus grammar --output {new}", "one test set, not of"),
     (f"{EVALUATE} --beam-size 0", "--beam-size 0 must be at least 1"),
@@ -332,8 +332,8 @@ EXPORTING = [
             "{pipe}": "is a file: name a folder",
             "{folder}": "holds mine.txt, which no export made",
             "{run}": "which no export made: name another folder",
-            "{circle}": "is a link to nowhere|symbolic links",
-            "{dangling}": "is a link to nowhere",
+            "{circle}": "is a broken link|symbolic links",
+            "{dangling}": "is a broken link",
             "{new}" + "x" * 300: "File name too long",
             "{torn-export}": "tformer-export.json is not JSON",
         }.items()

@@ -470,7 +470,7 @@ def test_columns_are_named_or_numbered(columns, tsv, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ((1, 9), r"line 1: has \d columns, and column 9 is asked for"),
+        ((1, 9), r"line 1: has \d columns, but column 9 was requested"),
         ((0, 1), r"columns=\(0, 1\) must be two different ones, from 1"),
         ((1, 1), r"columns=\(1, 1\) must be two different ones"),
         (("en", "de"), "has no column 'en': its first line names 'I have 0 books.'"),

@@ -57,7 +57,9 @@ def test_links_that_cannot_be_compared_are_refused():
     truth = gold(2, 2, {(0, 0)})
     with pytest.raises(ValueError, match="2 sentences but 1 true alignments"):
         evaluate.alignment_error_rate([frozenset(), frozenset()], [truth])
-    with pytest.raises(ValueError, match=r"the link \(0, 2\) is not of words of 'e0"):
+    with pytest.raises(
+        ValueError, match=r"the link \(0, 2\) does not join words of 'e0"
+    ):
         evaluate.alignment_error_rate([frozenset({(0, 2)})], [truth])
     with pytest.raises(ValueError, match="there is nothing to compare"):
         evaluate.alignment_error_rate([], [])

@@ -137,7 +137,7 @@ def test_a_folder_with_a_model_but_no_checkpoint_is_not_written_to(
 def test_a_model_that_was_saved_by_hand_is_not_replaced(finished, tokenizer, tmp_path):
     load_pretrained(finished).save(tmp_path / "mine")
     before = contents(tmp_path / "mine")
-    with pytest.raises(ValueError, match="but no checkpoint to go on from"):
+    with pytest.raises(ValueError, match="but no checkpoint to resume from"):
         go_on(tokenizer, tmp_path / "mine")
     assert contents(tmp_path / "mine") == before
 
@@ -326,8 +326,8 @@ A_WEIGHT = "encoder.layers.0.feed_forward.expand.weight"
     ("damage", "message"),
     [
         (without("rng.cpu"), "lacks rng.cpu"),
-        (with_tensor("rng.cpu", torch.zeros(3, dtype=torch.uint8)), "is not whole"),
-        (with_tensor("rng.cpu", torch.zeros(3)), "is not whole"),
+        (with_tensor("rng.cpu", torch.zeros(3, dtype=torch.uint8)), "is incomplete"),
+        (with_tensor("rng.cpu", torch.zeros(3)), "is incomplete"),
         (without(f"adam.exp_avg.{A_WEIGHT}"), f"lacks adam.exp_avg.{A_WEIGHT}"),
         (without(f"adam.step.{A_WEIGHT}"), f"lacks adam.step.{A_WEIGHT}"),
         (
@@ -351,17 +351,17 @@ A_WEIGHT = "encoder.layers.0.feed_forward.expand.weight"
             with_fact("identity", {"config": None, "recipe": {}}),
             "does not say what run it belongs to",
         ),
-        (with_fact("state", None), "is not whole"),
-        (with_fact("state", {"steps": 3}), "is not whole"),
-        (with_fact("scaler", None), "is not whole"),
+        (with_fact("state", None), "is incomplete"),
+        (with_fact("state", {"steps": 3}), "is incomplete"),
+        (with_fact("scaler", None), "is incomplete"),
         (lambda tensors, facts: facts.pop("state"), "lacks state"),
         (lambda tensors, facts: facts.pop("scaler"), "lacks scaler"),
-        (with_state(step="ten"), "is not whole"),
-        (with_state(position=-3), "is not whole"),
-        (with_state(seconds=float("nan")), "is not whole"),
-        (with_state(seconds=None), "is not whole"),
-        (with_state(history=None), "is not whole"),
-        (with_state(curve=[3]), "is not whole"),
+        (with_state(step="ten"), "is incomplete"),
+        (with_state(position=-3), "is incomplete"),
+        (with_state(seconds=float("nan")), "is incomplete"),
+        (with_state(seconds=None), "is incomplete"),
+        (with_state(history=None), "is incomplete"),
+        (with_state(curve=[3]), "is incomplete"),
         (with_state(step=50), "snapshot-00000040.safetensors is missing"),
     ],
 )

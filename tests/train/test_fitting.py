@@ -93,7 +93,7 @@ def test_it_learns_to_copy_and_to_reverse_sentences_it_never_saw(
         ),
         on_event=lambda e: e["kind"] == "evaluate" and e["valid_loss"] < 0.0015,
     )
-    assert run.report["stopped"] == "asked to"
+    assert run.report["stopped"] == "requested"
     said = run.translator.translate([en for en, _ in corpus.test["test"]])
     assert said == [de for _, de in corpus.test["test"]]
 
@@ -376,13 +376,13 @@ def test_stopping_and_going_on_ends_where_an_unbroken_run_ends(tokenizer, tmp_pa
         return lambda event: event["kind"] == "step" and event["step"] >= step
 
     stopped = quick_fit(tokenizer, tmp_path / "b", steps=60, on_event=stop_at(20))
-    assert stopped.report["stopped"] == "asked to"
+    assert stopped.report["stopped"] == "requested"
     shutil.rmtree(tmp_path / "b")
     for step in (20, 40):
         part = quick_fit(
             tokenizer, tmp_path / "b", steps=60, on_event=stop_at(step), **options
         )
-        assert (part.report["steps"], part.report["stopped"]) == (step, "asked to")
+        assert (part.report["steps"], part.report["stopped"]) == (step, "requested")
         assert (tmp_path / "b" / "checkpoint.safetensors").is_file()
     end = quick_fit(tokenizer, tmp_path / "b", steps=60, **options)
     assert_same_weights(weights_of(end), weights_of(straight))
@@ -435,7 +435,7 @@ def test_a_listener_that_returns_true_stops_the_run_with_its_checkpoint(
     run = quick_fit(
         tokenizer, tmp_path, steps=500, on_event=lambda e: e["kind"] == "step"
     )
-    assert run.report["stopped"] == "asked to"
+    assert run.report["stopped"] == "requested"
     assert run.report["steps"] == 10
     assert (tmp_path / "checkpoint.safetensors").is_file()
     assert isinstance(run.translator.translate("eins zwei"), str)
@@ -498,7 +498,7 @@ def test_an_empty_corpus_is_refused(part, message, tokenizer, tmp_path):
         ({"minutes": 0}, "minutes=0 must be positive"),
         ({"minutes": math.nan}, "minutes=nan must be positive"),
         ({"minutes": math.inf}, "minutes=inf must be positive and finite"),
-        ({"folder": ""}, "folder='' is no name"),
+        ({"folder": ""}, "folder='' is not a name"),
         ({"device": "abacus"}, "device='abacus' is not a device: try 'auto'"),
         ({"progress": "loud"}, "progress='loud' is none of"),
         ({"config": small(vocab_size=300)}, "310 pieces.*vocab_size=300"),
@@ -685,7 +685,7 @@ def test_averaging_needs_snapshots_of_one_model(finished, tmp_path):
     with pytest.raises(ValueError, match="no snapshot"):
         train.average([])
     [snapshot] = finished.glob("snapshot-*")
-    with pytest.raises(ValueError, match="holds other weights"):
+    with pytest.raises(ValueError, match="hold different weights"):
         train.average([snapshot, finished / "checkpoint.safetensors"])
 
 

@@ -234,7 +234,7 @@ def test_when_one_process_fails_all_end_and_the_run_can_go_on(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"RANK": ""}, "WORLD_SIZE=2 tells of several processes, but RANK is not set"),
+        ({"RANK": ""}, "WORLD_SIZE=2 means several processes, but RANK is not set"),
         ({"MASTER_ADDR": ""}, "but MASTER_ADDR is not set: start them with torchrun"),
         ({"WORLD_SIZE": "two"}, "WORLD_SIZE='two' must be a whole number"),
         ({"RANK": "-1"}, "RANK='-1' must be a whole number"),
@@ -265,7 +265,7 @@ def test_several_processes_take_a_gpu_each(device, monkeypatch):
         pass
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     with (
-        pytest.raises(ValueError, match="give 'cuda' for a GPU each"),
+        pytest.raises(ValueError, match="give 'cuda' for one GPU each"),
         ranks.joined("cuda:1"),
     ):
         pass
@@ -276,7 +276,7 @@ def test_processes_that_do_not_come_are_named(monkeypatch):
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(ranks, "MEETING", ranks.timedelta(seconds=2))
     with (
-        pytest.raises(ConnectionError, match=r"rank 1 does not meet .* 127.0.0.1:9"),
+        pytest.raises(ConnectionError, match=r"rank 1 cannot reach .* 127.0.0.1:9"),
         ranks.joined("cpu"),
     ):
         pass

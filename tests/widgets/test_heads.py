@@ -78,9 +78,9 @@ def test_a_knock_out_that_is_given_is_recorded(translator):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"layer": 3}, "layer 3 of 'cross' is not there: the model has 3"),
+        ({"layer": 3}, "there is no layer 3 in 'cross': the model has 3"),
         ({"layer": -1}, "layer -1"),
-        ({"head": 6}, "head 6 of 'cross' is not there: the model has 6"),
+        ({"head": 6}, "there is no head 6 in 'cross': the model has 6"),
         ({"site": "middle"}, "'encoder', 'decoder', 'cross'"),
         ({"other": [0]}, r"give \[layer, head\]"),
         ({"other": [0, 9]}, "head 9"),
@@ -107,7 +107,7 @@ def test_a_model_of_ones_own_is_shown_with_its_own_depth(make_model):
     assert figure.layer == 0
     assert figure.model_key == ""
     assert figure.weights.shape == (len(figure.attention.source_pieces),) * 2
-    with pytest.raises(traitlets.TraitError, match="layer 1 of 'encoder'"):
+    with pytest.raises(traitlets.TraitError, match="layer 1 in 'encoder'"):
         figure.layer = 1
     figure.site = "cross"
     figure.layer = 2

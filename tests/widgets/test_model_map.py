@@ -221,9 +221,9 @@ def test_a_compact_map_lights_the_parts_of_its_chapter():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"highlight": "mask", "compact": True}, "'mask' is no part.*masks"),
+        ({"highlight": "mask", "compact": True}, "'mask' is not a part.*masks"),
         ({"highlight": "masks"}, "compact=True"),
-        ({"selected": "the encoder"}, "no part"),
+        ({"selected": "the encoder"}, "is not a part"),
         ({"batch": 0}, "batch=0"),
     ],
 )

@@ -1,10 +1,10 @@
 """The command line: ``python -m tformer train|translate|evaluate|export``.
 
-For people without notebooks. What the user got wrong ends in one line on standard
-error and exit status 2, never in a traceback; Ctrl-C ends with 130. Results go to
-standard output, everything said about them to standard error.
+For people without notebooks. A user's mistake gives one line on standard error and exit
+status 2, never a traceback; Ctrl-C exits with 130. Results go to standard output,
+messages about them to standard error.
 
-A module for each command; nothing heavy is imported before arguments are understood.
+Each command has a module; nothing heavy is imported before the arguments are parsed.
 Chapter *Training*.
 """
 

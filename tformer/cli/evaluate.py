@@ -30,7 +30,7 @@ from tformer.cli.streams import (
 
 
 def add_parser(commands: Any) -> None:
-    """Give the program its command ``evaluate``."""
+    """Add the command ``evaluate`` to the program."""
     parser = add_command(
         commands,
         "evaluate",
@@ -38,11 +38,11 @@ def add_parser(commands: Any) -> None:
         "score a model on a corpus's test sets",
         """\
         Translates test sets and prints BLEU and chrF of the cased, detokenised text
-        in sacreBLEU's own form, signature included. Where the corpus has tokenised
-        references (multi30k) the lower-cased, tokenised BLEU of published tables
-        follows: it has another signature, and the two do not compare. Then come the
-        checks: translations that are empty, loop, or have an odd length; for grammar,
-        where one German is right, also exact match by phenomenon.
+        in sacreBLEU's own format, signature included. If the corpus has tokenised
+        references (multi30k), the lower-cased, tokenised BLEU of published tables
+        follows; it has a different signature, and the two are not comparable. Then
+        come the checks: translations that are empty, loop, or have an odd length; for
+        grammar, where only one German is right, also exact match by phenomenon.
         """,
         "evaluate --corpus multi30k --worst 10",
         "evaluate --model runs/first --test test_2016_flickr --output german.txt",
@@ -67,24 +67,24 @@ def add_parser(commands: Any) -> None:
         "--worst",
         type=int,
         metavar="N",
-        help="show the N translations of the lowest chrF (ties: in order)",
+        help="show the N translations with the lowest chrF (ties: in order)",
     )
     parser.add_argument(
         "--json",
         metavar="FILE",
         type=name_of("a file"),
-        help="write scores and versions here",
+        help="write scores and versions to this file",
     )
     parser.add_argument(
         "--output",
         metavar="FILE",
         type=name_of("a file"),
-        help="write the translations here",
+        help="write the translations to this file",
     )
     parser.add_argument(
         "--no-tokenised",
         action="store_true",
-        help="leave the lower-cased, tokenised BLEU out (it needs sacremoses)",
+        help="omit the lower-cased, tokenised BLEU (which needs sacremoses)",
     )
     add_model_and_search(parser)
 
@@ -99,7 +99,7 @@ def _run(options: argparse.Namespace) -> int:
         if (path := getattr(options, name)) is not None:
             check_writable(path, f"--{name}")
     if options.json and options.output and _are_one(options.json, options.output):
-        raise UsageError(f"--json and --output are one file, {options.json}: give two")
+        raise UsageError(f"--json and --output name one file, {options.json}: give two")
     check_output_is_open("the scores go there; send it to /dev/null")
 
     from tformer import data
@@ -121,7 +121,7 @@ def _run(options: argparse.Namespace) -> int:
         )
     translator = load(options)
 
-    with ExitStack() as stack:  # the files are opened now, not after an hour's work
+    with ExitStack() as stack:  # open the files now, not after an hour's work
         outputs = {
             name: stack.enter_context(writer(path))
             for name in ("json", "output")
@@ -148,7 +148,7 @@ def _score(
     translator: Any,
     settings: dict[str, Any],
 ) -> tuple[Any, dict[str, Any]]:
-    """Score one test set and tell the result; the report, and what JSON gets of it."""
+    """Score one test set and print the result; return the report, and it as JSON."""
     from tformer import evaluate
 
     pairs = corpus.test[name][: options.limit]
@@ -198,7 +198,7 @@ def _score(
 
 
 def _are_one(path: str, other: str) -> bool:
-    """Whether two names lead to one regular file."""
+    """Whether two names lead to the same regular file."""
     path, other = os.path.realpath(path), os.path.realpath(other)
     return path == other and (os.path.isfile(path) or not os.path.exists(path))
 
@@ -206,7 +206,7 @@ def _are_one(path: str, other: str) -> bool:
 def _record(
     options: argparse.Namespace, corpus: Any, translator: Any, scores: dict[str, Any]
 ) -> dict[str, Any]:
-    """All that someone needs to judge or repeat the scores."""
+    """Everything needed to judge or reproduce the scores."""
     import datetime
     import platform
     from importlib.metadata import PackageNotFoundError, version

@@ -12,17 +12,17 @@ from tformer.interop import FORMATS
 
 
 def add_parser(commands: Any) -> None:
-    """Give the program its command ``export``."""
+    """Add the command ``export`` to the program."""
     parser = add_command(
         commands,
         "export",
         _run,
         "write a model for another program",
         """\
-        Writes a model, with its tokenizer, into a folder that another program opens.
-        The folder appears when all is written, and not at all if anything goes wrong.
+        Writes a model, with its tokenizer, to a folder that another program can open.
+        The folder appears once everything is written, or not at all if anything fails.
         An earlier export is replaced; a folder with other things in it is left alone,
-        unless --force is given: then the files are written beside them.
+        unless --force is given: then the files are added to it.
         """,
         "export --model runs/first --to hf exported/hf",
         "export --to hf exported/released",
@@ -44,7 +44,7 @@ def add_parser(commands: Any) -> None:
         help="a run folder (default: the released model)",
     )
     parser.add_argument(
-        "--force", action="store_true", help="write into a folder of other things, too"
+        "--force", action="store_true", help="add to a folder that holds other things"
     )
     parser.set_defaults(device="cpu")
 

@@ -1,8 +1,8 @@
 """The options that several commands share, and where they come from.
 
-What a model, a recipe and a search can be told is declared by their dataclasses:
-names, kinds, defaults and choices by the fields, the help by the docstring. Here each
-field becomes an option; the ranges are checked where the dataclass checks them.
+The settings of a model, a recipe and a search are declared by their dataclasses: names,
+types, defaults and choices by the fields, the help by the docstring. Here each field
+becomes an option; ranges are checked where the dataclass checks them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tformer.search import USUAL, SearchSettings
 
 PROGRAM = "python -m tformer"
 
-# A field of the configuration that is left out: the tokenizer has these ids.
+# The configuration's special ids are left out: the tokenizer has them.
 CONFIG = [each for each in fields(TransformerConfig) if not each.name.endswith("_id")]
 RECIPE = list(fields(Recipe))
 BEAM, SAMPLE = (
@@ -38,14 +38,14 @@ class Parser(argparse.ArgumentParser):
     """Argparse that reports a mistake in one line."""
 
     def error(self, message: str) -> NoReturn:
-        """Say it, and where to read more; status 2."""
+        """Report it, and where to read more; exit with status 2."""
         command = self.prog.removeprefix(PROGRAM).strip()
         hint = f"{PROGRAM} {command} --help" if command else f"{PROGRAM} --help"
         say(f"tformer: error: {' '.join(message.split())} (see `{hint}`)")
         raise SystemExit(2)
 
     def print_help(self, file: Any = None) -> None:
-        """Print it, or fail: argparse itself does not mind a full disk."""
+        """Print it, or fail: argparse itself ignores a full disk."""
         with told_to_stdout():
             print(self.format_help(), end="", file=file, flush=True)
 
@@ -71,7 +71,7 @@ def add_command(
 
 
 def add_fields(group: Any, owner: type, chosen: Iterable[Field[Any]]) -> None:
-    """One option for each field of a dataclass; what is not given stays None."""
+    """Add an option for each field of a dataclass; those not given stay None."""
     texts = _described(owner)
     for each in chosen:
         text, default = texts[each.name].replace("%", "%%"), each.default
@@ -93,7 +93,7 @@ def add_fields(group: Any, owner: type, chosen: Iterable[Field[Any]]) -> None:
 
 
 def given(options: argparse.Namespace, chosen: Iterable[Field[Any]]) -> dict[str, Any]:
-    """The values that the user gave; the rest is left to the package's defaults."""
+    """The values that the user gave; the rest get the package's defaults."""
     values = {each.name: getattr(options, each.name) for each in chosen}
     return {
         name: tuple(value) if isinstance(value, list) else value
@@ -108,7 +108,7 @@ def option(name: str) -> str:
 
 
 def _kind(annotation: Any) -> type:
-    """What one value of a field is: int for ``int | None``, float for two floats."""
+    """The type of one value of a field: int for ``int | None``, float for a pair."""
     if isinstance(annotation, types.UnionType) or typing.get_origin(annotation):
         annotation = typing.get_args(annotation)[0]
     return annotation
@@ -125,7 +125,7 @@ def _described(owner: type) -> dict[str, str]:
 
 
 def name_of(what: str) -> Callable[[str], str]:
-    """A kind of option: the name of a file, a folder, …; never an empty one."""
+    """An argument type: the name of a file, a folder, …; never empty."""
 
     def checked(text: str) -> str:
         if not text.strip():
@@ -136,7 +136,7 @@ def name_of(what: str) -> Callable[[str], str]:
 
 
 def add_model_and_search(parser: argparse.ArgumentParser) -> None:
-    """Which model, how wide a search, and where."""
+    """Add the options for the model, the width of the search, and the device."""
     parser.add_argument(
         "--model",
         metavar="RUN",
@@ -149,18 +149,18 @@ def add_model_and_search(parser: argparse.ArgumentParser) -> None:
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
-    """Where to compute."""
+    """Add the option for the device."""
     parser.add_argument(
         "--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)"
     )
 
 
 def check_search(settings: dict[str, Any]) -> dict[str, Any]:
-    """Refuse a search that makes no sense before a model is loaded for it.
+    """Reject an impossible search before a model is loaded for it.
 
     Returns:
-        The settings as they came; where the beam is wide, also how many sentences to
-        search for at once: fewer, so that memory does not grow with it.
+        The settings as given; for a wide beam, also how many sentences to search for
+        at once: fewer, so that memory does not grow with the beam.
     """
     beam_size = settings.get("beam_size", USUAL.beam_size)
     if "beam_size" not in settings and "n_best" in settings:

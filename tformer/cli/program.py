@@ -1,4 +1,4 @@
-"""The program: understand the arguments, run a command, say what went wrong."""
+"""The program: parse the arguments, run a command, report what went wrong."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return its exit status.
 
     Args:
-        arguments: without the program's name; those of the process unless given.
+        arguments: without the program's name; those of the process by default.
 
     Returns:
         0 = done, 2 = wrong input (one line on standard error), and as shells have it:
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     streams.prepare()
     with ExitStack() as stack:
-        if arguments is None:  # we are the program, not a guest in somebody's
+        if arguments is None:  # we are the program, not called by another
             stack.enter_context(streams.ending_at_once())
         try:
             status = _run(arguments)
@@ -60,7 +60,7 @@ def _is_ours(error: Exception) -> bool:
 
 
 def _told(error: Exception) -> str:
-    """What the user reads: the error's own words, or a remedy if memory ran out."""
+    """What the user reads: the error's own message, or a remedy if memory ran out."""
     message = one_line(error)
     if isinstance(error, MISTAKES) or message.startswith("out of memory: "):
         return message
@@ -76,11 +76,11 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """All commands with their options; torch is not needed for it."""
+    """All commands with their options; this needs no torch."""
     parser = Parser(
         prog=PROGRAM,
         description="Train a Transformer that translates English into German, "
-        "translate with it, score it, and take it to other programs.",
+        "translate with it, score it, and export it to other programs.",
         epilog=examples(
             'translate "A man is riding a horse."',
             "train --corpus multi30k --steps 300 --out runs/first",

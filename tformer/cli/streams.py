@@ -1,6 +1,6 @@
 """What the commands read and write, and what they say about it.
 
-Results go to standard output, everything said about them to standard error.
+Results go to standard output, messages about them to standard error.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class UsageError(Exception):
 
 
 def prepare() -> None:
-    """Make the standard streams fit for German, and closed ones harmless.
+    """Make the standard streams able to print German, and closed ones harmless.
 
     German needs more than ASCII, whatever the locale says; a file's name that is not
     UTF-8 comes out as it went in. The number of a closed stream would go to the next
@@ -55,10 +55,10 @@ def prepare() -> None:
 
 
 def check_output_is_open(instead: str) -> None:
-    """Refuse to compute what nobody could see.
+    """Refuse to compute what nobody would see.
 
     Args:
-        instead: what to do where standard output is closed.
+        instead: what to do if standard output is closed.
     """
     if sys.stdout is None:
         raise UsageError(f"standard output is closed: {instead}")
@@ -66,7 +66,7 @@ def check_output_is_open(instead: str) -> None:
 
 @contextmanager
 def told_to_stdout() -> Iterator[None]:
-    """Write to standard output inside; what goes wrong with it is said of it."""
+    """Write to standard output inside; errors name standard output."""
     try:
         yield
         if sys.stdout is not None:
@@ -80,7 +80,7 @@ def told_to_stdout() -> Iterator[None]:
 
 
 def abandon(stream: Any) -> None:
-    """Give up a stream that takes nothing, or Python fails with it at its end."""
+    """Give up a stream that accepts nothing, or Python would fail on exit."""
     try:
         stream.flush()
     except (OSError, ValueError):
@@ -91,26 +91,26 @@ def abandon(stream: Any) -> None:
 
 
 def is_supervised() -> bool:
-    """Whether torchrun has started us, one of several perhaps."""
+    """Whether torchrun started us, perhaps as one of several."""
     return "TORCHELASTIC_RUN_ID" in os.environ
 
 
-_speaks = True  # of several processes, one does
+_speaks = True  # of several processes, only one does
 
 
 def speak(yes: bool = True) -> None:
-    """Whether to say from here on what is to say."""
+    """Choose whether to print messages from here on."""
     global _speaks
     _speaks = yes
 
 
 def say(message: str) -> None:
-    """Tell the user something that is no result; of several processes, one does."""
+    """Print a message that is not a result; of several processes, only one does."""
     if not _speaks:
         return
     try:
         print(message, file=sys.stderr, flush=True)
-    except OSError:  # nobody can be told that nobody listens
+    except OSError:  # nobody is there to be told
         abandon(sys.stderr)
 
 
@@ -145,13 +145,13 @@ def standard_input() -> Any:
 
 
 def chunks(file: BinaryIO, name: str) -> Iterator[list[str]]:
-    """The lines of a file or a pipe, a few at a time, as they come.
+    """The lines of a file or a pipe, a few at a time, as they arrive.
 
-    No more is held than was asked for, however much there is; lines that are there are
-    not kept waiting for those that are not.
+    No more is held than was asked for, however much there is, and lines that have
+    arrived do not wait for those that have not.
 
     Args:
-        file: UTF-8; a byte-order mark and Windows' ends of lines do no harm.
+        file: UTF-8; a byte-order mark and Windows line endings do no harm.
         name: what messages call it.
 
     Raises:
@@ -167,7 +167,7 @@ def chunks(file: BinaryIO, name: str) -> Iterator[list[str]]:
         if len(rest) > LONGEST_LINE:
             raise UsageError(
                 f"{name}, line {n_lines + 1} has more than {LONGEST_LINE:,} bytes: "
-                "give one sentence a line"
+                "give one sentence per line"
             )
     if rest:
         yield [_text(rest, name, n_lines + 1)]
@@ -198,7 +198,7 @@ def _text(line: bytes, name: str, number: int) -> str:
 
 
 def check_writable(path: str, option: str) -> None:
-    """Refuse an impossible output file now, not after an hour's work."""
+    """Reject an impossible output file now, not after an hour's work."""
     with suppress(FileNotFoundError):
         mode = os.stat(path).st_mode
         if stat.S_ISDIR(mode):
@@ -218,7 +218,7 @@ def check_writable(path: str, option: str) -> None:
 
 @contextmanager
 def writer(path: str | None) -> Iterator[TextIO]:
-    """Standard output, or a file that takes its place when all is written."""
+    """Standard output, or a file that appears only when complete."""
     if path is None:
         with told_to_stdout():
             yield sys.stdout
@@ -230,12 +230,12 @@ def writer(path: str | None) -> Iterator[TextIO]:
 
 
 def unbroken(text: str) -> str:
-    """A translation in one line and one column: any character may come by chance."""
+    """A translation as one line and one column: it may hold any character."""
     return " ".join(text.splitlines()).replace("\t", " ")
 
 
 def bar(total: int | None, out: TextIO, quiet: bool) -> Any:
-    """A progress bar where somebody watches long work, and does not see it come out."""
+    """A progress bar, if somebody is watching and the results go elsewhere."""
     from tqdm import tqdm
 
     is_short = total is not None and total <= CHUNK
@@ -260,7 +260,7 @@ def unwind(signum: int, frame: Any) -> None:
 
 @contextmanager
 def ending_at_once() -> Iterator[None]:
-    """Let Ctrl-C end the program inside, also in the middle of an import."""
+    """Let Ctrl-C end the program inside, even in the middle of an import."""
     with handling(_end_at_once, "SIGINT"):
         yield
 
@@ -274,7 +274,7 @@ def unwinding() -> Iterator[None]:
 
 @contextmanager
 def handling(handler: Callable[[int, Any], None], *names: str) -> Iterator[None]:
-    """Handle signals inside, except those that the program was started to ignore."""
+    """Handle signals inside, except those that the program inherited as ignored."""
     before = {}
     with suppress(ValueError):  # outside the main thread nobody gets signals
         for name in names:

@@ -29,27 +29,27 @@ if TYPE_CHECKING:
     from tformer.train import Event
     from tformer.train.ranks import Ranks
 
-RELEASED = "released"  # what --from calls the model that comes with the package
+RELEASED = "released"  # the name that --from takes for the model in the package
 
 
 def add_parser(commands: Any) -> None:
-    """Give the program its command ``train``."""
+    """Add the command ``train`` to the program."""
     parser = add_command(
         commands,
         "train",
         _run,
         "learn a tokenizer and a model from pairs of sentences",
         """\
-        Learns a tokenizer and a model on a corpus and writes both, with the history
-        of the training, into a run folder. If the folder holds a run already, that run
-        goes on from its last checkpoint, with its own settings. Ctrl-C and SIGTERM stop
-        after a few steps and keep the checkpoint. Settings that are not given are the
-        package's, except that grammar, which has few words, gets a vocabulary of 800.
+        Learns a tokenizer and a model from a corpus and writes both, with the history
+        of the training, to a run folder. If the folder already holds a run, that run
+        resumes from its last checkpoint, with its own settings. Ctrl-C and SIGTERM stop
+        after a few steps and keep the checkpoint. Settings that are not given get the
+        package's defaults; for grammar, with its few words, a vocabulary of 800.
 
-        On several GPUs, start it by torchrun, one process for each:
+        On several GPUs, start it with torchrun, one process per GPU:
           torchrun --nproc-per-node 2 -m tformer train --corpus multi30k ...
-        They share the work of every step, which stays the step of one process, so a
-        run may go on with another number of them.
+        They share the work of every step, which remains the step of one process, so a
+        run may resume with a different number of them.
         """,
         "train --corpus multi30k --steps 300 --out runs/first",
         "train --corpus multi30k --minutes 30 --patience 5 --out runs/longer",
@@ -60,7 +60,7 @@ def add_parser(commands: Any) -> None:
         "--corpus",
         type=name_of("a corpus"),
         help="multi30k, tatoeba, grammar, a mixture such as multi30k+tatoeba, a file "
-        "of tab-separated pairs, English first, or two files with a sentence a line: "
+        "of tab-separated pairs, English first, or two files, one sentence per line: "
         "mine.en,mine.de (default: multi30k)",
     )
     parser.add_argument(
@@ -75,15 +75,15 @@ def add_parser(commands: Any) -> None:
         dest="start",
         metavar="RUN",
         type=name_of("a folder"),
-        help="begin with the weights, the pieces and the sizes of another run, or of "
-        "the model that is called released",
+        help="start from the weights, the pieces and the sizes of another run, or of "
+        "the released model (write: released)",
     )
     parser.add_argument("--steps", type=int, help="stop after this many updates")
     parser.add_argument(
         "--minutes", type=float, help="stop after this long (or --steps if sooner)"
     )
     parser.add_argument(
-        "--restart", action="store_true", help="begin anew in a folder that holds a run"
+        "--restart", action="store_true", help="start over in a folder that holds a run"
     )
     add_device(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
@@ -107,7 +107,7 @@ def _run(options: argparse.Namespace) -> int:
     except Exception as error:
         if ranks is None or ranks.n == 1:
             raise
-        if not ranks.fails_first():  # another one says why
+        if not ranks.fails_first():  # another process says why
             raise SystemExit(2) from error
         streams.speak()
         raise
@@ -135,7 +135,7 @@ def _train(options: argparse.Namespace, folder: Path, ranks: Ranks) -> int:
         if options.corpus or "corpus" not in saved:
             raise
         raise UsageError(
-            f"{folder} holds a run on {name!r}, which is not to be found: give its "
+            f"{folder} holds a run on {name!r}, which cannot be found: give its "
             "--corpus again"
         ) from error
     if not options.quiet:
@@ -166,7 +166,7 @@ def _train(options: argparse.Namespace, folder: Path, ranks: Ranks) -> int:
     if stop.signal:
         say(
             f"tformer: interrupted at step {run.report['steps']}; the checkpoint is "
-            f"kept in {folder}: run the same command again to go on"
+            f"kept in {folder}: run the same command again to resume"
         )
         return 128 + stop.signal
     if not ranks.is_first:
@@ -184,7 +184,7 @@ def _train(options: argparse.Namespace, folder: Path, ranks: Ranks) -> int:
 
 
 def _report(event: Event) -> None:
-    """One line per evaluation: for logs, where a bar would only be noise."""
+    """One line per evaluation: for logs, where a bar would be noise."""
     if event["kind"] == "start":
         say(
             f"{event['corpus']}\n{event['n_parameters']:,} parameters, "
@@ -200,20 +200,20 @@ def _report(event: Event) -> None:
 
 
 class _Stop:
-    signal = 0  # the one that asked us to stop
+    signal = 0  # the one that told us to stop
     may_wait = False  # is there something to keep before we end?
 
 
 @contextmanager
 def _stop_on_signals() -> Iterator[_Stop]:
-    """Let Ctrl-C and SIGTERM stop a run with its checkpoint; a second one ends at once.
+    """Let Ctrl-C and SIGTERM stop a run with its checkpoint; a second ends it at once.
 
-    So does the first, as long as training has not begun.
+    So does the first, if training has not begun.
     """
     stop = _Stop()
 
     def ask(signum: int, frame: Any) -> None:
-        if stop.signal and streams.is_supervised():  # torchrun repeats what it heard
+        if stop.signal and streams.is_supervised():  # torchrun passes signals on again
             return
         if stop.signal or not stop.may_wait:
             unwind(signum, frame)

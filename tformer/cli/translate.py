@@ -37,16 +37,16 @@ from tformer.search import USUAL, SearchSettings
 
 
 def add_parser(commands: Any) -> None:
-    """Give the program its command ``translate``."""
+    """Add the command ``translate`` to the program."""
     parser = add_command(
         commands,
         "translate",
         _run,
         "translate English sentences into German",
         """\
-        Translates the sentences given, or else a file or standard input line by line:
-        as many lines come out as went in, and blank lines stay blank. --n-best N
-        writes up to N lines for each sentence, the best first: score, tab, German.
+        Translates the given sentences, or else a file or standard input line by line:
+        as many lines come out as go in, and blank lines stay blank. --n-best N writes
+        up to N lines per sentence, the best first: score, tab, German.
         --score reads English, tab, German and writes log-probability, tab, German.
         """,
         'translate "A man is riding a horse." "Two dogs play in the snow."',
@@ -61,29 +61,29 @@ def add_parser(commands: Any) -> None:
         "--input",
         metavar="FILE",
         type=name_of("a file"),
-        help="UTF-8, one sentence a line",
+        help="UTF-8, one sentence per line",
     )
     parser.add_argument(
         "--output",
         metavar="FILE",
         type=name_of("a file"),
-        help="instead of standard output; an old file stays until all is written",
+        help="instead of standard output; an old file stays until the new is complete",
     )
     add_model_and_search(parser)
-    ways = parser.add_argument_group("other ways than the best translation")
+    ways = parser.add_argument_group("instead of the best translation")
     one = ways.add_mutually_exclusive_group()
     one.add_argument(
         "--n-best",
         type=int,
         metavar="N",
         help="the N best of beam search, each after its score: its log-probability "
-        "divided by the length penalty (the beam is as wide as N asks for)",
+        "divided by the length penalty (the beam is as wide as N requires)",
     )
     one.add_argument("--sample", action="store_true", help="sample each piece instead")
     one.add_argument(
         "--score",
         action="store_true",
-        help="no translation: the log-probability of the one that stands after a tab",
+        help="no translation: the log-probability of the one given after a tab",
     )
     add_fields(parser.add_argument_group("with --sample"), SearchSettings, SAMPLE)
 
@@ -120,7 +120,7 @@ def _run(options: argparse.Namespace) -> int:
             except UsageError as error:
                 if not is_typed:
                     raise
-                say(f"tformer: error: {error}")  # a conversation goes on
+                say(f"tformer: error: {error}")  # a conversation continues
             progress.update(len(chunk))
     return 0
 
@@ -128,7 +128,7 @@ def _run(options: argparse.Namespace) -> int:
 def _source(
     options: argparse.Namespace, stack: ExitStack
 ) -> tuple[Callable[[], Iterator[list[str]]], bool]:
-    """How to get the lines, a few at a time; and can that be done twice?"""
+    """How to get the lines, a few at a time, and whether that works twice."""
     if options.sentences:
         return lambda: iter([options.sentences]), True
     if not options.input:
@@ -153,17 +153,17 @@ def _numbered(chunks: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
 
 
 def _check_way(options: argparse.Namespace) -> dict[str, Any]:
-    """Refuse what makes no sense, or would be left unused without a word.
+    """Reject options that make no sense, or would be silently ignored.
 
     Returns:
-        What the chosen way to translate is told.
+        The options for the chosen way to translate.
     """
     search, draw = given(options, BEAM), given(options, SAMPLE)
     way = "--sample" if options.sample else "--score" if options.score else None
     if way and search:
         raise UsageError(f"{option(min(search))} is for beam search, not for {way}")
     if draw and not options.sample:
-        raise UsageError(f"{option(min(draw))} is for sampling: give --sample, too")
+        raise UsageError(f"{option(min(draw))} is for sampling: add --sample")
     return check_search(search | draw)
 
 
@@ -182,7 +182,7 @@ def _check_sentences(sentences: list[str]) -> None:
 def _check_lines(
     translator: Any, lines: list[str], options: argparse.Namespace, first: int
 ) -> int:
-    """Find what cannot be translated before it is tried; return how many lines."""
+    """Find what cannot be translated before trying; return the number of lines."""
     for number, line in enumerate(lines, start=first + 1):
         try:
             if line.strip():
@@ -194,11 +194,11 @@ def _check_lines(
 
 
 def _pair(line: str) -> list[str]:
-    """The English and the German of a line; further columns are left alone."""
+    """The English and the German of a line; further columns are ignored."""
     columns = line.split("\t")
     if len(columns) < 2:
         raise ValueError(
-            f"there is no tab in {line[:40]!r}: --score wants English, a tab, German"
+            f"there is no tab in {line[:40]!r}: --score needs English, a tab, German"
         )
     return columns[:2]
 
@@ -230,7 +230,7 @@ def _answers(
     options: argparse.Namespace,
     settings: dict[str, Any],
 ) -> list[list[str]]:
-    """The lines to write for each text, in the way that the options ask for."""
+    """The lines to write for each text, in the way that the options request."""
     if options.score:
         english, german = zip(*map(_pair, texts), strict=True) if texts else ((), ())
         scores = translator.score(english, german)

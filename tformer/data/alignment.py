@@ -1,6 +1,6 @@
-"""Word alignments: which word says what, and the same for the pieces of a tokenizer.
+"""Word alignments: which word translates which, for words and for pieces.
 
-Used to hold attention against the truth. Source of sure and possible links: Och and
+Used to compare attention with the truth. Source of sure and possible links: Och and
 Ney 2003. Chapters: 11, Data; 14, Inside the trained model.
 """
 
@@ -21,12 +21,12 @@ class AlignedPair:
     """A sentence pair and which word of it translates which.
 
     Attributes:
-        english: words and marks, in order.
-        german: words and marks, in order.
+        english: words and punctuation marks, in order.
+        german: words and punctuation marks, in order.
         sure: (index of the English word, index of the German word) of words that say
-            the same.
+            the same thing.
         possible: ``sure`` and those that help to say it (auxiliaries, "to", commas).
-        phenomena: names of what the sentence shows, for scores per phenomenon.
+        phenomena: names of what the sentence illustrates, for scores per phenomenon.
     """
 
     english: tuple[str, ...]
@@ -41,8 +41,8 @@ def piece_links(
 ) -> tuple[Links, Links]:
     """The links of a pair between pieces instead of words.
 
-    Pieces are linked if words that they are part of are linked: what a heat map of
-    attention between pieces can be held against. With a tokenizer of sentencepiece::
+    Pieces are linked if the words that they belong to are linked, so a heat map of
+    attention between pieces can be compared with them. With a sentencepiece tokenizer::
 
         >>> corpus = data.load("grammar")
         >>> sentences = [text for pair in corpus.train for text in pair]
@@ -91,9 +91,8 @@ def words_of_pieces(
 ) -> list[set[int]]:
     """For each piece of a text, the indices of the words that it is part of.
 
-    A piece may cover a word and the full stop after it; the pieces of one character
-    that is written as bytes all belong to its word; a blank belongs to the word after
-    it.
+    A piece may cover a word and the full stop after it; if a character is written as
+    bytes, all their pieces belong to its word; a space belongs to the word after it.
 
     Raises:
         ValueError: the words do not spell the text, or the tokenizer changes it.
@@ -102,7 +101,7 @@ def words_of_pieces(
         raise ValueError(f"the words {words!r} do not spell the text {text!r}.")
     if tokenizer.normalize(text) != text:
         raise ValueError(f"the tokenizer normalizes {text!r}: align normalized text.")
-    owners: list[int] = []  # the word of each byte; the first blank is sentencepiece's
+    owners: list[int] = []  # the word of each byte; the first space is sentencepiece's
     index = used = 0
     for character in f" {text}":
         if used == len(words[index]):

@@ -1,4 +1,4 @@
-"""From pairs of sentences to padded tensors, filled by a budget of tokens.
+"""From sentence pairs to padded tensors, within a budget of tokens.
 
 Shapes: S is the longest source of the batch, T the longest target; both vary from
 batch to batch. Source: section 5.1, "sentence pairs were batched together by
@@ -34,8 +34,8 @@ class Batch:
         source_ids: (B, S) int64, pieces + eos, padded.
         target_ids: (B, T) int64, bos + pieces, padded: what the decoder sees.
         labels: (B, T) int64, pieces + eos, padded: what it should say next.
-        n_tokens: source and label tokens, padding not counted.
-        n_labels: label tokens, padding not counted.
+        n_tokens: source and label tokens, not counting padding.
+        n_labels: label tokens, not counting padding.
     """
 
     source_ids: Tensor
@@ -58,7 +58,7 @@ class Batch:
 class EncodedPairs(Sequence[Encoded]):
     """A sequence of (source ids with eos, target ids without specials).
 
-    The ids lie in arrays, some bytes each; a pair becomes lists when it is asked for.
+    The ids are stored in compact arrays; a pair becomes lists when it is accessed.
 
     Attributes:
         n_too_long: how many pairs were left out because a side is too long.
@@ -94,18 +94,18 @@ def encode_pairs(
     *,
     cache: dict[str, array[int]] | None = None,
 ) -> EncodedPairs:
-    """Write sentence pairs as ids.
+    """Encode sentence pairs as ids.
 
     Args:
         pairs: (English, German).
         tokenizer: for both languages.
-        max_len: the model's limit; a source with its eos, or a target with its bos,
-            that is longer is left out, counted in ``n_too_long`` and warned of.
-        cache: sentence → ids, read and filled: give one dictionary to every epoch's
-            call (with one tokenizer) and each sentence is encoded once.
+        max_len: the model's limit; pairs whose source (with eos) or target (with bos)
+            is longer are left out, with a warning, and counted in ``n_too_long``.
+        cache: sentence → ids, read and filled: pass the same dictionary every epoch
+            (with the same tokenizer), and each sentence is encoded only once.
 
     Returns:
-        For each pair that is left, in order: source pieces + eos; target pieces.
+        For each remaining pair, in order: source pieces + eos; target pieces.
 
     Raises:
         ValueError: every pair is too long.
@@ -134,7 +134,7 @@ def encode_pairs(
 def _encode_new(
     sentences: Iterable[str], tokenizer: Tokenizer, known: dict[str, array[int]]
 ) -> None:
-    """Encode what is not known yet, some thousand sentences at a time."""
+    """Encode what is not cached yet, several thousand sentences at a time."""
     kind = "H" if tokenizer.vocab_size <= 2**16 else "i"
     new = (sentence for sentence in sentences if sentence not in known)
     while some := list(islice(new, AT_ONCE)):
@@ -143,7 +143,7 @@ def _encode_new(
 
 
 class Batches(Sequence[Batch]):
-    """The batches of one epoch; each is made of lists when it is asked for."""
+    """The batches of one epoch; each is built when it is accessed."""
 
     def __init__(
         self,
@@ -176,9 +176,9 @@ class Batches(Sequence[Batch]):
         )
 
     def parts(self, index: int, n: int) -> Batches:
-        """One batch dealt out, row by row, to n smaller ones.
+        """One batch, dealt out row by row into n smaller ones.
 
-        Each gets long rows and short ones. A batch of fewer than n rows makes fewer.
+        Each gets long rows and short ones. A batch of fewer than n rows gives fewer.
         """
         dealt = [self.rows[index][start::n] for start in range(n)]
         rows = [part for part in dealt if part]
@@ -186,12 +186,12 @@ class Batches(Sequence[Batch]):
 
     @property
     def n_labels(self) -> int:
-        """Label tokens of all batches, padding not counted."""
+        """Label tokens of all batches, not counting padding."""
         return sum(len(self._encoded[row][1]) + 1 for row in chain(*self.rows))
 
     @property
     def n_tokens(self) -> int:
-        """Source and label tokens of all batches, padding not counted."""
+        """Source and label tokens of all batches, not counting padding."""
         sources = sum(len(self._encoded[row][0]) for row in chain(*self.rows))
         return sources + self.n_labels
 
@@ -208,25 +208,25 @@ def batches(
 ) -> Batches:
     """Cut one epoch into batches of similar length, in random order.
 
-    Pairs are shuffled, sorted by length (so that equal lengths stay shuffled), cut
-    greedily, and the batches shuffled. Every pair is in exactly one batch.
+    Pairs are shuffled, then sorted by length (so that equal lengths stay shuffled) and
+    cut greedily; then the batches are shuffled. Every pair is in exactly one batch.
 
     Args:
         encoded: what ``encode_pairs`` gives.
-        max_tokens: for each batch, B·(S + T) ≤ max_tokens, padding counted: this, not
-            the number of sentences, is what memory and time depend on.
-        pad_id: fills up rows.
+        max_tokens: for each batch, B·(S + T) ≤ max_tokens, including padding: memory
+            and time depend on this, not on the number of sentences.
+        pad_id: pads rows.
         bos_id: begins each target.
         eos_id: ends each label.
-        seed: equal seeds and epochs give equal batches.
-        epoch: another epoch gives other batches.
+        seed: the same seed and epoch give the same batches.
+        epoch: different epochs give different batches.
 
     Returns:
         A sequence of ``Batch``: it has a length, can be indexed, and makes tensors
-        only when asked.
+        only on access.
 
     Raises:
-        ValueError: there is no pair, or one does not fit into ``max_tokens``, or that
+        ValueError: there are no pairs, one does not fit into ``max_tokens``, or that
             is not a whole number.
 
     Source: section 5.1.
@@ -248,22 +248,22 @@ def batches(
 def cut(
     order: Iterable[int], sizes: Sequence[tuple[int, int]], max_tokens: int
 ) -> list[list[int]]:
-    """Cut pairs, in the order given, into batches that are as full as the budget lets.
+    """Cut pairs, in the order given, into batches as full as the budget allows.
 
     A batch of B pairs is padded to its longest source S and its longest target T, so
-    it costs B·(S + T) tokens. It is closed when the next pair would make it cost more
+    it costs B·(S + T) tokens. It is closed when one more pair would make it cost more
     than ``max_tokens``.
 
     Args:
         order: indices of pairs.
-        sizes: for each pair its source and target tokens, eos and bos counted.
-        max_tokens: the budget, padding counted.
+        sizes: for each pair its source and target tokens, including eos and bos.
+        max_tokens: the budget, including padding.
 
     Returns:
         The indices of each batch; every index of ``order`` is in exactly one.
 
     Raises:
-        ValueError: a pair alone does not fit into ``max_tokens``.
+        ValueError: a single pair does not fit into ``max_tokens``.
     """
     closed: list[list[int]] = []
     batch: list[int] = []

@@ -1,4 +1,4 @@
-"""What a corpus is: pairs of sentences in splits, with their terms and their sources.
+"""What a corpus is: sentence pairs in splits, with their licences and sources.
 
 Chapter: 11, Data.
 """
@@ -32,11 +32,11 @@ Pair = tuple[str, str]  # (English, German)
 
 
 class DataError(ValueError):
-    """A corpus cannot be had, or is not what it should be; the message says why."""
+    """A corpus is unavailable, or not what it should be; the message says why."""
 
 
 class DataUnavailable(DataError):
-    """Neither a file nor a network to fetch it from: only then may one fall back."""
+    """Neither a file nor a network to fetch it: only then is a fallback allowed."""
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Corpus:
     Attributes:
         name: as given to ``data.load``.
         train: pairs (English, German) to learn from.
-        valid: pairs to choose by: when to stop, which setting.
+        valid: pairs for making choices: when to stop, which setting.
         test: name → pairs to report on, and for nothing else.
         licence: the terms under which the text may be used.
         attribution: whom to credit, in one line.
@@ -54,13 +54,13 @@ class Corpus:
         tokenised_references: test set → German lines, lower-cased, normalised and
             tokenised as in published tables; empty where there are none.
         alignments: split → for each pair its word alignment (``grammar`` only).
-        is_synthetic: True if a program wrote the sentences: scores on them claim
-            nothing about German.
+        is_synthetic: True if a program wrote the sentences: scores on them say
+            nothing about real German.
         valid_sets: component → its validation pairs; ``valid`` is all of them.
-        one_translation_an_epoch: show each English sentence once an epoch, with one of
-            its Germans drawn at random.
-        parts: components of a mixture and how often an epoch repeats each.
-        notes: what was left out or changed while loading, a sentence each.
+        one_translation_an_epoch: show each English sentence once per epoch, with one of
+            its German translations chosen at random.
+        parts: components of a mixture, and how often an epoch repeats each.
+        notes: what was left out or changed while loading, one sentence each.
     """
 
     name: str
@@ -86,8 +86,8 @@ class Corpus:
         """The training pairs that one epoch shows; the same for equal (epoch, seed).
 
         All of ``train``, unless sentences have several translations (then one each,
-        drawn anew every epoch) or the corpus is a mixture with weights. The order is
-        the corpus' own: ``data.batches`` shuffles.
+        chosen anew every epoch) or the corpus is a weighted mixture. The order is
+        that of the corpus: ``data.batches`` shuffles.
         """
         if self.parts:
             return [
@@ -110,8 +110,8 @@ class Corpus:
     def trained_on(self) -> dict[str, int | str]:
         """How many training pairs there are, and the SHA-256 of their text.
 
-        Two corpora of one name and of equal files can still differ: by how they were
-        split, or by pairs that somebody added.
+        Two corpora with the same name and the same files can still differ: in how they
+        were split, or by pairs that somebody added.
         """
         digest = hashlib.sha256()
         for english, german in self.train:
@@ -133,12 +133,12 @@ class Corpus:
 
 
 def vocabulary_for(corpus: Corpus) -> int:
-    """How many pieces to learn from a corpus: one for each hundred words of its text.
+    """How many pieces to learn from a corpus: one per hundred words of its text.
 
-    A piece is learned from the sentences that hold it. With more pieces sentences get
-    shorter, but most pieces get rarer; one for a hundred words leaves even the rare
-    ones some dozen sentences. Never fewer than 600, of which the 256 bytes and the
-    special ids take 260, nor more than 8,000, beyond which only the table grows.
+    A piece is learned from the sentences that contain it. More pieces make sentences
+    shorter, but most pieces rarer; one per hundred words leaves even the rare ones
+    some dozen sentences. Never fewer than 600, of which the 256 bytes and the special
+    ids take 260, nor more than 8,000, beyond which only the table grows.
 
     Args:
         corpus: with training pairs.
@@ -151,10 +151,10 @@ def vocabulary_for(corpus: Corpus) -> int:
 
 
 def sentence_key(sentence: str) -> str:
-    """The sentence without case, punctuation and spacing, to compare sentences by.
+    """The sentence without case, punctuation and spacing, for comparison.
 
-    "It's late!" and "it's late." have one key, so they go to one split. A sentence of
-    punctuation alone is its own key.
+    "It's late!" and "it's late." have the same key, so they go to the same split. A
+    sentence of nothing but punctuation is its own key.
     """
     folded = unicodedata.normalize("NFKC", sentence).casefold()
     bare = folded.replace("'", "").replace("’", "")
@@ -164,7 +164,7 @@ def sentence_key(sentence: str) -> str:
 def split_position(sentence: str) -> float:
     """A number in [0, 1) that depends on the sentence's key alone.
 
-    Splits made by it are the same on every machine and in every edition of a corpus:
+    Splits based on it are the same on every machine and for every edition of a corpus:
     a sentence that was in the test set stays there when others are added.
     """
     digest = hashlib.sha256(sentence_key(sentence).encode("utf-8")).digest()
@@ -176,10 +176,10 @@ def components(pairs: Sequence[Pair]) -> list[str]:
 
     Two pairs belong together if their English is equal or their German is (by
     ``sentence_key``), and so does whatever is linked to them in the same way: "Go!" and
-    "Walk!" are both "Geh!", so a model that trained on one has seen the answer to the
+    "Walk!" are both "Geh!", so a model trained on one has seen the answer to the
     other. The groups are the connected components of a graph in which each pair links
     its two sentences. A group is named after the first of its English keys in
-    alphabetical order; ``split_position`` of that name is where the group goes.
+    alphabetical order; ``split_position`` of that name says where the group goes.
 
     Args:
         pairs: (English, German).
@@ -194,7 +194,7 @@ def components(pairs: Sequence[Pair]) -> list[str]:
 def groups(pairs: Sequence[Pair]) -> tuple[array[int], list[str]]:
     """`components` for millions of pairs: a number for each, and each number's name.
 
-    Keys are compared by their 64-bit hashes, and not kept.
+    Keys are compared by their 64-bit hashes and not stored.
     """
     english = _numbered(key for key, _ in pairs)
     german = _numbered(key for _, key in pairs)
@@ -205,7 +205,7 @@ def groups(pairs: Sequence[Pair]) -> tuple[array[int], list[str]]:
 
     def top(node: int) -> int:
         while parent[node] != node:
-            parent[node] = node = parent[parent[node]]  # halves the way for the next
+            parent[node] = node = parent[parent[node]]  # halves the path for the next
         return node
 
     for one, side in zip(english, german, strict=True):
@@ -228,7 +228,7 @@ def groups(pairs: Sequence[Pair]) -> tuple[array[int], list[str]]:
 
 
 def _numbered(sentences: Iterable[str]) -> array[int]:
-    """A number for each sentence, the same for equal keys; below their count."""
+    """A number for each sentence, equal for equal keys, and below their count."""
     hashes = np.fromiter((hash(sentence_key(each)) for each in sentences), np.int64)
     return array("q", np.unique(hashes, return_inverse=True)[1].tobytes())
 
@@ -249,8 +249,8 @@ def shared(pairs: Iterable[Pair], others: Iterable[Pair]) -> list[Pair]:
 def printable(name: str) -> str:
     r"""A file's name as text that any file or terminal can hold.
 
-    Bytes of a name that are no UTF-8 (Python keeps them as lone surrogates) become
-    ``\udcff`` and the like.
+    Bytes that are not UTF-8 (Python keeps them as lone surrogates) become ``\udcff``
+    and the like.
     """
     return name.encode("utf-8", "backslashreplace").decode("utf-8")
 

@@ -1,8 +1,8 @@
 """Files of a corpus: found in the reader's folder, in the cache, or downloaded.
 
-Each file has one pinned address and one SHA-256. What is downloaded or cached is used
-only if its sum is right. The folder that ``TFORMER_DATA`` names comes first; what lies
-there is taken as it is, and its sum is reported. Chapter: 11, Data.
+Each file has a pinned address and a SHA-256. A download or a cached file is used only
+if its checksum matches. The folder that ``TFORMER_DATA`` names comes first; files there
+are taken as they are, and their checksums reported. Chapter: 11, Data.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from tformer.data.corpus import DataError, DataUnavailable
 __all__ = ["Remote", "cache_folder", "obtain", "own_folder", "sha256"]
 
 TIMEOUT = 30.0  # seconds without a byte
-ALLOWANCE = 120.0  # seconds for a file, whatever its size, all attempts together
-SLOWEST = 5_000  # bytes a second: time that the size of a file adds to that
+ALLOWANCE = 120.0  # seconds for a file of any size, all attempts together
+SLOWEST = 5_000  # bytes per second: a file's size adds time to that
 ATTEMPTS = 3
 PAUSE = 1.0  # seconds before the second attempt, twice that before the third
 CHUNK = 1 << 16
@@ -36,7 +36,7 @@ CHUNK = 1 << 16
 
 @dataclass(frozen=True)
 class Remote:
-    """One file of a corpus as its host holds it.
+    """One file of a corpus, as its host has it.
 
     Attributes:
         name: path below the corpus' folder, with "/" between parts.
@@ -74,7 +74,7 @@ def cache_folder() -> Path:
     """Where downloads are kept: the user's cache, ``…/tformer``."""
     try:
         import platformdirs
-    except ImportError:  # a bare machine: the place that Linux uses
+    except ImportError:  # a bare machine: the usual place on Linux
         base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         return Path(base) / "tformer"
     return Path(platformdirs.user_cache_dir("tformer", appauthor=False))
@@ -94,16 +94,16 @@ def obtain(
     Args:
         corpus: the corpus' folder name.
         files: its files. Optional ones are downloaded only along with others, and
-            left out if that fails.
-        terms: licence text, printed to stderr once, when something is downloaded.
+            omitted if that fails.
+        terms: licence text, printed to stderr once if something is downloaded.
 
     Returns:
-        paths: name → where the file lies.
+        paths: name → where the file is.
         checksums: "corpus/name" → SHA-256 of the bytes found there.
 
     Raises:
-        DataUnavailable: a file is nowhere and its host cannot be reached.
-        DataError: what the host sent, or says, is not the file.
+        DataUnavailable: a file is nowhere to be found and its host unreachable.
+        DataError: the host sent something else, or an error.
     """
     own, cache = own_folder(), cache_folder() / corpus
     paths: dict[str, Path] = {}
@@ -131,7 +131,7 @@ def obtain(
 
 
 def _is_right(path: Path, file: Remote) -> bool:
-    """Whether the file lies there whole and unchanged."""
+    """Whether the file is there, complete and unchanged."""
     try:
         return path.stat().st_size == file.size and sha256(path) == file.sha256
     except OSError:
@@ -183,7 +183,7 @@ def _locked(path: Path) -> Iterator[None]:
     with path.open("ab") as file:
         try:
             import fcntl
-        except ImportError:  # Windows: the checksum still guards what is used
+        except ImportError:  # Windows: the checksum still protects us
             yield
             return
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -195,7 +195,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _progress(label: str, total: int) -> Iterator[Callable[[int], object]]:
-    """A bar on stderr; nothing where stderr is no terminal or tqdm is absent."""
+    """A bar on stderr; nothing if stderr is not a terminal or tqdm is missing."""
     try:
         from tqdm import tqdm
     except ImportError:
@@ -208,7 +208,7 @@ def _progress(label: str, total: int) -> Iterator[Callable[[int], object]]:
 
 
 def _download(file: Remote, folder: Path, advance: Callable[[int], object]) -> None:
-    """Fetch one file into the folder: whole and right, or not at all."""
+    """Fetch one file into the folder: complete and correct, or not at all."""
     target = folder / file.name
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
@@ -225,12 +225,12 @@ def _download(file: Remote, folder: Path, advance: Callable[[int], object]) -> N
             raise DataUnavailable(
                 f"cannot download {file.url}: it came too slowly, {have} of "
                 f"{file.size} bytes in {allowed:.0f} seconds (what came is kept, and "
-                "the next attempt goes on from there)"
+                "the next attempt continues from there)"
             ) from None
         except urllib.error.HTTPError as error:
             with error:
                 trouble = f"the host answered {error.code} {error.reason}"
-            if error.code == 416:  # our part is no part of what lies there
+            if error.code == 416:  # our part does not match the host's file
                 part.unlink(missing_ok=True)
             elif error.code < 500 and error.code not in (408, 429):
                 kind = DataError
@@ -242,7 +242,7 @@ def _download(file: Remote, folder: Path, advance: Callable[[int], object]) -> N
                 f"cannot reach the host of {file.url} ({error.reason})"
             ) from None
         except (OSError, http.client.HTTPException) as error:
-            # Stalled, reset or broken off: the part is kept, the rest asked for.
+            # Stalled, reset or cut off: keep the part, request the rest.
             trouble, kind = str(error) or type(error).__name__, DataUnavailable
             continue
         size = part.stat().st_size
@@ -250,7 +250,7 @@ def _download(file: Remote, folder: Path, advance: Callable[[int], object]) -> N
             os.replace(part, target)
             return
         if size < file.size:
-            trouble = f"it broke off after {size} of {file.size} bytes"
+            trouble = f"it was cut off after {size} of {file.size} bytes"
             kind = DataUnavailable
             continue
         kind = DataError
@@ -267,9 +267,9 @@ class _TooSlowError(Exception):
 
 
 def _answer(request: urllib.request.Request, deadline: float) -> Any:
-    """What the host answers, or an error when it drips its headers past the deadline.
+    """The host's answer, or an error if its headers drip in past the deadline.
 
-    ``urlopen`` alone would wait as long as a byte comes now and then.
+    ``urlopen`` alone would wait as long as a byte arrives now and then.
     """
     answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
@@ -292,7 +292,7 @@ def _answer(request: urllib.request.Request, deadline: float) -> Any:
 def _receive(
     file: Remote, part: Path, advance: Callable[[int], object], deadline: float
 ) -> None:
-    """Append to ``part`` what is still missing of the file."""
+    """Append to ``part`` what is still missing from the file."""
     have = part.stat().st_size if part.is_file() else 0
     if have >= file.size:  # left over from something else, or wrong
         have = 0
@@ -310,7 +310,7 @@ def _receive(
         else:
             have = 0
         with part.open("ab" if continued else "wb") as out:
-            # One byte more than wanted shows a file that is too long; the rest of an
+            # One byte more than expected shows that a file is too long; the rest of an
             # endless answer is never read.
             while have <= file.size:
                 chunk = response.read1(min(CHUNK, file.size + 1 - have))

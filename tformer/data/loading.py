@@ -39,13 +39,13 @@ def load(
             a UTF-8 file with English, tab, German on each line; or the paths of two
             such files with a comma between them, English first, each with a sentence
             on each line: "mine.en,mine.de".
-        columns: where in a file with tabs English and German stand, if not in the first
-            two columns: numbers from 1, or names that the file's first line gives.
-        fallback: where there are neither data nor a network, take "grammar" instead
-            and say so. Never if ``TFORMER_REQUIRE_DATA=1``.
+        columns: where English and German are in a file with tabs, if not in the first
+            two columns: numbers from 1, or names from the file's first line.
+        fallback: if there are neither data nor a network, use "grammar" instead and
+            say so. Never with ``TFORMER_REQUIRE_DATA=1``.
 
     Raises:
-        DataError: an unknown name, or a corpus that cannot be had or is damaged.
+        DataError: an unknown name, or a corpus that is unavailable or damaged.
     """
     if columns is not None:
         return tsv.load(name, columns)
@@ -79,7 +79,7 @@ def _load(name: str | os.PathLike[str]) -> Corpus:
     if isinstance(name, str) and re.search(r"[+*]", name):
         return _mixture(name)
     if Path(text).suffix.lower() in (".tsv", ".txt"):
-        return tsv.load(text)  # which says that it is not there
+        return tsv.load(text)  # which reports that it is missing
     raise DataError(
         f"unknown corpus {text!r}; give one of {', '.join(CORPORA)}, a mixture such as "
         "multi30k*3+tatoeba, the path of a .tsv file, or two paths: mine.en,mine.de."
@@ -87,7 +87,7 @@ def _load(name: str | os.PathLike[str]) -> Corpus:
 
 
 def _mixture(name: str) -> Corpus:
-    """Join corpora; no sentence of a held-out set of any is trained on in another."""
+    """Join corpora; no held-out sentence of one is trained on in another."""
     weights = _weights(name)
     corpora = [_load(part) for part in weights]
     names = [corpus.name for corpus in corpora]
@@ -142,7 +142,7 @@ def _mixture(name: str) -> Corpus:
 
 
 def _weights(name: str) -> dict[str, int]:
-    """The parts of a mixture and how often an epoch repeats each."""
+    """The parts of a mixture, and how often an epoch repeats each."""
     weights: dict[str, int] = {}
     for term in name.split("+"):
         found = re.fullmatch(r"\s*([^*\s]+)\s*(?:\*\s*([0-9]+)\s*)?", term)
@@ -164,7 +164,7 @@ def _weights(name: str) -> dict[str, int]:
 
 
 def _without(pairs: list[Pair], held_out: list[Pair]) -> tuple[list[Pair], int]:
-    """The pairs that share no sentence with those held out, and how many do."""
+    """The pairs that share no sentence with the held-out ones; how many do."""
     dropped = set(shared(pairs, held_out))
     kept = [pair for pair in pairs if pair not in dropped]
     return kept, len(pairs) - len(kept)

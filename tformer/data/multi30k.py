@@ -1,4 +1,4 @@
-"""Multi30k, task 1: 29,000 English captions of photographs and their German.
+"""Multi30k, task 1: 29,000 English captions of photographs, with German translations.
 
 The raw text of the WMT multimodal task, at one commit of its authors' repository.
 Source: Elliott et al. 2016 and 2017. Chapter: 11, Data.
@@ -58,7 +58,7 @@ tok/test_2017_mscoco.lc.norm.tok.de
 
 
 def remotes() -> list[Remote]:
-    """Every file with its pinned address, size and sum."""
+    """Every file, with its pinned address, size and checksum."""
     found = []
     for table, folder, optional in ((_RAW, "/raw", False), (_TOKENISED, "", True)):
         for line in table.split("\n"):
@@ -73,7 +73,7 @@ def load() -> Corpus:
     """Read Multi30k: train 29,000 pairs, valid 1,014, tests 1,000 + 1,000 + 461.
 
     Raises:
-        DataError: a file cannot be had or is damaged.
+        DataError: a file is unavailable or damaged.
     """
     paths, checksums = obtain("multi30k", remotes(), terms=f"{LICENCE}\n{ATTRIBUTION}")
 
@@ -104,10 +104,10 @@ def load() -> Corpus:
 
 
 def _lines(path: Path) -> list[str]:
-    """The lines of a text, gzipped or plain, without blanks at their ends.
+    """The lines of a text, gzipped or plain, without spaces at their ends.
 
-    Split on line feeds only: captions hold characters that ``splitlines`` would take
-    for line ends.
+    Split on line feeds only: captions contain characters that ``splitlines`` would
+    take for line ends.
     """
     try:
         data = path.read_bytes()

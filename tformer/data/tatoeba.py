@@ -1,9 +1,9 @@
 """Tatoeba: everyday sentences, short, many with several German translations.
 
 The pairs that manythings.org selects from tatoeba.org, in the edition of 2018-05-13
-as a public repository keeps it (the original address is replaced in place). Splits are
-made by groups of pairs that share a sentence, never by pair: otherwise the model would
-have seen a test sentence with another translation, or its answer to another question.
+as a public repository keeps it (the file at the original address is replaced in place).
+Splits are made by groups of pairs that share a sentence, never by pair: otherwise the
+model would have seen a test sentence with another translation, or another with its own.
 Chapter: 11, Data.
 """
 
@@ -43,7 +43,7 @@ def load() -> Corpus:
     An epoch shows each English sentence once, with one of its translations.
 
     Raises:
-        DataError: the file cannot be had or is damaged.
+        DataError: the file is unavailable or damaged.
     """
     file = Remote(FILE, URL, SIZE, SHA256)
     paths, checksums = obtain("tatoeba", [file], terms=f"{LICENCE}\n{ATTRIBUTION}")

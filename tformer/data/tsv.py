@@ -1,4 +1,4 @@
-"""A reader's own pairs: a text file with columns, or two with equally many lines.
+"""A reader's own pairs: a text file with columns, or two files with matching lines.
 
 Chapter: 11, Data.
 """
@@ -26,26 +26,26 @@ from tformer.data.corpus import (
 
 __all__ = ["Columns", "load", "load_parallel"]
 
-LEAST = 10  # groups of pairs, enough for one in valid and one in test
-LONGEST_LINE = 1_000_000  # bytes; no sentence has so many
-LARGEST = 0.2  # share of the pairs: a group with more of them is always trained on
+LEAST = 10  # groups of pairs: enough to put one in valid and one in test
+LONGEST_LINE = 1_000_000  # bytes; no sentence has that many
+LARGEST = 0.2  # share of the pairs: a larger group is always trained on
 
 
 Columns = tuple[int, int] | tuple[str, str]
 
 
 def load(path: str | os.PathLike[str], columns: Columns = (1, 2)) -> Corpus:
-    """Read pairs from a UTF-8 file of columns that tabs separate.
+    """Read pairs from a UTF-8 file with columns separated by tabs.
 
-    Split 90/5/5 by a hash, in groups of pairs that share a sentence (case and
-    punctuation aside): always the same, and no sentence of either language is in two
-    splits. A group with more than a fifth of all pairs is trained on. Empty lines are
-    skipped, repeated pairs kept once.
+    Split 90/5/5 by a hash, in groups of pairs that share a sentence (ignoring case and
+    punctuation): always the same, and no sentence of either language is in two splits.
+    A group with more than a fifth of all pairs is trained on. Empty lines are skipped,
+    and repeated pairs kept once.
 
     Args:
-        path: of the file.
-        columns: where English and German stand: numbers from 1, or names that the
-            file's first line gives.
+        path: the file.
+        columns: where English and German are: numbers from 1, or names from the
+            file's first line.
 
     Raises:
         DataError: no such file, not UTF-8, a line without these columns (its number is
@@ -65,7 +65,7 @@ def load(path: str | os.PathLike[str], columns: Columns = (1, 2)) -> Corpus:
 def load_parallel(english: str, german: str) -> Corpus:
     """Read pairs from two UTF-8 files: line by line, one the translation of the other.
 
-    Split as `load` does it. Lines that are empty in both are skipped.
+    Split as in `load`. Lines that are empty in both are skipped.
 
     Raises:
         DataError: as `load`; files of different lengths, or a line that is empty in one
@@ -134,7 +134,7 @@ def _split(
 def _lines(path: Path, digest: Any) -> Iterator[tuple[int, str]]:
     """The lines of a file with their numbers, from 1; the bytes go into the digest.
 
-    They are read one by one: what is kept is the pairs.
+    They are read one by one: only the pairs are kept.
     """
     if not path.is_file():
         raise DataError(f"there is no file {path}.")
@@ -166,7 +166,7 @@ def _text(where: str, line: bytes, is_first: bool) -> str:
 def _places(
     path: Path, columns: Columns, lines: Iterator[tuple[int, str]]
 ) -> tuple[int, int]:
-    """Which columns hold English and German, from 0; takes the header off, if any."""
+    """Which columns hold English and German, from 0; removes the header, if any."""
     first, second = columns
     if isinstance(first, int) and isinstance(second, int):
         if min(first, second) < 1 or first == second:
@@ -197,8 +197,8 @@ def _pair(where: str, text: str, first: int, second: int) -> Pair:
         )
     if len(cells) <= max(first, second):
         raise DataError(
-            f"{where}: has {len(cells)} columns, and column {max(first, second) + 1} "
-            "is asked for."
+            f"{where}: has {len(cells)} columns, but column {max(first, second) + 1} "
+            "was requested."
         )
     return _checked(where, cells[first], cells[second])
 

@@ -1,16 +1,16 @@
 """Decoding: from a trained model to sentences, one piece at a time.
 
-A hypothesis grows from bos; pad, bos and unk are never chosen. All of it is batched,
+A hypothesis grows from bos; pad, bos and unk are never chosen. Everything is batched,
 and the vocabulary projection runs for the newest position only.
 
-- `greedy`: the best piece at every step. `sample`: a piece by chance, out of what
-  `distribution` leaves. `grow`: your own way to choose.
+- `greedy`: the best piece at every step. `sample`: a random piece from what
+  `distribution` leaves. `grow`: your own rule for choosing.
 - `beam_search`, `n_best`: several hypotheses at once.
-- `score`: how probable is a translation that is given?
+- `score`: how probable is a given translation?
 
-Each search is written once, as a generator of its steps (`STEPS`, by name, as
-`tformer.search.SearchSettings` has them), which the functions above run to the end and
-the figures follow.
+Each search is written once, as a generator of its steps (`STEPS`, by their names in
+`tformer.search.SearchSettings`); the functions above run it to the end, and the figures
+follow it step by step.
 
 Source: Vaswani et al. 2017, section 6.1; Wu et al. 2016, equation 14.
 """

@@ -1,4 +1,4 @@
-"""Beam search: several hypotheses at once, and the best of those that ended.
+"""Beam search: several hypotheses at once, and the best of those that finish.
 
 Source: Vaswani et al. 2017, section 6.1; Wu et al. 2016, equation 14.
 """
@@ -42,9 +42,9 @@ def beam_search(
     Args:
         model: as in `greedy`.
         source_ids: (B, S) int64, as in `greedy`.
-        beam_size: hypotheses kept alive; 1 is greedy search. The paper takes 4.
-        length_penalty: alpha; 0 compares plain log-probabilities. The paper takes 0.6.
-        max_len: as in `greedy`. A hypothesis of max_len pieces is closed by eos, at
+        beam_size: hypotheses kept alive; 1 is greedy search. The paper uses 4.
+        length_penalty: alpha; 0 compares plain log-probabilities. The paper uses 0.6.
+        max_len: as in `greedy`. A hypothesis of max_len pieces is ended with eos, at
             eos's own probability.
         use_cache: as in `greedy`.
 
@@ -78,15 +78,15 @@ def n_best(
     Args:
         model: as in `greedy`.
         source_ids: (B, S) int64, as in `greedy`.
-        n: hypotheses wanted, at most beam_size.
-        beam_size: as in `beam_search`, with its other options.
+        n: number of hypotheses, at most beam_size.
+        beam_size: as in `beam_search`, like the other options.
         length_penalty: as in `beam_search`.
         max_len: as in `beam_search`.
         use_cache: as in `greedy`.
 
     Returns:
-        For each row n hypotheses, no two alike, the best first; fewer only where there
-        are no more (a vocabulary of a few pieces).
+        For each row n distinct hypotheses, the best first; fewer only if there are no
+        more (with a vocabulary of a few pieces).
 
     Raises:
         ValueError: n < 1 or n > beam_size, and as `beam_search`.
@@ -109,9 +109,9 @@ def beam_steps(
 ) -> Steps:
     """Beam search, step by step.
 
-    A hypothesis Y (its eos counted) is ranked by ``log p(Y) / lp(|Y|)`` with
+    A hypothesis Y (including eos) is ranked by ``log p(Y) / lp(|Y|)`` with
     ``lp(n) = ((5 + n) / 6)^length_penalty``. A sentence is done when beam_size
-    hypotheses have ended, or when no live one could still overtake the n-th of those.
+    hypotheses have ended, or when no live one can still overtake the n-th of those.
 
     Args:
         model: as in `greedy`; in eval mode until the search ends or is closed.
@@ -134,7 +134,7 @@ def beam_steps(
     eos_id, vocab_size = model.config.eos_id, model.config.vocab_size
     max_len = check_call(model, source_ids, settings.max_len)
     beams = [_Beam(settings, max_len) for _ in range(source_ids.size(0))]
-    live = list(range(source_ids.size(0)))  # sentences not done
+    live = list(range(source_ids.size(0)))  # unfinished sentences
     totals = [[0.0] for _ in live]  # log p so far: of bos, then of beam_size each
     with evaluating(model):
         step = Stepper(model, source_ids, use_cache)
@@ -142,7 +142,7 @@ def beam_steps(
             width = len(totals[0])
             log_p = step.log_probabilities().view(len(live), width, vocab_size)
             allowed = _only(log_p, eos_id) if step.length == max_len else log_p
-            # A row ends in at most one way: 2 * beam_size leave enough to go on. They
+            # A row can end in only one way: 2 * beam_size leave enough to go on. They
             # are among the best of each hypothesis.
             few = min(2 * beam_size, vocab_size)
             best, choices = (
@@ -159,7 +159,7 @@ def beam_steps(
             )
             history = step.tokens[:, 1:].tolist()
             told: list[list[Continuation]] = []
-            rows: list[int] = []  # of the hypotheses that go on: which they continue,
+            rows: list[int] = []  # of the surviving hypotheses: which they continue,
             pieces: list[int] = []  # their next pieces,
             kept_totals: list[list[float]] = []  # log p,
             kept: list[int] = []  # and sentences, as places in `live`
@@ -228,10 +228,10 @@ class _Beam:
         """Enter a hypothesis that ended: its pieces without eos, its log p with it."""
         score = total / length_penalty_of(len(pieces) + 1, self.alpha)
         found = Hypothesis(pieces, total, score)
-        insort(self.finished, found, key=lambda each: -each.score)  # behind its equals
+        insort(self.finished, found, key=lambda each: -each.score)  # after its equals
 
     def is_done(self, best_live: float) -> bool:
-        """Enough have ended, or none alive could win even if all to come were sure."""
+        """Enough have ended, or none alive could win even if the rest were certain."""
         if len(self.finished) >= self.size:
             return True
         reachable = best_live / self.longest_penalty
@@ -248,5 +248,5 @@ def _only(log_p: Tensor, piece: int) -> Tensor:
 
 
 def _unless_finished(each: Continuation) -> Continuation:
-    """What becomes of a continuation once its sentence is done: nothing grows on."""
+    """The fate of a continuation once its sentence is done: nothing grows further."""
     return each if each.fate == "finished" else replace(each, fate="dropped")

@@ -1,4 +1,4 @@
-"""One hypothesis per sentence: take the best next piece, or draw one by chance.
+"""One hypothesis per sentence: take the best next piece, or sample one.
 
 Source: Fan et al. 2018 (top-k); Holtzman et al. 2020 (top-p).
 """
@@ -25,8 +25,8 @@ from tformer.decode.stepping import (
 from tformer.search import USUAL, SearchSettings
 from tformer.values import whole
 
-ROUNDING = 1e-6  # two sums of probabilities that differ by less are the same
-STRIDE = 1_000_003  # between the seeds of neighbouring rows
+ROUNDING = 1e-6  # sums of probabilities that differ by less count as equal
+STRIDE = 1_000_003  # between the seeds of adjacent rows
 
 Choose = Callable[[Tensor, list[int], int], Tensor]
 
@@ -44,8 +44,8 @@ def greedy(
         model: in any mode; decoding runs without dropout.
         source_ids: (B, S) int64, pieces + eos, padded on the right.
         max_len: longest translation, in pieces; never more than fits the model.
-        use_cache: keep keys and values of earlier positions. Off, every step runs the
-            whole prefix again: slower, and equal.
+        use_cache: keep keys and values of earlier positions. Without it, every step
+            recomputes the whole prefix: slower, with the same result.
 
     Returns:
         One list of at most max_len piece ids per row, without special ids.
@@ -53,8 +53,8 @@ def greedy(
     Raises:
         TypeError: source_ids are not int64.
         ValueError: wrong shape, ids out of range, a row without a visible token or
-            padded elsewhere than on the right, longer than the model's max_len,
-            max_len < 1, or a model whose weights are not numbers.
+            padded anywhere but on the right, longer than the model's max_len,
+            max_len < 1, or a model whose weights are NaN.
     """
     max_len = check_call(model, source_ids, SearchSettings(max_len=max_len).max_len)
     found: list[list[int]] = [[] for _ in range(len(source_ids))]
@@ -81,8 +81,8 @@ def greedy_steps(
 ) -> Steps:
     """`greedy`, step by step; the arguments are those of `beam_steps`.
 
-    It finds the same and tells how probable each piece is, which `greedy` need not
-    know: the best logit is the best log-probability.
+    It finds the same and also reports how probable each piece is, which `greedy` need
+    not know: the largest logit is the largest log-probability.
     """
 
     def choose(log_p: Tensor, rows: list[int], step: int) -> Tensor:
@@ -104,20 +104,20 @@ def sample(
     max_len: int = USUAL.max_len,
     use_cache: bool = True,
 ) -> list[list[int]]:
-    """Draw every next piece by chance, as probable as the model finds it.
+    """Sample every next piece, with the probability that the model gives it.
 
-    Each row draws from a stream of random numbers of its own, made on the CPU: equal
-    seeds repeat, the caller's random state stays as it is, and neither the other rows
-    nor the padding change what a row becomes. Several translations of one sentence:
+    Each row has its own stream of random numbers, made on the CPU: the same seed gives
+    the same sample, the caller's random state is preserved, and neither the other rows
+    nor the padding affect a row's result. For several translations of one sentence,
     repeat its row.
 
     Args:
         model: as in `greedy`.
         source_ids: (B, S) int64, as in `greedy`.
         temperature: below 1 sharpens the distribution, above 1 flattens it.
-        top_k: draw from the k most probable pieces only.
-        top_p: draw from the most probable pieces that together reach this mass.
-        seed: of the whole call, or one for each row (see `row_seeds`).
+        top_k: sample from the k most probable pieces only.
+        top_p: sample from the most probable pieces that together reach this mass.
+        seed: for the whole call, or one for each row (see `row_seeds`).
         max_len: as in `greedy`. A smaller one cuts the same translation short.
         use_cache: as in `greedy`.
 
@@ -125,8 +125,8 @@ def sample(
         One list of at most max_len piece ids per row, without special ids.
 
     Raises:
-        ValueError: a temperature, top_k or top_p that makes no sense, not one seed for
-            each row; and as `greedy`.
+        ValueError: a temperature, top_k or top_p out of range, not one seed for each
+            row; and as `greedy`.
     """
     settings = SearchSettings(
         search="sample",
@@ -157,8 +157,8 @@ def sample_steps(
         model: as in `beam_steps`.
         source_ids: (B, S) int64, as in `greedy`.
         settings: those of sampling.
-        chances: (B, steps) float64 in [0, 1), what each row draws with; made from the
-            settings' seed if left out.
+        chances: (B, steps) float64 in [0, 1), each row's random numbers; made from the
+            settings' seed if omitted.
         use_cache: as in `greedy`.
     """
     if chances is None:
@@ -183,29 +183,29 @@ def distribution(
 ) -> Tensor:
     """What the distribution of the next piece becomes before `sample` draws from it.
 
-    First ``p_i ∝ exp(log p_i / temperature)``. Then only the k largest stay. Then, of
-    the mass that is left, only the smallest set of largest ones that reaches top_p.
-    The rest is scaled to sum to 1. Of equal pieces the lower id counts as larger.
+    First ``p_i ∝ exp(log p_i / temperature)``. Then only the k largest are kept. Then,
+    of the remaining mass, only the smallest set of largest ones that reaches top_p.
+    What is left is scaled to sum to 1. Of equal pieces the lower id counts as larger.
 
     Args:
-        log_p: (..., V) log-probabilities (logits do as well); -infinity rules out.
-        temperature: above 0. 1 changes nothing, towards 0 only the best piece stays.
-        top_k: at least 1; more than V keeps all. None does so, too.
-        top_p: in (0, 1]; 1 keeps all. None does so, too.
+        log_p: (..., V) log-probabilities (or logits); -infinity rules a piece out.
+        temperature: above 0. 1 changes nothing; towards 0 only the best piece remains.
+        top_k: at least 1; more than V keeps all, and so does None.
+        top_p: in (0, 1]; 1 keeps all, and so does None.
 
     Returns:
-        (..., V) probabilities, float32 or better; what was cut is exactly 0.
+        (..., V) probabilities, float32 or wider; what was cut is exactly 0.
 
     Raises:
-        ValueError: a value out of range; NaN or +infinity in log_p, or nothing but
-            -infinity in a row.
+        ValueError: a value out of range; NaN or +infinity in log_p, or a row that is
+            -infinity throughout.
     """
     settings = SearchSettings(temperature=temperature, top_k=top_k, top_p=top_p)
     return _sharpened(log_p, settings)
 
 
 def _sharpened(log_p: Tensor, settings: SearchSettings) -> Tensor:
-    """`distribution`, with settings that have been checked."""
+    """`distribution`, with settings that have been validated."""
     temperature, top_k, top_p = settings.temperature, settings.top_k, settings.top_p
     log_p = log_p.to(torch.promote_types(log_p.dtype, torch.float32))
     gaps = log_p - log_p.amax(dim=-1, keepdim=True)  # the best piece has 0: no overflow
@@ -231,14 +231,14 @@ def _sharpened(log_p: Tensor, settings: SearchSettings) -> Tensor:
 def row_seeds(seed: int | Iterable[int], n_rows: int) -> list[int]:
     """The seeds of a batch's rows in `sample`: ``seed + 1_000_003 * row``.
 
-    So a row can be drawn again alone, and seeds below a million share no row.
+    So a row can be sampled again by itself, and seeds below a million share no row.
 
     Args:
-        seed: of the whole batch; or one for each row, which stay as they are.
+        seed: for the whole batch; or one for each row, used as they are.
         n_rows: how many rows there are.
 
     Raises:
-        TypeError: a seed that is no whole number.
+        TypeError: a seed that is not a whole number.
         ValueError: not one seed for each row.
     """
     if not isinstance(seed, Iterable) or getattr(seed, "ndim", 1) == 0:
@@ -251,7 +251,7 @@ def row_seeds(seed: int | Iterable[int], n_rows: int) -> list[int]:
 
 
 def random_numbers(seeds: Sequence[int], n_steps: int) -> Tensor:
-    """(rows, steps) float64 in [0, 1): for each seed a stream of its own."""
+    """(rows, steps) float64 in [0, 1): a separate stream for each seed."""
     streams = [torch.Generator().manual_seed(each % 2**63) for each in seeds]
     return torch.stack(
         [torch.rand(n_steps, generator=each, dtype=torch.float64) for each in streams]
@@ -266,7 +266,7 @@ def grow(
     max_len: int = USUAL.max_len,
     use_cache: bool = True,
 ) -> list[list[int]]:
-    """Let one hypothesis per sentence grow; ``choose`` picks each next piece.
+    """Grow one hypothesis per sentence; ``choose`` picks each next piece.
 
     Args:
         model: as in `greedy`.
@@ -335,7 +335,7 @@ def grow_steps(
 
 
 def _checked(chosen: Tensor, log_p: Tensor) -> Tensor:
-    """What `choose` returned, if it is one piece for each row of log_p; looks at none.
+    """What `choose` returned, if it is one piece for each row; reads no values.
 
     Raises:
         TypeError, ValueError: something else.
@@ -352,7 +352,7 @@ def _checked(chosen: Tensor, log_p: Tensor) -> Tensor:
 
 
 def _check_possible(piece: int, log_probability: float) -> None:
-    """Raise unless a piece that was chosen has some probability."""
+    """Raise unless each chosen piece has some probability."""
     check_number(log_probability)
     if log_probability == -math.inf:
         raise ValueError(
@@ -364,7 +364,7 @@ def _check_possible(piece: int, log_probability: float) -> None:
 def draw(p: Tensor, chance: Tensor) -> Tensor:
     """The piece at which the running sum of p passes chance: (n, V), (n,) -> (n,).
 
-    In float64, where rounding cannot pass the end nor stop at a piece with p = 0.
+    In float64, so that rounding can neither pass the end nor stop at p = 0.
     """
     reached = p.cpu().double().cumsum(dim=-1)
     end = reached[:, -1]

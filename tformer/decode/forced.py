@@ -1,4 +1,4 @@
-"""Forced decoding: how probable does the model find a translation that is given?
+"""Forced decoding: how probable does the model find a given translation?
 
 Source: Vaswani et al. 2017, section 3.1 (all positions at once, masked).
 """
@@ -29,7 +29,7 @@ class Scored:
 
     @property
     def log_probability(self) -> float:
-        """Log p of the whole translation, its end included: the sum."""
+        """Log p of the whole translation including its end: the sum."""
         return sum(self.log_probabilities)
 
 
@@ -38,7 +38,7 @@ def score(
     source_ids: Tensor,
     target_ids: Tensor | Sequence[Sequence[int]],
 ) -> list[Scored]:
-    """Look up how probable given translations are, all positions in one masked pass.
+    """Compute how probable given translations are, in one masked pass.
 
     ``log p(y) = Σ_t log p(y_t | y_<t, x)``, its last term being eos. It is the plain
     log-softmax of the model's logits, and what `n_best` reports for what it finds.
@@ -55,8 +55,8 @@ def score(
 
     Raises:
         TypeError: ids are not int64.
-        ValueError: wrong shape, other batch sizes, ids out of range, special ids where
-            pieces belong, longer than the model's max_len.
+        ValueError: wrong shape, unequal batch sizes, ids out of range, special ids in
+            place of pieces, longer than the model's max_len.
     """
     config = model.config
     check_call(model, source_ids, config.max_len)
@@ -91,11 +91,11 @@ def _batch(
 
 
 def _checked(piece: int, row: int, config: Any) -> int:
-    """A piece of a list, if a translation can hold it."""
+    """A piece from a list, if a translation can contain it."""
     piece = whole(f"a piece of translation {row}", piece)
     if piece in (config.pad_id, config.bos_id, config.eos_id):
         raise ValueError(
-            f"translation {row} holds the special id {piece}: give its pieces alone, "
+            f"translation {row} holds the special id {piece}: give only its pieces, "
             "without bos, eos and padding"
         )
     return piece

@@ -1,6 +1,6 @@
-"""What every way to decode shares: a batch of growing hypotheses, step by step.
+"""What all decoding has in common: a batch of hypotheses that grow step by step.
 
-A search is a generator. It yields a `Step` each time the model has spoken, and returns
+A search is a generator. It yields a `Step` after each call of the model, and returns
 what it found: for each row of the source its hypotheses, the best first. `drain` runs
 one to its end; a figure may follow it instead.
 """
@@ -18,13 +18,13 @@ from tformer import masks
 
 
 class Seq2Seq(Protocol):
-    """What decoding asks of a model. `tformer.Transformer` is one, and so is yours."""
+    """What decoding needs of a model, be it `tformer.Transformer` or your own."""
 
     training: bool
 
     @property
     def config(self) -> Any:
-        """Read of it: vocab_size, max_len, pad_id, bos_id, eos_id, unk_id."""
+        """Used are vocab_size, max_len, pad_id, bos_id, eos_id and unk_id."""
 
     def encode(self, source_ids: Tensor) -> Tensor:
         """Read the source once: (B, S) ids -> memory, its first axis B."""
@@ -42,7 +42,7 @@ class Seq2Seq(Protocol):
         """(..., D) -> (..., V) logits."""
 
     def new_cache(self) -> Any:
-        """What `decode` extends; has ``select(rows, same_sources=…)``."""
+        """What `decode` extends; it has ``select(rows, same_sources=…)``."""
 
     def train(self, mode: bool = True) -> Any:
         """As every PyTorch module."""
@@ -59,7 +59,7 @@ class Hypothesis:
         ids: its pieces, without special ids.
         log_probability: log p of the pieces, and of eos if it has ended.
         score: what ranks it: the log-probability divided by the length penalty.
-        ended: whether it came to eos; if not, max_len cut it short.
+        ended: whether it reached eos; if not, max_len cut it short.
     """
 
     ids: list[int]
@@ -70,13 +70,13 @@ class Hypothesis:
 
 @dataclass(slots=True)
 class Continuation:
-    """A hypothesis with one piece more, as a step weighed it.
+    """A hypothesis with one more piece, as considered in a step.
 
     Attributes:
         parent: which hypothesis of its sentence it continues.
         piece: the piece that is added.
         log_probability: log p of the whole so far.
-        fate: "grown" (it goes on), "finished" (the piece is eos), or "dropped".
+        fate: "grown" (it continues), "finished" (the piece is eos), or "dropped".
     """
 
     parent: int
@@ -87,13 +87,13 @@ class Continuation:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a search: what the model said, and what the search made of it.
+    """One step of a search: the model's output, and what the search made of it.
 
     Attributes:
-        rows: the rows of the source that are not done; for each of them the lists
-            below have an entry.
+        rows: the unfinished rows of the source; the lists below have an entry for
+            each of them.
         tokens: (n, width, 1 + length) bos and the pieces of each live hypothesis.
-        totals: log p of each live hypothesis so far; -infinity only fills a beam.
+        totals: log p of each live hypothesis so far; -infinity marks filler.
         log_p: (n, width, V) log p of each next piece.
         continuations: the best continuations of all hypotheses, the best first.
         finished: what has ended so far, the best first.
@@ -111,7 +111,7 @@ Steps = Generator[Step, None, list[list[Hypothesis]]]
 
 
 def drain(steps: Steps) -> list[list[Hypothesis]]:
-    """Run a search to its end; for each row what it found, the best first."""
+    """Run a search to its end; return what it found for each row, the best first."""
     while True:
         try:
             next(steps)
@@ -175,8 +175,8 @@ class Stepper:
         Args:
             rows: which old row each new row continues.
             pieces: its next piece.
-            same_sources: whether row i still translates what row i did before, which
-                spares a copy of the memory.
+            same_sources: whether row i still translates the same sentence as before,
+                which saves a copy of the memory.
         """
         device = self.tokens.device
         if rows != [*range(len(self.tokens))]:  # else all stay where they are
@@ -192,10 +192,10 @@ class Stepper:
 
 
 def largest(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The k largest of each row and where they stand, the largest first: ``topk``.
+    """The k largest of each row and their places, the largest first: like ``topk``.
 
-    A sort of a whole vocabulary costs as much as a layer. The k largest lie in at most
-    k of the row's stretches, those with the largest maxima, so only these are sorted.
+    Sorting a whole vocabulary costs as much as a layer. The k largest are in at most k
+    of the row's stretches, those with the largest maxima, so only these are sorted.
 
     Args:
         scores: (rows, V); NaN counts as the largest.
@@ -224,7 +224,7 @@ def check_call(model: Seq2Seq, source_ids: Tensor, max_len: int) -> int:
     Raises:
         TypeError: source_ids are not int64.
         ValueError: wrong shape, ids out of range, a row without a visible token or
-            padded elsewhere than on the right.
+            padded anywhere but on the right.
     """
     config = model.config
     masks.check_ids(source_ids, vocab_size=config.vocab_size, pad_id=config.pad_id)
@@ -233,7 +233,7 @@ def check_call(model: Seq2Seq, source_ids: Tensor, max_len: int) -> int:
 
 
 def check_number(log_probability: float) -> None:
-    """Raise unless it is a number: what a broken model says is none.
+    """Raise unless it is a number: a broken model's output is not.
 
     Raises:
         ValueError: NaN.
@@ -241,14 +241,14 @@ def check_number(log_probability: float) -> None:
     if math.isnan(log_probability):
         raise ValueError(
             "the model's probabilities are NaN, so no piece can be chosen: its weights "
-            "hold NaN or infinity, as after a training that diverged. Load an earlier "
+            "hold NaN or infinity, as after training that diverged. Load an earlier "
             "checkpoint, or train with a lower learning rate"
         )
 
 
 @contextmanager
 def evaluating(model: Seq2Seq) -> Iterator[None]:
-    """No dropout, whatever mode the model is in; then as before."""
+    """No dropout inside, whatever mode the model is in; afterwards as before."""
     was_training = model.training
     model.eval()
     try:
@@ -260,6 +260,6 @@ def evaluating(model: Seq2Seq) -> Iterator[None]:
 
 @contextmanager
 def inference(model: Seq2Seq) -> Iterator[None]:
-    """No gradients and no dropout; then as before."""
+    """No gradients and no dropout inside; afterwards as before."""
     with evaluating(model), torch.inference_mode():
         yield

@@ -1,10 +1,10 @@
-"""Hold attention against true word alignments: which word did a head look at?
+"""Compare attention with true word alignments: which word did a head look at?
 
-Attention weights are between pieces; truth is between words. So weights are summed over
-the pieces of a word, and each German word is linked to the English word with most
-weight (an argmax: every German word has exactly one link, the end-of-sentence column
-none). What is left to choose is a rule: which layer, which head or their mean, and
-which *row*. A decoder row reads one piece and predicts the next:
+Attention weights are between pieces; alignments, between words. So weights are summed
+over the pieces of a word, and each German word is linked to the English word with the
+most weight (an argmax: every German word has exactly one link, the end-of-sentence
+column none). What remains is to choose a rule: which layer, which head or their mean,
+and which *row*. A decoder row reads one piece and predicts the next:
 
     row        0      1      2      3
     reads      <s>    Der    Hund   schläft
@@ -48,10 +48,10 @@ class AlignmentRule:
     Attributes:
         layer: of the decoder, from 0.
         head: from 0, or None for the mean of the layer's heads.
-        row: "predicts" or "reads": which row stands for a German piece.
+        row: "predicts" or "reads": which row represents a German piece.
 
     Raises:
-        ValueError: another row.
+        ValueError: any other row.
     """
 
     layer: int
@@ -71,8 +71,8 @@ def alignment_error_rate(found: Sequence[Links], gold: Sequence[AlignedPair]) ->
     """How far links are from the truth: 0 is perfect, 1 has nothing right.
 
     ``AER = 1 - (|A & S| + |A & P|) / (|A| + |S|)`` for the links found A, the sure ones
-    S and the possible ones P (which hold S), each counted over all sentences. A link
-    that is only possible costs nothing, and a sure one that is missing does.
+    S and the possible ones P (which include S), each counted over all sentences. A link
+    that is only possible costs nothing; a sure link that is missing does.
 
     Args:
         found: for each sentence, links (index of the English word, of the German one).
@@ -81,7 +81,7 @@ def alignment_error_rate(found: Sequence[Links], gold: Sequence[AlignedPair]) ->
 
     Raises:
         ValueError: not one set of links for each sentence; nothing to compare; a link
-            of a word that the sentence does not have.
+            to a word that the sentence does not have.
 
     Source: Och and Ney 2003, section 5, equation 21 and following.
     """
@@ -95,7 +95,7 @@ def alignment_error_rate(found: Sequence[Links], gold: Sequence[AlignedPair]) ->
         for i, j in links:
             if not (0 <= i < len(aligned.english) and 0 <= j < len(aligned.german)):
                 raise ValueError(
-                    f"the link {(i, j)} is not of words of "
+                    f"the link {(i, j)} does not join words of "
                     f"{' '.join(aligned.english)!r} and {' '.join(aligned.german)!r}: "
                     "link words, not pieces"
                 )
@@ -121,7 +121,7 @@ def word_links(
     Args:
         translator: whose attention.
         pair: the sentences as written, (English, German).
-        aligned: their words (its links are not looked at).
+        aligned: their words (its links are not used).
         rule: which head, and which row.
 
     Returns:
@@ -158,7 +158,7 @@ def alignment_rules(
 
     Returns:
         rule → error rate: every layer, each head and the mean of heads, both rows.
-        Ties stand in the order of layer, head (the mean last) and row.
+        Ties are in the order of layer, head (the mean last) and row.
 
     Raises:
         ValueError: no pairs, or not one alignment for each.
@@ -198,7 +198,7 @@ def _links_by_rule(
         if not 0 <= rule.layer < n_layers or not 0 <= (rule.head or 0) < n_heads:
             raise ValueError(
                 f"the model has {n_layers} decoder layers of {n_heads} heads, counted "
-                f"from 0, and no {rule}"
+                f"from 0, but no {rule}"
             )
         layer = cross[rule.layer]
         weights = layer.mean(dim=0) if rule.head is None else layer[rule.head]
@@ -232,7 +232,7 @@ def links_from_attention(
         (index of the English word, index of the German word), one for each German word.
 
     Raises:
-        ValueError: another row, or weights of another size.
+        ValueError: any other row, or weights of the wrong size.
     """
     if row not in ROWS:
         raise ValueError(f"row={row!r} must be 'predicts' or 'reads'")
@@ -257,7 +257,7 @@ def _membership(pieces: Sequence[set[int]], like: Tensor) -> Tensor:
 
 
 def diagonal_links(n_english: int, n_german: int) -> Links:
-    """What one can say without looking: each German word at the same share of the way.
+    """Links that ignore the words: each German word at the same relative position.
 
     The baseline that a head must beat. Halves are rounded up.
 

@@ -1,8 +1,8 @@
 """Look for what a corpus score hides: loops, empty and runaway translations.
 
-A model can score well and still fail in ways a reader sees at once. These checks are
-plain rules, stated where they stand, so that a count means the same in every report.
-For generated data, where one German is right, there is exact match by phenomenon.
+A model can score well and still fail in ways that a reader sees at once. These checks
+are plain rules, stated with the code, so that a count means the same in every report.
+For generated data, where only one German is right, there is exact match by phenomenon.
 Chapter: 13, Decoding and scoring.
 """
 
@@ -18,10 +18,10 @@ from tformer.tokenization import Tokenizer
 
 __all__ = ["Checks", "Share", "check", "exact_by_phenomenon", "loop"]
 
-LONGEST_LOOP = 8  # words of a loop that `loop` still finds
+LONGEST_LOOP = 8  # words in the longest loop that `loop` finds
 TOO_LONG, TOO_SHORT = 2.0, 0.5  # times the reference's length in words
 _NAMES = ("empty", "looping", "too_long", "too_short", "copied")
-FEW_WORDS = 3  # lengths that differ by less than so many words are never odd
+FEW_WORDS = 3  # lengths that differ by fewer words are never odd
 
 
 @dataclass(frozen=True)
@@ -29,16 +29,16 @@ class Checks:
     """Which translations of a report look broken, by number in the test set.
 
     Attributes:
-        n_sentences: how many were looked at.
-        empty: nothing but blanks.
-        looping: words repeat at once (`loop`) though the source's do not.
+        n_sentences: how many were checked.
+        empty: nothing but whitespace.
+        looping: words repeat immediately (`loop`), though the source's do not.
         too_long: at least `FEW_WORDS` words longer than the reference, and at least
             twice as long.
         too_short: the same, half as long.
-        copied: equal to the source, which was not its reference.
+        copied: equal to the source, though the reference is not.
         at_limit: as long as the search allows, so perhaps cut off; None if no tokenizer
             was given to count pieces.
-        length_ratio: words of all translations over words of all references.
+        length_ratio: words in all translations over words in all references.
     """
 
     n_sentences: int
@@ -66,7 +66,7 @@ def check(
     Args:
         report: what `tformer.evaluate.score` returned.
         tokenizer: the translator's, to see which translations reached the limit.
-        max_len: that limit, in pieces, as `Translator.translate` has it.
+        max_len: that limit, in pieces, as in `Translator.translate`.
     """
     found: dict[str, list[int]] = {name: [] for name in _NAMES}
     n_words = n_reference_words = 0
@@ -98,13 +98,13 @@ def check(
 
 
 def loop(text: str) -> str:
-    """The words that a text repeats at once, or "" if it does not.
+    """The words that a text repeats immediately, or "" if it does not.
 
     One word counts from three times in a row ("die die die"; German may say "die die"),
-    a group of two to eight words from twice in a row. Case and marks do not matter.
+    a group of two to eight words from twice in a row. Case and punctuation are ignored.
 
     Returns:
-        The words of the first loop, once, the shortest group if several begin there.
+        The words of the first loop, once; the shortest group if several begin there.
 
     Raises:
         TypeError: not a string.
@@ -123,7 +123,7 @@ def loop(text: str) -> str:
 
 @dataclass(frozen=True)
 class Share:
-    """How many of the sentences with something in common came out right.
+    """How many of the sentences that share a phenomenon came out right.
 
     Attributes:
         n: sentences.
@@ -142,7 +142,7 @@ class Share:
 def exact_by_phenomenon(
     report: Report, alignments: Sequence[AlignedPair]
 ) -> dict[str, Share]:
-    """Exact match of the sentences that show each phenomenon, commonest first.
+    """Exact match on the sentences that show each phenomenon, most common first.
 
     A sentence counts for every phenomenon that it shows, so a low share names a
     suspect, not the culprit.
@@ -163,7 +163,7 @@ def exact_by_phenomenon(
     for each, aligned in zip(report.sentences, alignments, strict=True):
         if "".join(aligned.german) != each.reference.replace(" ", ""):
             raise ValueError(
-                f"the alignment of {' '.join(aligned.german)!r} stands beside the "
+                f"the alignment of {' '.join(aligned.german)!r} is paired with the "
                 f"reference {each.reference!r}: give them in the same order"
             )
         for name in aligned.phenomena:

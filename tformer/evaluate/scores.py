@@ -1,8 +1,8 @@
 """Score translations the way the field does, so that the numbers mean something.
 
-A score is comparable only with the whole recipe behind it: which references, which
-case, which tokenisation. sacreBLEU writes that recipe down as a *signature*; every
-figure here carries one. Two figures are computed:
+A score is comparable only together with its whole recipe: which references, which case,
+which tokenisation. sacreBLEU writes that recipe down as a *signature*; every score here
+comes with one. Two kinds of scores are computed:
 
 - the project's own: cased, detokenised output against raw references (BLEU and chrF);
 - for comparison with published Multi30k tables only: BLEU on lower-cased text that was
@@ -31,7 +31,7 @@ __all__ = [
     "tokenised_bleu",
 ]
 
-CHUNK = 128  # sentences handed to the translator at once: one tick of the progress bar
+CHUNK = 128  # sentences passed to the translator at once: one tick of the progress bar
 
 
 class _Translates(Protocol):
@@ -42,7 +42,7 @@ class _Translates(Protocol):
 
 @dataclass(frozen=True)
 class Metric:
-    """One corpus score together with the recipe that makes it comparable.
+    """A corpus score, together with the recipe that makes it comparable.
 
     Attributes:
         name: ``"BLEU"`` or ``"chrF2"``, sacreBLEU's name.
@@ -66,7 +66,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A test sentence, what a person made of it and what the model made of it."""
+    """A test sentence, with its human translation and the model's."""
 
     source: str
     reference: str
@@ -75,9 +75,9 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Row:
-    """A sentence of a test set with figures of its own, for tables.
+    """A sentence of a test set with scores of its own, for tables.
 
-    Sentence scores sort sentences; their mean is not the corpus score.
+    Sentence scores are for sorting; their mean is not the corpus score.
 
     Attributes:
         number: its place in the test set, from 0.
@@ -85,7 +85,7 @@ class Row:
         chrf: chrF2 of this sentence alone, 0 to 100.
         bleu: BLEU of this sentence alone, 0 to 100: n-gram orders that the sentence is
             too short for are left out, missing n-grams are smoothed.
-        words: blank-separated words of the translation.
+        words: space-separated words of the translation.
         reference_words: those of the reference.
         is_exact: whether translation and reference are equal, character by character.
     """
@@ -131,7 +131,7 @@ class Report:
     length_penalty: float = 0.6
 
     def __str__(self) -> str:
-        """A block to read: what was scored, then one line per score."""
+        """A summary: what was scored, then one line per score."""
         count = len(self.sentences)
         head = (
             f"{count} sentence{'s' if count != 1 else ''}, beam {self.beam_size}, "
@@ -147,8 +147,8 @@ class Report:
     def exact_match(self) -> float:
         """Share of the translations that equal their reference, 0 to 1.
 
-        A figure for data where one translation is right (``grammar``); on real text,
-        where many are, it says little.
+        A measure for data where only one translation is right (``grammar``); on real
+        text, where many are, it says little.
         """
         equal = [each.translation == each.reference for each in self.sentences]
         return sum(equal) / len(equal)
@@ -185,9 +185,9 @@ class Report:
         ]
 
     def worst(self, n: int = 10) -> list[Row]:
-        """The n sentences of the lowest chrF, lowest first; ties by their order.
+        """The n sentences with the lowest chrF, lowest first; ties by their order.
 
-        A rule, so that nobody picks examples to please.
+        A fixed rule, so that examples are not cherry-picked.
 
         Raises:
             ValueError: n is below 1.
@@ -195,7 +195,7 @@ class Report:
         return self._ranked(n, 1)
 
     def best(self, n: int = 10) -> list[Row]:
-        """The n sentences of the highest chrF, highest first; ties by their order.
+        """The n sentences with the highest chrF, highest first; ties by their order.
 
         Raises:
             ValueError: n is below 1.
@@ -208,7 +208,7 @@ class Report:
         return sorted(self.table(), key=lambda row: sign * row.chrf)[:n]
 
     def to_dict(self, *, sentences: bool = True) -> dict[str, Any]:
-        """The report as plain JSON values; without its sentences if not wanted."""
+        """The report as plain JSON values, with or without its sentences."""
         values = asdict(self)
         values["lines"] = list(self.lines)
         values["n_sentences"] = len(self.sentences)
@@ -221,12 +221,12 @@ class Report:
 def bleu_chrf(
     hypotheses: Sequence[str], references: Sequence[str]
 ) -> tuple[Metric, Metric]:
-    """Score detokenised, cased text as it stands: the project's own figures.
+    """Score detokenised, cased text as it is: the project's own scores.
 
     BLEU is the geometric mean of the 1- to 4-gram precisions, times
     ``min(1, exp(1 - ref_len / hyp_len))``; chrF2 is an F-score of character
-    n-grams that weighs recall twice. Both are taken over the corpus, not averaged
-    over sentences. The numbers are those of ``sacrebleu REF -i HYP -m bleu chrf``.
+    n-grams that weights recall twice. Both are computed over the corpus, not averaged
+    over sentences. The numbers equal those of ``sacrebleu REF -i HYP -m bleu chrf``.
 
     Args:
         hypotheses: translations, detokenised.
@@ -254,8 +254,8 @@ def tokenised_bleu(
     """BLEU as published Multi30k tables give it: lower-cased and Moses-tokenised.
 
     The hypotheses are put through `moses_tokenise`; the references are taken as they
-    are, so they must already be in that form (Multi30k's ``*.lc.norm.tok.de``). A
-    different number from `bleu_chrf`'s: never put the two in one column.
+    are, so they must already be in that form (Multi30k's ``*.lc.norm.tok.de``). This
+    is a different number from `bleu_chrf`'s: never put the two in one column.
 
     Args:
         hypotheses: translations, detokenised and cased (they are lower-cased here).
@@ -371,8 +371,8 @@ def _translate(
 ) -> list[str]:
     """Translate in chunks of similar length (little padding), longest first.
 
-    Longest first, so that a device that is too small says so at once. A wide beam
-    takes fewer sentences at a time, so that memory does not grow with it.
+    Longest first, so that a device that is too small fails at once. A wide beam takes
+    fewer sentences at a time, so that memory does not grow with it.
     """
     size = max(1, CHUNK * USUAL.beam_size // max(USUAL.beam_size, beam_size))
     order = sorted(range(len(sources)), key=lambda i: -len(sources[i]))
@@ -413,7 +413,7 @@ def _moses() -> tuple[Any, Any]:
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             "tokenised BLEU needs the package sacremoses, which is not installed: "
-            "run `pip install sacremoses`, or leave the tokenised references out",
+            "run `pip install sacremoses`, or omit the tokenised references",
             name="sacremoses",
         ) from error
     normalizer = MosesPunctNormalizer(

@@ -1,13 +1,13 @@
-"""Doors to other programs: a trained model for them, and one of theirs for us.
+"""Exchange with other programs: our models for them, and one of theirs for us.
 
-`export` writes a folder that another program opens: Hugging Face's transformers, which
-train it on or translate with it; CTranslate2, which is fast; anything that runs ONNX;
-or the live lab of this book, in a browser. The numbers are ours to the last digit that
-float32 keeps; only names and layout are others'. The other way, `load_marian` in
+`export` writes a folder that another program can open: Hugging Face's transformers, to
+train it further or translate with it; CTranslate2, which is fast; anything that runs
+ONNX; or the live lab of this book, in a browser. The weights are exactly ours, in
+float32; only names and layout change. In the other direction, `load_marian` in
 `tformer.interop.marian` reads the published models of Helsinki-NLP.
 
-Nothing heavy is imported before it is needed, and a package of theirs only by the
-function that writes for it: ``pip install 'tformer[interop]'`` brings them all.
+Nothing heavy is imported before it is needed, and another project's package only by the
+function that writes for it; ``pip install 'tformer[interop]'`` installs them all.
 Chapter *Training*.
 """
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "export"]
 
-# What `export` writes for, and what that is good for. The module of that name holds
-# `write(translator, folder)`, and in NEEDS the packages that it cannot do without.
+# The formats that `export` writes, and their uses. The module of that name has
+# `write(translator, folder)`, and in NEEDS the packages that it requires.
 FORMATS = {
     "hf": "for Hugging Face transformers",
     "ctranslate2": "for CTranslate2, which is faster than PyTorch",
@@ -43,14 +43,14 @@ def export(
 ) -> list[str]:
     """Write a model for another program.
 
-    The folder appears when all is written, and not at all if anything goes wrong. What
-    an earlier export left there is replaced.
+    The folder appears once everything is written, or not at all if anything fails. An
+    earlier export is replaced.
 
     Args:
         translator: a `Transformer` of the paper's parts, with its tokenizer.
         to: one of `FORMATS`.
-        folder: made if missing.
-        force: write into a folder that holds other things, too. They stay, unless a
+        folder: created if missing.
+        force: write to a folder even if it holds other things. They stay, unless a
             file of ours has the same name.
 
     Returns:
@@ -59,8 +59,8 @@ def export(
     Raises:
         ImportError: the format needs a package that is not installed.
         TypeError: the translator's model is not a `Transformer`.
-        ValueError: an unknown format; a model that the other program has no means to
-            hold, the message says what; a folder that holds other things.
+        ValueError: an unknown format; a model that the other program cannot represent
+            (the message says why); a folder that holds other things.
     """
     from tformer.interop.folders import assembled
 
@@ -71,7 +71,7 @@ def export(
 
 
 def writer_for(to: str) -> Any:
-    """The module that writes one format, once all that it needs is there.
+    """The module that writes one format, once its packages are available.
 
     Raises:
         ImportError: a package is missing; the message names it.

@@ -1,8 +1,8 @@
 """A model for CTranslate2, which translates several times as fast as PyTorch.
 
 Its own converters read the files of other programs; here its description of a network
-is filled in directly, so the sinusoids stay as they are, in pairs. It takes and gives
-pieces, which the tokenizer in the folder cuts and joins::
+is filled in directly, so the sinusoids stay as they are, in pairs. It reads and writes
+pieces, which the tokenizer in the folder splits and joins::
 
     import ctranslate2, sentencepiece
     pieces = sentencepiece.SentencePieceProcessor(f"{folder}/tokenizer.model")
@@ -11,8 +11,8 @@ pieces, which the tokenizer in the folder cuts and joins::
     found = translator.translate_batch(batch, beam_size=4, disable_unk=True)
     pieces.DecodePieces(found[0].hypotheses[0])
 
-Its beam search divides by a power of the length without the paper's 5, so that of two
-close translations it may choose the other one (greedy search is the same).
+Its beam search divides by a power of the length without the paper's 5, so of two close
+translations it may choose the other one (greedy search is the same).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def write(translator: Translator, folder: Path) -> None:
 
     Raises:
         TypeError: the model is not a `Transformer`.
-        ValueError: its weights are not finite, or its tokenizer is two.
+        ValueError: its weights are not finite, or it has two tokenizers.
     """
     model = transformer_of(translator)
     stored_weights(model, torch.float32)  # are they numbers?
@@ -92,7 +92,7 @@ def _filled(model: Transformer) -> Any:
 
 
 def _layer(theirs: Any, layer: EncoderLayer | DecoderLayer) -> None:
-    """One layer; the norm beside each sub-layer is kept with it."""
+    """One layer; each sub-layer's norm is stored with it."""
     own = layer.self_attention
     _linear(theirs.self_attention.linear[0], own.to_query, own.to_key, own.to_value)
     _linear(theirs.self_attention.linear[1], own.to_output)
@@ -110,7 +110,7 @@ def _layer(theirs: Any, layer: EncoderLayer | DecoderLayer) -> None:
 
 
 def _linear(theirs: Any, *maps: nn.Linear) -> None:
-    """Several linear maps of one input are one, their outputs side by side."""
+    """Several linear maps of one input as a single one, outputs side by side."""
     theirs.weight = _numbers(torch.cat([each.weight for each in maps]))
     theirs.bias = _numbers(torch.cat([each.bias for each in maps]))
 

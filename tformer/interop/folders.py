@@ -1,7 +1,7 @@
-"""A folder that another program will open: whole, or not there at all.
+"""A folder that another program will open: complete, or not there at all.
 
-It is put together beside its place. In it lies ``tformer-export.json``, which says what
-the folder is and names its files; by it a later export knows what it may replace.
+It is assembled under a temporary name. Its ``tformer-export.json`` says what the folder
+is and lists its files; from that, a later export knows what it may replace.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ NOTE = "tformer-export.json"
 
 @contextmanager
 def assembled(folder: Path, to: str, *, force: bool = False) -> Iterator[Path]:
-    """A folder to fill, whose files take their place when all are written.
+    """A folder to fill, whose files appear once all are written.
 
     Args:
-        folder: where they will lie; made if missing, its parents, too.
+        folder: where to put them; created if missing, with its parents.
         to: what they are for.
-        force: go into a folder that holds other things; those stay.
+        force: use a folder even if it holds other things; those stay.
 
     Raises:
-        ValueError: ``folder`` is a file, or holds what no export of ours made.
+        ValueError: ``folder`` is a file, or holds what no export of ours has made.
     """
     check_folder(folder, force=force)
     place = Path(os.path.realpath(folder))
@@ -48,7 +48,7 @@ def assembled(folder: Path, to: str, *, force: bool = False) -> Iterator[Path]:
             (place / name).unlink(missing_ok=True)
     except BaseException:
         for each in made:
-            with suppress(OSError):  # somebody put something there meanwhile
+            with suppress(OSError):  # somebody put something there in the meantime
                 shutil.rmtree(workshop, ignore_errors=True)
                 each.rmdir()
         raise
@@ -60,10 +60,10 @@ def check_folder(folder: Path, *, force: bool = False) -> None:
     """Raise unless an export may be written here.
 
     Raises:
-        ValueError: a file, or a folder with things of others in it.
+        ValueError: a file, or a folder with other things in it.
     """
     if folder.is_symlink() and not folder.exists():
-        raise ValueError(f"{folder} is a link to nowhere: name a folder")
+        raise ValueError(f"{folder} is a broken link: name a folder")
     nearest = next(each for each in (folder, *folder.parents) if each.exists())
     if not nearest.is_dir():
         raise ValueError(f"{nearest} is a file: name a folder")
@@ -73,12 +73,12 @@ def check_folder(folder: Path, *, force: bool = False) -> None:
     if others:
         raise ValueError(
             f"{folder} holds {min(others)}, which no export made: name another folder, "
-            "or add --force (force=True) to write beside it"
+            "or add --force (force=True) to add to it"
         )
 
 
 def _listed(folder: Path) -> list[str]:
-    """The files that an earlier export says it has written here, all of them names."""
+    """The names of the files that an earlier export says it wrote here."""
     if not (folder / NOTE).is_file():
         return []
     names = read_json(folder / NOTE).get("files")

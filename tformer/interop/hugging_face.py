@@ -1,11 +1,11 @@
 """A model for Hugging Face's transformers: configuration, weights, tokenizer.
 
-A post-norm model is a ``MarianMTModel``. Marian knows no pre-norm; its sister
-``PegasusForConditionalGeneration`` is the same network, sinusoids included, with the
-norms before the sub-layers and one at the end of each stack, so pre-norm models become
-that. (Pegasus keeps the table of its positions in the file, so it may be a learned
-one.) The tokenizer is a ``MarianTokenizer`` for both: it cuts text with the same
-sentencepiece model. Nothing of theirs is needed to write the files::
+A post-norm model becomes a ``MarianMTModel``. Marian has no pre-norm, but its sibling
+``PegasusForConditionalGeneration`` is the same network, sinusoids included, with norms
+before the sub-layers and one at the end of each stack, so pre-norm models become that.
+(Pegasus stores its table of positions in the file, so it may be a learned one.) Both
+use a ``MarianTokenizer``, which splits text with the same sentencepiece model. None of
+their packages is needed to write the files::
 
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
     tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -13,10 +13,10 @@ sentencepiece model. Nothing of theirs is needed to write the files::
     batch = tokenizer(["A man is riding a horse."], return_tensors="pt", padding=True)
     tokenizer.batch_decode(model.generate(**batch), skip_special_tokens=True)
 
-Two things their programs do differently: beam search divides by a power of the length
-without the paper's 5, so that of two close translations it may choose the other one
-(greedy search is the same); and their tokenizer takes a ``>>code<<`` at the beginning
-of a text for the name of a language.
+Their programs do two things differently: beam search divides by a power of the length
+without the paper's 5, so of two close translations it may choose the other one (greedy
+search is the same); and their tokenizer reads a ``>>code<<`` at the beginning of a text
+as the name of a language.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def write(translator: Translator, folder: Path) -> None:
     Raises:
         TypeError: the model is not a `Transformer`.
         ValueError: learned positions in a post-norm model, or separate tables in a
-            pre-norm model: none of their classes has these.
+            pre-norm model: none of their classes supports these.
     """
     model = transformer_of(translator)
     config = model.config
@@ -109,12 +109,12 @@ def _special(config: TransformerConfig) -> dict[str, Any]:
         "bos_token_id": config.bos_id,
         "eos_token_id": config.eos_id,
         "decoder_start_token_id": config.bos_id,
-        "forced_eos_token_id": None,  # theirs would end with the id 0
+        "forced_eos_token_id": None,  # theirs would end with id 0
     }
 
 
 def _generation(config: TransformerConfig) -> dict[str, Any]:
-    """How ``generate`` searches unless told: as near to us as it can."""
+    """How ``generate`` searches by default: as close to ours as it can."""
     return {
         **_special(config),
         "suppress_tokens": [config.pad_id, config.bos_id, config.unk_id],
@@ -161,7 +161,7 @@ def _write_tokenizer(
         "source_lang": "en",
         "target_lang": "de",
         "model_max_length": config.max_len,
-        "split_special_tokens": True,  # "</s>" that a reader types is only text
+        "split_special_tokens": True,  # a "</s>" that a reader types is plain text
         **special,
     }
     write_json(folder / "tokenizer_config.json", about)

@@ -1,9 +1,9 @@
 """A model for the live lab: your own, in the page, on your own machine.
 
 The lab is a page of this book. Under *A model of your own* it opens the two files that
-are written here, and uploads them nowhere. Weights have eight bits, as those that pages
-download: a quarter of the file, and nearly always the same German. A run's own folder
-can be opened as well.
+are written here, without uploading them anywhere. Weights have eight bits, like those
+that pages download: a quarter of the size, and nearly always the same German. A run's
+own folder can be opened as well.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def write(translator: Translator, folder: Path) -> None:
 
     Raises:
         TypeError: the model is not a `Transformer`.
-        ValueError: its weights are not finite, or its tokenizer is two.
+        ValueError: its weights are not finite, or it has two tokenizers.
     """
     model, tokenizer = transformer_of(translator), translator.tokenizer
     weights = stored_weights(model, torch.int8)

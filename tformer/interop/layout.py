@@ -1,11 +1,11 @@
-"""Where Marian, and what is built like it, keeps each of our numbers.
+"""Where Marian, and models built like it, keep each of our weights.
 
 Two things differ. Names: a table below. And the order of the stream: our sinusoids
-stand in pairs, ``[sin 0, cos 0, sin 1, cos 1, …]``, theirs in halves, ``[sin 0, sin 1,
-…, cos 0, cos 1, …]``. Nobody but the positions cares in which order the D entries of
-the stream stand, so it is enough to put *every* weight that touches the stream into
-their order: columns of what reads it, rows of what writes to it, entries of the norms
-in it. Heads and feed-forward networks inside are not touched.
+are in pairs, ``[sin 0, cos 0, sin 1, cos 1, …]``, theirs in halves, ``[sin 0, sin 1, …,
+cos 0, cos 1, …]``. Only the positions depend on the order of the stream's D entries, so
+it is enough to put *every* weight that touches the stream into their order: columns of
+what reads it, rows of what writes to it, entries of its norms. The insides of heads and
+feed-forward networks are not touched.
 
 Source: Junczys-Dowmunt et al. 2018 (Marian); chapter *Positions*.
 """
@@ -18,7 +18,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-# Our name of a part, theirs, and the axis of its matrix that lies along the stream.
+# Our name for a part, theirs, and the axis of its matrix along the stream.
 _PARTS = {
     "self_attention": "self_attn",
     "cross_attention": "encoder_attn",
@@ -54,7 +54,7 @@ def their_name(name: str, *, tied: bool) -> str:
 
 
 def in_halves(name: str, weight: Tensor) -> Tensor:
-    """A parameter of ours, its stream reordered: pairs -> halves."""
+    """A parameter of ours, with the stream reordered: pairs -> halves."""
     return _reordered(name, weight, lambda along: along.view(-1, 2).T)
 
 

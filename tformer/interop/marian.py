@@ -1,14 +1,14 @@
-"""A Marian checkpoint as ours: `load_marian` reads what Helsinki-NLP publishes.
+"""Marian checkpoints as our models: `load_marian` reads Helsinki-NLP's.
 
 Such a folder (opus-mt-en-de is one of a thousand) holds ``config.json``, the weights as
 ``model.safetensors`` or ``pytorch_model.bin``, two sentencepiece models, ``source.spm``
 and ``target.spm``, and ``vocab.json``, which numbers the pieces of both. The network is
-the paper's, post-norm, with swish in the place of ReLU and a bias on the logits.
+the paper's, post-norm, with swish in place of ReLU and a bias on the logits.
 
-One thing does not fit: Marian has no bos. It begins a translation with ``pad``, while
-with us pad is what nobody may see. So bos becomes one piece more, behind their last:
-its row in the table is pad's, and its logit is pushed down so far that its probability
-is exactly 0. All other logits are theirs.
+One thing does not fit: Marian has no bos. It begins a translation with ``pad``, which
+our models must never see. So bos becomes an additional piece after their last: its row
+in the table is pad's, and its logit is lowered so far that its probability is exactly
+0. All other logits are theirs.
 
 Source: Junczys-Dowmunt et al. 2018; Tiedemann and Thottingal 2020 (OPUS-MT).
 """
@@ -38,7 +38,7 @@ from tformer.weights import load_parameters
 
 NEVER = -1e4  # added to a logit: its probability is 0 in float32 and in float16
 _ACTIVATIONS = {"swish": "swish", "silu": "swish", "relu": "relu", "gelu": "gelu"}
-# Options of Marian's that our model lacks, each with the only value that we can take.
+# Marian's options that our model lacks, each with the only value that we support.
 _FIXED: dict[str, Any] = {
     "model_type": "marian",
     "scale_embedding": True,
@@ -60,8 +60,8 @@ def load_marian(
 ) -> Translator:
     """Read a Marian checkpoint, in the layout of Helsinki-NLP/opus-mt-en-de.
 
-    The translator does all that ours do, but it cannot be saved as a run, which holds
-    one tokenizer: keep the folder that it came from.
+    The translator does everything that ours do, but it cannot be saved as a run, which
+    has one tokenizer: keep the folder that it came from.
 
     Args:
         folder: with ``config.json``, ``model.safetensors`` (or a ``pytorch_model.bin``
@@ -90,11 +90,11 @@ def load_marian(
 
 
 class MarianTokenizer(Tokenizer):
-    """Two sentencepiece models and one numbering of the pieces of both.
+    """Two sentencepiece models, and one numbering for the pieces of both.
 
     Args:
-        source: the serialised model that cuts what is translated.
-        target: the one that cuts, and joins, translations.
+        source: the serialised model that splits the text to translate.
+        target: the one that splits, and joins, translations.
         vocabulary: the number of each piece, 0 to n - 1; bos becomes n.
         pad_id: theirs.
         eos_id: theirs.
@@ -158,7 +158,7 @@ class MarianTokenizer(Tokenizer):
 
     @property
     def model_bytes(self) -> bytes:
-        """Not there: these are two models and a list.
+        """Not available: these are two models and a list.
 
         Raises:
             ValueError: always.
@@ -179,10 +179,10 @@ def _there(path: Path) -> Path:
 
 
 def _configuration(about: dict[str, Any], folder: Path) -> TransformerConfig:
-    """What a Marian ``config.json`` says, as ours.
+    """A Marian ``config.json`` as a configuration of ours.
 
     Raises:
-        KeyError: it does not say something that we need.
+        KeyError: something that we need is missing.
         ValueError: an option that our model lacks.
     """
     path = folder / "config.json"
@@ -257,7 +257,7 @@ def _processor(model_bytes: bytes) -> Any:
 
 
 def _weights(folder: Path) -> dict[str, Tensor]:
-    """The weights by their names, from whichever file holds them; nothing is run."""
+    """The weights by name, from whichever file holds them; runs no code from it."""
     from safetensors import SafetensorError
     from safetensors.torch import load
 
@@ -274,21 +274,21 @@ def _weights(folder: Path) -> dict[str, Tensor]:
     except pickle.UnpicklingError as error:
         raise ValueError(
             f"{pickled} holds more than weights, and opening it would run its code: "
-            "convert it to model.safetensors where you trust it"
+            "convert it to model.safetensors if you trust it"
         ) from error
     except (RuntimeError, EOFError, ValueError) as error:
         raise ValueError(f"{pickled} is damaged: copy it again") from error
     if not isinstance(weights, dict) or not all(
         isinstance(each, Tensor) for each in weights.values()
     ):
-        raise ValueError(f"{pickled} is no table of weights by name")
+        raise ValueError(f"{pickled} is not a table of weights by name")
     return weights
 
 
 def _in_our_layout(
     theirs: dict[str, Tensor], config: TransformerConfig, folder: Path
 ) -> dict[str, Tensor]:
-    """Their weights under our names, in our order, with one row more for bos."""
+    """Their weights under our names, in our order, with one more row for bos."""
     theirs = {name: each.float() for name, each in theirs.items()}
     bias = theirs.pop("final_logits_bias", torch.zeros(1, config.bos_id)).flatten()
     _check_copies(theirs, config, folder)
@@ -316,9 +316,9 @@ def _in_our_layout(
 def _check_copies(
     theirs: dict[str, Tensor], config: TransformerConfig, folder: Path
 ) -> None:
-    """Take out what only repeats, once it is seen that it does.
+    """Remove what is redundant, after checking that it is.
 
-    That is the table under its other names, where it is shared, and the sinusoids.
+    That is the shared table under its other names, and the sinusoids.
     """
     copies: dict[str, Tensor | None] = {}
     positions = sinusoids(config.max_len, config.d_model)

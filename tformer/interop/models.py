@@ -1,4 +1,4 @@
-"""Which models can leave: those that a configuration describes completely."""
+"""Which models can be exported: those fully described by a configuration."""
 
 from __future__ import annotations
 

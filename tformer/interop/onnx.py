@@ -1,10 +1,10 @@
 """A model as two ONNX graphs, which many programs and languages can run.
 
-``encoder.onnx`` reads a source once and gives what the decoder will look up in it: keys
+``encoder.onnx`` reads a source once and outputs what the decoder will attend to: keys
 and values, projected by each of its layers. ``step.onnx`` takes the newest piece of
-each translation, with the keys and values of all before it, and gives the logits of the
-next, and those keys and values with one place more. Batch and lengths are free. This is
-all that a program needs around them::
+each translation, with the keys and values of all earlier ones, and outputs the logits
+of the next piece, and those keys and values extended by one. Batch size and lengths are
+free. This is all that a program needs around them::
 
     import json, numpy, onnxruntime, sentencepiece
     encoder, step = (
@@ -37,8 +37,8 @@ all that a program needs around them::
         found = [[*row[1:], eos] for row in said.tolist()]
         return [row[: row.index(eos)] for row in found]
 
-The graphs are put together here, operation by operation, and not recorded from a run of
-the model, so that they hold what they should and nothing else.
+The graphs are built here, operation by operation, not recorded from a run of the model,
+so they contain what they should and nothing else.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from tformer.translator import Translator
 from tformer.weights import stored_weights
 
 NEEDS = ("onnx",)
-OPSET, IR = 20, 9  # the first operations with Gelu, and the format of their time
+OPSET, IR = 20, 9  # the first operator set with Gelu, and the format of its time
 EPSILON = 1e-5  # of `tformer.norm.LayerNorm`
 
 
@@ -111,10 +111,10 @@ def _encoder(config: TransformerConfig, weights: dict[str, Tensor]) -> Any:
 
 
 def _step(config: TransformerConfig, weights: dict[str, Tensor]) -> Any:
-    """The newest ids (B, 1) and all that is kept -> logits (B, V), more to keep."""
+    """The newest ids (B, 1) and the cache -> logits (B, V) and the longer cache."""
     net = _Network(config, weights)
     mask = net.source_mask()
-    place = net.length("past_key_0", 2)  # of the newest piece: so many were before
+    place = net.length("past_key_0", 2)  # of the newest piece: this many came before
     position = net("Gather", net.weight("positions.table"), place)
     x = net("Add", net.embedded("target", "ids"), position)
     kept, memory, past = [], [], []
@@ -165,7 +165,7 @@ def _caches(names: Iterable[str], length: str) -> list[Value]:
 
 
 class _Network:
-    """A graph that grows by one operation a call, with the model's weights in it."""
+    """A graph that grows by one operation per call, with the model's weights in it."""
 
     def __init__(self, config: TransformerConfig, weights: dict[str, Tensor]) -> None:
         self.config, self._weights = config, weights
@@ -182,14 +182,14 @@ class _Network:
         return result
 
     def named(self, name: str, value: str) -> str:
-        """The same value under a name of its own, for those who run the graph."""
+        """The same value under a public name, for those who run the graph."""
         from onnx import helper
 
         self._nodes.append(helper.make_node("Identity", [value], [name]))
         return name
 
     def graph(self, name: str, inputs: list[Value], outputs: list[Value]) -> Any:
-        """The whole, as ONNX keeps it."""
+        """The whole graph in ONNX's format."""
         from onnx import TensorProto, helper
 
         def told(values: list[Value]) -> list[Any]:
@@ -207,7 +207,7 @@ class _Network:
         )
 
     def weight(self, name: str) -> str:
-        """A weight of the model, by its name."""
+        """A weight of the model, by name."""
         return self._tensor(name, self._weights[name])
 
     def _tensor(self, name: str, tensor: Tensor) -> str:
@@ -257,7 +257,7 @@ class _Network:
         return self("Add", self("MatMul", x, turned), self.weight(f"{name}.bias"))
 
     def heads(self, x: str, name: str) -> str:
-        """(B, T, D) -> projected and cut, (B, H, T, Dh)."""
+        """(B, T, D) -> projected and split, (B, H, T, Dh)."""
         shape = self._constant([0, 0, self.config.n_heads, -1])  # 0: as it was
         cut = self("Reshape", self.linear(x, name), shape)
         return self("Transpose", cut, perm=[0, 2, 1, 3])
@@ -277,7 +277,7 @@ class _Network:
         return self.linear(merged, f"{name}.to_output")
 
     def feed_forward(self, x: str, layer: str) -> str:
-        """The feed-forward network beside the stream."""
+        """The feed-forward network with its residual connection."""
 
         def network(h: str) -> str:
             wide = self.linear(h, f"{layer}.feed_forward.expand")
@@ -293,14 +293,14 @@ class _Network:
         return self("Mul", x, self("Sigmoid", x))
 
     def residual(self, x: str, name: str, sublayer: Callable[[str], str]) -> str:
-        """A sub-layer beside the stream, and the norm in its place."""
+        """A sub-layer with its residual connection, and the norm in its place."""
         norm = f"{name}_residual.norm"
         if self.config.norm == "pre":
             return self("Add", x, sublayer(self.norm(x, norm)))
         return self.norm(self("Add", x, sublayer(x)), norm)
 
     def last_norm(self, x: str, stack: str) -> str:
-        """What closes a pre-norm stack."""
+        """The final norm of a pre-norm stack."""
         return self.norm(x, f"{stack}.final_norm") if self.config.norm == "pre" else x
 
     def norm(self, x: str, name: str) -> str:

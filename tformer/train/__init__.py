@@ -1,13 +1,14 @@
 """Training: from sentence pairs to a translator, in one readable loop.
 
-Every run is a folder. It holds the tokenizer, a checkpoint from which a killed run goes
-on to the same numbers, snapshots of the weights to average, the history, and, at the
-end, the trained model.
+Every run is a folder. It holds the tokenizer, a checkpoint from which a killed run
+resumes bit for bit, snapshots of the weights to average, the history and, at the end,
+the trained model.
 
-`tformer.train.loop` is the loop itself; beside it lie what it asks for: the folder
-(`tformer.train.checkpoints`), the hardware (`tformer.train.devices`), who shares the
-work (`tformer.train.ranks`), what it tells (`tformer.train.events`) and who draws that
-(`tformer.train.progress`). `fit` puts them together (`tformer.train.fitting`).
+`tformer.train.loop` is the loop itself. What it relies on has modules of its own: the
+folder (`tformer.train.checkpoints`), the hardware (`tformer.train.devices`), processes
+that share the work (`tformer.train.ranks`), the events it reports
+(`tformer.train.events`) and their display (`tformer.train.progress`). `fit` puts all of
+this together (`tformer.train.fitting`).
 
 Source: Vaswani et al. 2017, section 5. Chapter *Training*.
 """

@@ -1,8 +1,8 @@
-"""The folder of a run: who may write into it, and all that it takes to go on.
+"""The folder of a run: who may write to it, and everything needed to resume.
 
-A checkpoint holds the weights, Adam's averages, the state of the dice, the loss
-scaler's, and where the run stands; and the run's *identity*: configuration, recipe,
-tokenizer and data. A folder is only ever written by a run of the same identity.
+A checkpoint holds the weights, Adam's averages, the states of the random number
+generators and of the loss scaler, the run's progress and its *identity*: configuration,
+recipe, tokenizer and data. Only a run of the same identity ever writes to a folder.
 
 Chapter *Training*.
 """
@@ -30,21 +30,21 @@ from tformer.weights import load_parameters
 
 try:
     import fcntl
-except ImportError:  # Windows: nobody guards the folder there
+except ImportError:  # Windows: the folder is not locked there
     fcntl = None  # type: ignore[assignment]
 
-MODEL_FILES = ("model.safetensors", "card.json", "history.json")  # a run's end
+MODEL_FILES = ("model.safetensors", "card.json", "history.json")  # of a finished run
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")  # Adam's state of each weight
-REMEDY = "copy the run's folder again, or begin anew (restart=True, or --restart)"
+REMEDY = "copy the run's folder again, or start over (restart=True, or --restart)"
 
 
 @dataclass
 class State:
-    """Where a run stands: all that a checkpoint must know besides tensors."""
+    """Where a run stands: all that a checkpoint holds besides tensors."""
 
     step: int = 0
     epoch: int = 0
-    position: int = 0  # batches of this epoch already taken
+    position: int = 0  # batches of this epoch already used
     seconds: float = 0.0
     best_loss: float | None = None
     evaluations_since_best: int = 0
@@ -54,10 +54,10 @@ class State:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "State":
-        """The state that a checkpoint tells of; nothing has stopped it yet.
+        """The state that a checkpoint recorded; nothing has stopped the run yet.
 
         Raises:
-            TypeError: it is not one.
+            TypeError: it is not a state.
         """
         state = cls(**{**values, "stopped": ""})
         counts = (state.step, state.epoch, state.position, state.evaluations_since_best)
@@ -67,14 +67,14 @@ class State:
             raise TypeError(f"after {state.seconds} seconds")
         for rows in (state.history, state.curve):
             if not isinstance(rows, list) or any(type(row) is not dict for row in rows):
-                raise TypeError("its history is no list of records")
+                raise TypeError("its history is not a list of records")
         if state.best_loss is not None and not math.isfinite(state.best_loss):
-            state.best_loss = None  # as older checkpoints said it
+            state.best_loss = None  # as in older checkpoints
         return state
 
 
 class Resumable(Protocol):
-    """What a checkpoint is taken of: all that changes while a run goes on."""
+    """What a checkpoint saves: everything that changes during a run."""
 
     model: Any
     optimizer: torch.optim.Optimizer
@@ -85,7 +85,7 @@ class Resumable(Protocol):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint as it was read: named tensors, and facts about them."""
+    """A checkpoint as read from its file: named tensors, and facts about them."""
 
     file: Path
     tensors: dict[str, Tensor]
@@ -101,7 +101,7 @@ class Checkpoint:
         """Read a file.
 
         Raises:
-            ValueError: it is truncated, was changed, or is no training checkpoint.
+            ValueError: it is truncated, was changed, or is not a training checkpoint.
         """
         tensors, facts = load_tensors(file)
         if "identity" not in facts:
@@ -115,11 +115,11 @@ class Checkpoint:
         return checkpoint
 
     def broken(self, what: str) -> ValueError:
-        """The error of a checkpoint that is not whole."""
-        return ValueError(f"{self.file} {what}, so no run can go on from it: {REMEDY}")
+        """The error for a checkpoint that is incomplete."""
+        return ValueError(f"{self.file} {what}, so no run can resume from it: {REMEDY}")
 
     def check_same_run(self, config: ModelConfig, identity: dict[str, Any]) -> None:
-        """Refuse to go on with other settings than the run's own.
+        """Refuse to resume with settings other than the run's own.
 
         Raises:
             ValueError: a setting differs; the message names it.
@@ -127,14 +127,14 @@ class Checkpoint:
         saved = dict(self.identity)
         for part, owner in (("config", type(config)), ("recipe", Recipe)):
             younger = {each.name: each.default for each in fields(owner)}
-            saved[part] = younger | saved[part]  # settings it could not know of yet
+            saved[part] = younger | saved[part]  # settings that did not exist yet
         _check_same(saved, identity, self.file.parent)
 
     def restore(self, run: Resumable) -> None:
-        """Put a run where this checkpoint was taken.
+        """Put a run back to where this checkpoint was saved.
 
         Raises:
-            ValueError: something is missing or of another shape; the message names it.
+            ValueError: something is missing or misshapen; the message names it.
         """
         parameters = dict(run.model.named_parameters())
         try:
@@ -144,12 +144,12 @@ class Checkpoint:
             moments = self._moments(parameters, may_be_none=bool(scaler))
             dice = {"cpu": self.tensors["rng.cpu"], **self._under("rng.")}
             set_random_state(run.device, dice)
-            if scaler and run.scaler.is_enabled():  # it may come from another device
+            if scaler and run.scaler.is_enabled():  # it may be from another device
                 run.scaler.load_state_dict(scaler)
         except KeyError as error:
             raise self.broken(f"lacks {error.args[0]}") from error
         except (TypeError, AttributeError, RuntimeError) as error:
-            raise self.broken(f"is not whole ({error})") from error
+            raise self.broken(f"is incomplete ({error})") from error
         adam = run.optimizer.state_dict()
         adam["state"] = dict(enumerate(moments))
         run.optimizer.load_state_dict(adam)
@@ -165,7 +165,7 @@ class Checkpoint:
     def _moments(
         self, parameters: dict[str, Tensor], *, may_be_none: bool
     ) -> list[dict[str, Tensor]]:
-        """Adam's state of each weight, in order; none if it has not made a step."""
+        """Adam's state of each weight, in order; none if it has not taken a step."""
         if may_be_none and not self._under("adam."):  # the scaler skipped every step
             return []
         moments = [
@@ -189,12 +189,12 @@ class RunFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other runs out; a folder that is made for nothing vanishes again.
+        """Keep other runs out; a folder that was created in vain is removed again.
 
-        The operating system holds the lock, and lets go of it however we end.
+        The operating system holds the lock, and releases it however we end.
 
         Raises:
-            BlockingIOError: another run has the folder; the message says who.
+            BlockingIOError: another run is using the folder; the message says which.
             OSError: the folder cannot be written.
         """
         is_new = not self.path.exists()
@@ -213,27 +213,27 @@ class RunFolder:
                     self.path.rmdir()
 
     def read_checkpoint(self) -> Checkpoint | None:
-        """What a run left here to go on from; None in a folder that holds no run.
+        """The checkpoint to resume from; None in a folder that holds no run.
 
         Raises:
-            ValueError: the checkpoint is damaged; or there is none, but a model.
+            ValueError: the checkpoint is damaged, or there is a model without one.
         """
         if self.checkpoint_file.is_file():
             return Checkpoint.read(self.checkpoint_file)
         for name in MODEL_FILES:
             if (self.path / name).exists():
                 raise ValueError(
-                    f"{self.path} holds {name}, but no checkpoint to go on from: "
+                    f"{self.path} holds {name}, but no checkpoint to resume from: "
                     "choose another folder, or replace what is there with "
                     "restart=True (--restart)"
                 )
         return None
 
     def check_tokenizer(self, tokenizer: Tokenizer) -> None:
-        """Refuse to replace a tokenizer of which this run knows nothing.
+        """Refuse to replace a tokenizer that is not this run's.
 
         Raises:
-            ValueError: the folder's tokenizer is another one.
+            ValueError: the folder's tokenizer is a different one.
         """
         there = self.tokenizer_file
         if there.is_file() and there.read_bytes() != tokenizer.model_bytes:
@@ -251,7 +251,7 @@ class RunFolder:
     def save(
         self, run: Resumable, identity: dict[str, Any], tokenizer: Tokenizer
     ) -> None:
-        """Write all that a resumed run needs; drop snapshots that are too old."""
+        """Write all that a resumed run needs; delete snapshots that are too old."""
         weights = dict(run.model.named_parameters())
         tensors: dict[str, Tensor] = {f"model.{k}": v for k, v in weights.items()}
         names = list(weights)
@@ -280,8 +280,8 @@ class RunFolder:
     def snapshots(self, step: int, every: int, average_last: int) -> list[Path]:
         """The snapshots to average: the last ones up to a step, oldest first.
 
-        Where a run was stopped between two evaluations counts only while it is the
-        end: a run that goes on averages what it would have averaged without the stop.
+        A stop between two evaluations counts only as long as it is the end: a resumed
+        run averages what it would have averaged without the stop.
 
         Raises:
             ValueError: one is missing; the message names it.
@@ -295,14 +295,14 @@ class RunFolder:
         for file in files:
             if not file.is_file():
                 raise ValueError(
-                    f"{file} is missing, whose weights this run averages: {REMEDY}"
+                    f"{file} is missing, and this run averages its weights: {REMEDY}"
                 )
         return files
 
     def clear(self) -> None:
-        """Remove a run's own files, and nothing else that may lie in its folder.
+        """Remove a run's own files, and nothing else from its folder.
 
-        The checkpoint goes first: nobody goes on from what is left after a crash.
+        The checkpoint goes first, so that a crash leaves nothing to resume from.
         """
         for pattern in (*self._patterns(), self.tokenizer_file.name):
             for file in self.path.glob(pattern):
@@ -342,7 +342,7 @@ def average(snapshots: list[Path]) -> dict[str, Tensor]:
     for snapshot in snapshots:
         weights, _ = load_tensors(snapshot)
         if total and weights.keys() != total.keys():
-            raise ValueError(f"{snapshot} holds other weights than {snapshots[0]}")
+            raise ValueError(f"{snapshot} and {snapshots[0]} hold different weights")
         for name, weight in weights.items():
             total[name] = total.get(name, 0) + weight.double() / len(snapshots)
     return {name: weight.float() for name, weight in total.items()}
@@ -356,12 +356,12 @@ def _check_same(theirs: dict, ours: dict, folder: Path) -> None:
         elif other != (list(mine) if isinstance(mine, tuple) else mine):
             raise ValueError(
                 f"{folder} holds a run with {part}={other!r}, this one has {mine!r}: "
-                "choose another folder, or the same settings to go on"
+                "choose another folder, or resume it with the same settings"
             )
 
 
 def _lock(file: Path) -> int:
-    """Open and lock a file, in which its holder says who it is."""
+    """Open and lock a file, in which its holder identifies itself."""
     while True:
         handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o644)
         if fcntl is None:
@@ -372,10 +372,10 @@ def _lock(file: Path) -> int:
             holder = os.read(handle, 1000).decode(errors="replace")
             os.close(handle)
             raise BlockingIOError(
-                f"{file.parent} is in use by {holder or 'another run'}: wait for its "
-                "end, or choose another folder"
+                f"{file.parent} is in use by {holder or 'another run'}: wait until "
+                "it ends, or choose another folder"
             ) from None
-        except OSError:  # a network drive without locks: nobody guards the folder
+        except OSError:  # a network drive without locks: the folder is unguarded
             break
         try:
             if os.path.samestat(os.fstat(handle), os.stat(file)):

@@ -1,4 +1,4 @@
-"""Where a run computes: the device, its name, its precision, its dice and its memory.
+"""Where a run computes: the device, its name, precision, random state and memory.
 
 Chapter *Training*.
 """
@@ -21,11 +21,11 @@ CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # what a container may use
 
 
 def choose_device(name: str) -> torch.device:
-    """The device of a name such as "cuda:1"; for "auto" a GPU where there is one.
+    """The device for a name such as "cuda:1"; for "auto" a GPU if there is one.
 
     Raises:
-        ValueError: no device is called so, we do not train on it, or PyTorch does not
-            see it.
+        ValueError: no such device, one that we do not train on, or one that PyTorch
+            does not see.
     """
     if name == "auto":
         if torch.cuda.is_available():
@@ -58,7 +58,7 @@ def choose_device(name: str) -> torch.device:
 
 
 def device_name(device: torch.device) -> str:
-    """What the hardware calls itself: for reports and captions."""
+    """The name of the hardware, for reports and captions."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     if device.type == "cpu":
@@ -78,7 +78,7 @@ def choose_precision(wanted: str, device: torch.device) -> str:
     return "bf16" if has_bf16 else "fp16"
 
 
-# Dice -------------------------------------------------------------------------------
+# Random state -----------------------------------------------------------------------
 
 
 def random_state(device: torch.device) -> dict[str, Tensor]:
@@ -92,10 +92,10 @@ def random_state(device: torch.device) -> dict[str, Tensor]:
 
 
 def set_random_state(device: torch.device, states: dict[str, Tensor]) -> None:
-    """Put the generators back; those of another kind of device are left alone.
+    """Restore the generators; those of other kinds of devices are left alone.
 
     Raises:
-        RuntimeError, TypeError: what is given is no state of a generator.
+        RuntimeError, TypeError: what is given is not the state of a generator.
     """
     torch.set_rng_state(states["cpu"])
     if device.type == "cuda" and "cuda" in states:
@@ -106,7 +106,7 @@ def set_random_state(device: torch.device, states: dict[str, Tensor]) -> None:
 
 @contextmanager
 def own_dice(device: torch.device) -> Iterator[None]:
-    """Draw inside as one likes: the caller's generators are afterwards as before."""
+    """Preserve the caller's random state, whatever is drawn inside."""
     before = random_state(device)
     try:
         yield
@@ -118,11 +118,11 @@ def own_dice(device: torch.device) -> Iterator[None]:
 
 
 def check_room(config: ModelConfig, device: torch.device) -> None:
-    """Refuse a model that cannot fit, before anything is made.
+    """Reject a model that cannot fit, before anything is allocated.
 
     Raises:
-        TypeError: it is the configuration of no model.
-        ValueError: weights, gradients and Adam's averages alone are more than the
+        TypeError: it is not the configuration of a model.
+        ValueError: weights, gradients and Adam's averages alone need more than the
             device has; the message says what to lower.
     """
     if not isinstance(config, ModelConfig):
@@ -140,16 +140,16 @@ def check_room(config: ModelConfig, device: torch.device) -> None:
 
 
 def check_batch_room(config: ModelConfig, n_tokens: int, device: torch.device) -> None:
-    """Refuse batches that cannot fit: systems kill a program that asks for too much.
+    """Reject batches that cannot fit: systems kill a program that asks for too much.
 
     Args:
         config: the model.
-        n_tokens: of a batch, on both sides together.
+        n_tokens: tokens of a batch, both sides together.
         device: where it computes.
 
     Raises:
-        ValueError: what a step keeps of them for the way back is more than the device
-            has, be it in two bytes a number.
+        ValueError: what a step keeps of them for the backward pass is more than the
+            device has, even at two bytes per number.
     """
     needed, there = 2 * n_tokens * config.n_kept, _memory_of(device)
     if there is not None and needed > there:
@@ -162,10 +162,10 @@ def check_batch_room(config: ModelConfig, n_tokens: int, device: torch.device) -
 
 @contextmanager
 def memory_told(config: ModelConfig, max_tokens: int) -> Iterator[None]:
-    """Say what to lower when the memory runs out inside.
+    """Say what to lower if memory runs out inside.
 
     Raises:
-        MemoryError: instead of what PyTorch raises, in one line.
+        MemoryError: one line, in place of what PyTorch raises.
     """
     try:
         yield
@@ -180,12 +180,12 @@ def memory_told(config: ModelConfig, max_tokens: int) -> Iterator[None]:
 
 
 def _bytes_to_train(config: ModelConfig) -> int:
-    """What weights, gradients and Adam's averages take."""
+    """The bytes that weights, gradients and Adam's averages take."""
     return BYTES_OF_A_WEIGHT * config.n_parameters + 4 * config.n_constants
 
 
 def _memory_of(device: torch.device) -> int | None:
-    """All bytes that a device has; None where the system does not say."""
+    """The memory of a device in bytes; None if the system does not say."""
     if device.type == "cuda":
         return torch.cuda.get_device_properties(device).total_memory
     try:

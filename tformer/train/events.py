@@ -1,6 +1,6 @@
-"""What a run tells: one dictionary for each kind of event, told apart by its "kind".
+"""What a run reports: one type of dictionary per event, told apart by its "kind".
 
-A listener is called with each of them; returning True asks the run to stop. Chapter
+A listener is called with each event; if it returns True, the run stops. Chapter
 *Training*.
 """
 
@@ -12,7 +12,7 @@ from tformer.translator import Translator
 
 
 class Look(TypedDict):
-    """The mean of the last few steps: a point of the run's curve."""
+    """The mean of the last few steps: a point on the run's curve."""
 
     step: int
     loss: float
@@ -29,11 +29,11 @@ class Sample(TypedDict):
 
 
 class Record(TypedDict):
-    """One evaluation, as the history keeps it; losses are in nats a piece."""
+    """One evaluation, as the history keeps it; losses are in nats per piece."""
 
     step: int
     epoch: int
-    train_loss: float  # smoothed, mean of the steps since the last evaluation
+    train_loss: float  # smoothed; mean over the steps since the last evaluation
     valid_loss: float  # not smoothed
     learning_rate: float
     gradient_norm: float | None
@@ -43,7 +43,7 @@ class Record(TypedDict):
 
 
 class Start(TypedDict):
-    """A run begins, or goes on from its checkpoint."""
+    """A run starts, or resumes from its checkpoint."""
 
     kind: Literal["start"]
     step: int
@@ -61,7 +61,7 @@ class Start(TypedDict):
 
 
 class Step(Look):
-    """A look at the loss, every few steps."""
+    """The loss, every few steps."""
 
     kind: Literal["step"]
     tokens_per_second: float
@@ -69,14 +69,14 @@ class Step(Look):
 
 
 class Evaluation(Record):
-    """An evaluation; the translator is the model as it stands."""
+    """An evaluation; the translator is the model as it is now."""
 
     kind: Literal["evaluate"]
     translator: Translator
 
 
 class Stop(TypedDict):
-    """The end: "steps", "minutes", "patience" or "asked to" is the reason."""
+    """The end: "steps", "minutes", "patience" or "requested" is the reason."""
 
     kind: Literal["stop"]
     step: int

@@ -1,7 +1,7 @@
 """A run from beginning to end: check, resume, train, average, save.
 
-Everything that can be refused is refused before a file is touched; and what another
-run left in the folder is there until this one has a checkpoint to put in its place.
+Whatever can be rejected is rejected before a file is touched, and what another run left
+in the folder stays until this one has a checkpoint to put in its place.
 
 Source: Vaswani et al. 2017, sections 5 and 6.1. Chapter *Training*.
 """
@@ -54,7 +54,7 @@ class Run:
         curve: one record every few steps: step, loss, learning_rate, gradient_norm.
         report: what was run: corpus and checksums, configuration, recipe, device,
             versions, steps, seconds, why it stopped, final validation loss.
-        folder: where all of it lies; `tformer.load_pretrained` reads it.
+        folder: where it is all kept; `tformer.load_pretrained` reads it.
     """
 
     translator: Translator
@@ -84,52 +84,52 @@ def fit(
 
     Learns the tokenizer on ``corpus.train``, then minimises the smoothed cross-entropy
     with Adam, warm-up and inverse-square-root decay. If ``folder`` holds a run that was
-    cut off, training goes on from its checkpoint, and ends with the same numbers as if
-    it had never stopped (on one kind of device). A run that was finished is returned as
-    it is, after its listeners have heard of its last evaluation again.
+    interrupted, training resumes from its checkpoint and ends with the same numbers as
+    if it had never stopped (on the same kind of device). A finished run is returned as
+    it is, after its listeners have been sent its last evaluation again.
 
-    Started by torchrun, several processes make each step together: it is the step that
-    one alone would have made (up to rounding, and dropout), so a run may go on with
-    another number of them. All need the folder; the first one writes it.
+    Under torchrun, several processes share each step: it is the step that one process
+    would have taken alone (up to rounding, and dropout), so a run may resume with a
+    different number of them. All need the folder; the first one writes it.
 
     Args:
         config: what to train: a Transformer, or the recurrent baseline.
         corpus: from `tformer.data.load`.
-        steps: stop after this many steps. Repeats exactly.
-        minutes: stop after this many minutes. For people; give steps, minutes or both,
-            or neither if the recipe has its last_step.
-        device: "cpu", "cuda", "cuda:1", "mps", or "auto": a GPU where there is one, and
-            for each process one of its own.
-        folder: where the run lives; a new one under ``runs/`` if left out.
-        restart: begin anew, whatever run the folder holds. That run is replaced when
-            the first checkpoint of this one is written, and not before.
-        recipe: how to train; the defaults of `Recipe` if left out.
+        steps: stop after this many steps. Reproducible.
+        minutes: stop after this many minutes. Give steps, minutes or both, or neither
+            if the recipe has a last_step.
+        device: "cpu", "cuda", "cuda:1", "mps", or "auto": a GPU if there is one, and
+            one for each process.
+        folder: where to keep the run; a new one under ``runs/`` if omitted.
+        restart: start over, whatever run the folder holds. That run is replaced only
+            when the first checkpoint of this one is written.
+        recipe: how to train; the defaults of `Recipe` if omitted.
         tokenizer: use this one, of config.vocab_size pieces, instead of learning one.
         start: begin with this model's weights and tokenizer (fine-tuning). Its
-            configuration must be ``config``, dropout aside. A run that goes on knows
-            where it began, and need not be told again.
+            configuration must be ``config``, dropout aside. Not needed to resume a
+            run, which knows where it began.
         samples: pairs whose sources are translated at each evaluation; the first
-            three validation pairs that fit into the model if left out.
+            three validation pairs that fit the model if omitted.
         progress: "auto" (a bar in a terminal, a live plot in a notebook), "bar",
             "plot" or "none".
         on_event: called with a dictionary at the start, every few steps, at each
-            evaluation and at the stop (`tformer.train.events`); returning True stops
-            the run after the step at hand, with its checkpoint.
+            evaluation and at the end (`tformer.train.events`); if it returns True, the
+            run stops after the current step, with a checkpoint.
 
     Returns:
-        The run; its translator holds the average of the last snapshots.
+        The run; its translator has the average of the last snapshots' weights.
 
     Raises:
-        TypeError: steps that are no whole number, a start that is no translator.
+        TypeError: steps is not a whole number, or start not a translator.
         ValueError: no budget, or steps beyond the recipe's last_step; an empty corpus;
-            a tokenizer of another size; a start of another configuration; a model or a
-            batch that cannot fit; a device that is not there; a folder with a run of
-            other settings, a damaged one, or a model without its checkpoint.
+            a tokenizer of a different size; a start with a different configuration; a
+            model or a batch that cannot fit; no such device; a folder that holds a run
+            with other settings, a damaged run, or a model without its checkpoint.
         FloatingPointError: the loss or a gradient is not finite; the last checkpoint
             is kept.
-        MemoryError: the memory ran out; the message says what to lower.
-        BlockingIOError: another run is writing into the folder.
-        ConnectionError: another process of this run is not there.
+        MemoryError: out of memory; the message says what to lower.
+        BlockingIOError: another run is writing to the folder.
+        ConnectionError: another process of this run is missing.
         OSError: the folder cannot be written.
     """
     recipe = recipe or Recipe()
@@ -140,7 +140,7 @@ def fit(
             f"{len(corpus.valid)} validation pairs: training needs both"
         )
     if folder == "":
-        raise ValueError("folder='' is no name: give the run's folder one")
+        raise ValueError("folder='' is not a name: give the run's folder one")
     if start is not None:
         _check_start(start, config, tokenizer)
         tokenizer = start.tokenizer
@@ -259,10 +259,10 @@ def _checked_budget(
 def _check_start(
     start: Translator, config: ModelConfig, tokenizer: Tokenizer | None
 ) -> None:
-    """Refuse a model whose weights cannot be those that the run begins with."""
+    """Reject a model whose weights this run cannot start from."""
     if not isinstance(start, Translator):
         raise TypeError(
-            "start must be a Translator, as load_pretrained gives, got a "
+            "start must be a Translator, as from load_pretrained, got a "
             f"{type(start).__name__}"
         )
     theirs = start.model.config
@@ -283,7 +283,7 @@ def _check_start(
 
 
 def _origin(start: Translator | None, checkpoint: Checkpoint | None) -> dict[str, Any]:
-    """Whose weights a run begins with, and on what terms: part of its identity."""
+    """Whose weights a run starts from, and on what terms: part of its identity."""
     if start is None and checkpoint is not None:
         return {name: checkpoint.identity.get(name) for name in ORIGIN}
     if start is None:
@@ -314,7 +314,7 @@ def _learn_pieces(corpus: Corpus, vocab_size: int, recipe: Recipe) -> Tokenizer:
 
 
 def _finish(loop: Loop, place: RunFolder, identity: dict[str, Any]) -> Run:
-    """Average the last snapshots, save the model, tell how it was trained."""
+    """Average the last snapshots, save the model, report how it was trained."""
     state, corpus, recipe = loop.state, loop.corpus, loop.recipe
     loop.ranks.wait()  # the first one has written the last snapshot
     snapshots = place.snapshots(state.step, recipe.eval_every, recipe.average_last)

@@ -1,7 +1,7 @@
-"""The training loop: batch, loss, gradient, step; and now and then a look.
+"""The training loop: batch, loss, gradient, step; and now and then an evaluation.
 
-Nothing else is in here. `tformer.train.fitting` decides what is trained where, and
-keeps what comes of it.
+Nothing else is in here. `tformer.train.fitting` decides what is trained and where, and
+saves the result.
 
 Source: Vaswani et al. 2017, section 5. Chapter *Training*.
 """
@@ -30,20 +30,20 @@ from tformer.train.ranks import Ranks
 from tformer.translator import Translator
 from tformer.weights import build
 
-LOG_EVERY = 10  # steps between looks at the loss: a look makes a GPU wait
+LOG_EVERY = 10  # steps between readings of the loss: reading it makes a GPU wait
 N_SAMPLES = 3
-REASONS = ("", "asked to", "patience", "steps", "minutes")  # to stop
+REASONS = ("", "requested", "patience", "steps", "minutes")  # for stopping
 
 
 class Lesson(nn.Module):
-    """A model whose output is its loss: in this form several processes share it."""
+    """A model whose output is its loss: the form that several processes can share."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
         self.model: Any = model
 
     def forward(self, batch: Batch, smoothing: float) -> Tensor:
-        """Teacher forcing: the decoder reads bos + pieces, must say pieces + eos."""
+        """Teacher forcing: the decoder reads bos + pieces, predicts pieces + eos."""
         output = self.model.output_embedding
         return projected_cross_entropy(
             self.model.hidden(batch.source_ids, batch.target_ids),
@@ -56,20 +56,20 @@ class Lesson(nn.Module):
 
 
 class Loop:
-    """A model, its optimiser and its data; and what is done with them, step by step.
+    """A model, its optimiser and its data, and what happens to them step by step.
 
     Args:
         config: what to train.
-        corpus: what it learns from, and the validation pairs that judge it.
+        corpus: the pairs to train on, and the validation pairs.
         recipe: how to train.
         tokenizer: for both languages.
-        ranks: who computes a step together, and on what device.
+        ranks: the processes that share each step, and their device.
         samples: pairs whose sources are translated at each evaluation; the first
-            three validation pairs that fit into the model if None.
+            three validation pairs that fit the model if None.
 
     Raises:
-        ValueError: nothing in the corpus fits into the model or a batch, or a sample
-            does not.
+        ValueError: nothing in the corpus fits the model or a batch, or a sample
+            does not fit.
     """
 
     def __init__(
@@ -112,12 +112,12 @@ class Loop:
         tell: Callable[[Event], bool],
         keep: Callable[[], None],
     ) -> None:
-        """Step until the budget, a listener or the validation loss says stop.
+        """Step until the budget, a listener or the validation loss ends the run.
 
         Args:
-            steps: the budget, counted from the run's very beginning.
+            steps: the budget, counted from the very start of the run.
             minutes: likewise.
-            tell: called with what happens; True asks to stop.
+            tell: called with each event; returning True requests a stop.
             keep: called after each evaluation, to write a checkpoint.
 
         Raises:
@@ -129,7 +129,7 @@ class Loop:
         since_evaluation: list[float] = []
         n_tokens, mark = 0, started
         state.stopped = self._reason_to_stop(steps, minutes)
-        if state.stopped and state.history:  # it was finished before: show its end
+        if state.stopped and state.history:  # it had finished already: show its end
             tell(self._evaluation(state.history[-1]))
         feed = self._feed()
         while not state.stopped:
@@ -182,7 +182,7 @@ class Loop:
             parts: the step's batch, whole or dealt out (`tformer.data.Batches.parts`).
         """
         state, recipe = self.state, self.recipe
-        if not self.ranks.is_first:  # dice of its own, which no checkpoint must know
+        if not self.ranks.is_first:  # a random state of its own, kept in no checkpoint
             place = f"{recipe.seed}/{state.step}/{self.ranks.rank}"
             torch.manual_seed(random.Random(place).getrandbits(63))
         for group in self.optimizer.param_groups:
@@ -199,10 +199,10 @@ class Loop:
     def add_gradients(self, parts: Batches) -> Tensor:
         """The gradients of a batch, part by part; returns what we add to its loss.
 
-        A part counts by its share of the labels. So the sum of the parts' means is the
-        mean over all labels, and its gradients are those of the batch in one piece.
-        Several processes take turns at the parts, and one without a part computes the
-        first again, for nothing: all must meet where gradients are averaged.
+        Each part is weighted by its share of the labels, so the parts' means add up to
+        the mean over all labels, and the gradients are those of the undivided batch.
+        Several processes take turns at the parts. One that is left without a part
+        recomputes the first, to no effect: all must meet where gradients are averaged.
         """
         n, n_labels = self.ranks.n, parts.n_labels
         ours = range(self.ranks.rank, len(parts), n) or range(1)
@@ -226,7 +226,7 @@ class Loop:
         return loss
 
     def evaluate(self, look: Look, train_loss: float, speed: float) -> Record:
-        """Judge the model as it stands by the validation pairs and the samples."""
+        """Evaluate the current model on the validation pairs and the samples."""
         valid_loss = self.validation_loss()
         if not math.isfinite(valid_loss):
             raise _not_finite(self.state.step, valid_loss, look["gradient_norm"])
@@ -251,16 +251,16 @@ class Loop:
                 batch = self.valid[index]
                 total += self.loss(batch, smoothing=0.0).item() * batch.n_labels
                 n_labels += batch.n_labels
-        if self.ranks.n > 1:  # each has judged by its share of the batches
+        if self.ranks.n > 1:  # each has evaluated its share of the batches
             sums = torch.tensor([total, n_labels], dtype=torch.float64)
             total, n_labels = self.ranks.total(sums.to(self.device)).tolist()
         return total / n_labels
 
     def translator(self) -> Translator:
-        """The model as it stands."""
+        """The model as it is now."""
         return Translator(self.model.eval(), self.tokenizer)
 
-    # Looks --------------------------------------------------------------------------
+    # Reports ------------------------------------------------------------------------
 
     def _look(self, recent: list[tuple[Tensor, Tensor, int]]) -> tuple[Look, list]:
         """The mean of the last few steps, and the loss of each; all of them finite."""
@@ -313,10 +313,10 @@ class Loop:
         return ""
 
     def _agree_to_stop(self, is_unwanted: bool) -> None:
-        """Stop if a listener asks for it, or another process has a reason."""
+        """Stop if a listener requests it, or another process has a reason to."""
         state = self.state
         if is_unwanted and not state.stopped:
-            state.stopped = "asked to"
+            state.stopped = "requested"
         state.stopped = REASONS[self.ranks.largest(REASONS.index(state.stopped))]
 
     # The data -----------------------------------------------------------------------
@@ -334,7 +334,7 @@ class Loop:
         )
 
     def _feed(self) -> Iterator[Batches]:
-        """Batches in their parts, for ever, from where the run stands."""
+        """Batches in their parts, endlessly, from where the run is."""
         state = self.state
         while True:
             pairs = self.corpus.epoch_pairs(state.epoch, self.recipe.seed)
@@ -348,7 +348,7 @@ class Loop:
             state.epoch, state.position = state.epoch + 1, 0
 
     def _check_batches(self) -> None:
-        """Find now what fits into no batch, or no memory, and not in a later epoch."""
+        """Find out now, not in a later epoch, what fits no batch or no memory."""
         encoded = encode_pairs(
             self.corpus.train, self.tokenizer, self.config.max_len, cache=self.encoded
         )
@@ -376,7 +376,7 @@ class Loop:
 
 def _not_finite(step: int, loss: float, norm: float | None) -> FloatingPointError:
     return FloatingPointError(
-        f"loss {loss} and gradient norm {norm} at step {step}: the run cannot go on. "
+        f"loss {loss} and gradient norm {norm} at step {step}: the run must end. "
         "Lower lr_scale or raise warmup_steps; the last checkpoint, if one was "
         "written, is kept"
     )

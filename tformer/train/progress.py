@@ -1,7 +1,7 @@
 """Progress of a training run: a bar in a terminal, a live plot in a notebook.
 
-A display is a listener: called with the run's events, it draws. It has a ``close``,
-called however the run ends.
+A display is a listener: it is called with the run's events and draws them. Its
+``close`` is called however the run ends.
 
 Chapter *Training*.
 """
@@ -19,7 +19,7 @@ KINDS = ("auto", "bar", "plot", "none")
 REASONS = {
     "steps": "all steps are done",
     "minutes": "the time is up",
-    "asked to": "stopped on request; the checkpoint is kept",
+    "requested": "stopped on request; the checkpoint is kept",
     "patience": "the validation loss no longer falls",
 }
 
@@ -28,10 +28,10 @@ class Silent:
     """Draws nothing."""
 
     def __call__(self, event: Event) -> None:
-        """Hear an event."""
+        """Take in an event."""
 
     def close(self) -> None:
-        """Nothing to leave behind."""
+        """Do nothing: there is nothing to clean up."""
 
 
 class Bar:
@@ -55,7 +55,7 @@ class Bar:
                 initial=event["step"],
                 unit="step",
                 dynamic_ncols=True,
-                mininterval=0.1 if sys.stderr.isatty() else 10.0,  # a log: seldom
+                mininterval=0.1 if sys.stderr.isatty() else 10.0,  # rarely, in a log
             )
         elif event["kind"] == "step":
             self._bar.update(event["step"] - self._bar.n)
@@ -73,16 +73,16 @@ class Bar:
             tqdm.write(one_line(line, _columns()), file=sys.stderr)
 
     def close(self) -> None:
-        """Leave the bar as it stands."""
+        """Leave the bar as it is."""
         if self._bar is not None:
             self._bar.close()
 
 
 class Progress:
-    """What a run has told so far: the part of a display that does not draw.
+    """What a run has reported so far: the part of a display that does not draw.
 
     Attributes:
-        curve: the step events, also those before the run was resumed.
+        curve: the step events, including those before the run was resumed.
         history: the evaluations, likewise.
         reason: why it stopped; empty while it runs.
     """
@@ -113,15 +113,15 @@ class Progress:
 
     @property
     def has_started(self) -> bool:
-        """Whether a run has told of itself."""
+        """Whether a run has reported anything."""
         return self._start is not None
 
     @property
     def facts(self) -> Start:
-        """The event that opened the run.
+        """The event that started the run.
 
         Raises:
-            RuntimeError: none has.
+            RuntimeError: no run has started.
         """
         if self._start is None:
             raise RuntimeError("no run has started")
@@ -129,13 +129,13 @@ class Progress:
 
     @property
     def step(self) -> int:
-        """The last step that was told of."""
+        """The last step that was reported."""
         if self.curve:
             return self.curve[-1]["step"]
         return self.facts["step"] if self.has_started else 0
 
     def seconds_left(self) -> float | None:
-        """How long it will still take at the pace so far; None if that is unknown."""
+        """How much longer it will take at this pace; None if that is unknown."""
         facts, ends = self.facts, []
         if facts["minutes"] is not None:
             ends.append(facts["minutes"] * 60 - self.seconds)
@@ -145,7 +145,7 @@ class Progress:
         return max(0.0, min(ends)) if ends else None
 
     def line(self) -> str:
-        """Where the run stands, in one line."""
+        """The state of the run, in one line."""
         total = self.facts["steps"]
         parts = [f"step {self.step:,}" + (f" of {total:,}" if total else "")]
         left = self.seconds_left()
@@ -163,7 +163,7 @@ class Progress:
         return " · ".join(parts)
 
     def heading(self) -> str:
-        """What is trained on what; that sentences are generated, if they are."""
+        """What is trained on what, and whether the sentences are generated."""
         facts = self.facts
         corpus = str(facts["corpus"]).split(":", 1)[0]
         if facts["is_synthetic"]:
@@ -177,7 +177,7 @@ class Progress:
         """The curves so far, from `tformer.figures.training_curves`."""
         from tformer import figures
 
-        size = -(-len(self.curve) // most_points) or 1  # so many looks make a point
+        size = -(-len(self.curve) // most_points) or 1  # readings per point
         groups = [self.curve[i : i + size] for i in range(0, len(self.curve), size)]
         title = str(self.facts["corpus"]).split(":", 1)[0]
         if self.facts["is_synthetic"]:
@@ -213,9 +213,9 @@ class Plot:
     """Curves, speed, time to go and translations, in one output that is redrawn.
 
     Args:
-        every: seconds between drawings, at least; longer where drawing is slow, so
-            that it never takes more than a fortieth of the time.
-        show: called with HTML and plain text; the notebook's own display if left out.
+        every: seconds between drawings, at least; longer if drawing is slow, so that it
+            never takes more than a fortieth of the time.
+        show: called with HTML and plain text; the notebook's own display if omitted.
     """
 
     def __init__(
@@ -227,14 +227,14 @@ class Plot:
         self._handle: Any = None
 
     def __call__(self, event: Event) -> None:
-        """Take the event in; draw if it is time."""
+        """Take in the event; draw if it is time to."""
         self.progress.note(event)
         self._fresh = False
         if event["kind"] in ("start", "stop") or time.monotonic() >= self._next:
             self._draw()
 
     def close(self) -> None:
-        """Leave the last state behind, also of a run that failed."""
+        """Show the last state, even of a run that failed."""
         if not self._fresh and self.progress.has_started:
             self._draw()
 
@@ -257,11 +257,11 @@ class Plot:
 
 
 def samples_html(record: Record, most: int = 3) -> str:
-    """The translations of one evaluation beside their references.
+    """The translations of one evaluation, next to their references.
 
     Args:
         record: an evaluation.
-        most: so many sentences.
+        most: how many sentences at most.
     """
     from tformer import page
 
@@ -280,7 +280,7 @@ def samples_html(record: Record, most: int = 3) -> str:
 
 
 def one_line(text: str, width: int) -> str:
-    """The text without line breaks, cut with … to at most so many characters."""
+    """The text without line breaks, cut with … to at most this many characters."""
     text = " ".join(text.split("\n"))
     return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
 
@@ -302,7 +302,7 @@ def in_notebook() -> bool:
 
 
 def display(kind: str) -> Any:
-    """The display of one kind.
+    """The display of the given kind.
 
     Args:
         kind: "auto" (a plot in a notebook, else a bar), "bar", "plot" or "none".

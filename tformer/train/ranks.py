@@ -1,8 +1,8 @@
-"""The processes that train one model together, as torchrun starts them.
+"""The processes that train one model together, as started by torchrun.
 
 Each holds the whole model and computes its share of every step's batch. Their gradients
-are averaged, so all of them make the same step, and it is the step that one process
-alone would have made. The first one (rank 0) writes the folder and speaks.
+are averaged, so all of them take the same step, which is the step that one process
+would have taken alone. The first one (rank 0) writes the folder and all messages.
 
 Source: Li et al. 2020, "PyTorch Distributed". Chapter *Training*.
 """
@@ -21,31 +21,31 @@ from torch.nn.parallel import DistributedDataParallel
 
 from tformer.train.devices import choose_device
 
-MEETING = timedelta(minutes=5)  # until all processes must be there
-WORK = timedelta(hours=2)  # what one may do alone, such as learning pieces
+MEETING = timedelta(minutes=5)  # for all processes to arrive
+WORK = timedelta(hours=2)  # for what one does alone, such as learning pieces
 TORCHRUN = "torchrun --nproc-per-node N -m tformer train …"
 NAMES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_PORT")
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """Who trains together; alone, there is nobody to wait for.
+    """The processes that train together; one alone waits for nobody.
 
     Attributes:
         device: where this process computes.
         rank: its number.
-        n: how many there are.
+        n: how many processes there are.
     """
 
     device: torch.device
     rank: int = 0
     n: int = 1
-    _store: Any = None  # where they leave each other notes
+    _store: Any = None  # where they exchange notes
     _notes: Iterator[int] = field(default_factory=count)
 
     @property
     def is_first(self) -> bool:
-        """Whether this is the one that writes and speaks."""
+        """Whether this is the one that writes files and messages."""
         return self.rank == 0
 
     def wrapped(self, module: nn.Module) -> nn.Module:
@@ -55,7 +55,7 @@ class Ranks:
         return DistributedDataParallel(module, broadcast_buffers=False)
 
     def syncing(self, module: nn.Module, yes: bool) -> AbstractContextManager[None]:
-        """Whether a backward pass inside also averages what has come together."""
+        """Whether a backward pass inside also averages the gradients so far."""
         if yes or not isinstance(module, DistributedDataParallel):
             return nullcontext()
         return module.no_sync()
@@ -67,7 +67,7 @@ class Ranks:
         return numbers
 
     def largest(self, number: int) -> int:
-        """The largest of what the processes bring."""
+        """The largest of the processes' values."""
         if self.n == 1:
             return number
         numbers = torch.tensor(number, device=self.device)
@@ -75,7 +75,7 @@ class Ranks:
         return int(numbers)
 
     def of_first(self, make: Any) -> bytes:
-        """What the first process makes, which then all have."""
+        """What the first process makes, shared with all."""
         note = f"note-{next(self._notes)}"
         if self.n == 1 or self.is_first:
             made: bytes = make()
@@ -86,14 +86,14 @@ class Ranks:
         return self._store.get(note)
 
     def wait(self) -> None:
-        """Go on when all have come here."""
+        """Wait until all have arrived here."""
         self.largest(0)
 
     @contextmanager
     def first_ahead(self) -> Iterator[None]:
-        """Let the first process do it alone, and then the others.
+        """Let the first process run this alone, then the others.
 
-        What it downloads, they find.
+        They find what it has downloaded.
         """
         if not self.is_first:
             self.wait()
@@ -102,27 +102,27 @@ class Ranks:
             self.wait()
 
     def fails_first(self) -> bool:
-        """Whether no other process has failed before: the others' errors follow."""
+        """Whether no other process has failed already, causing this one to fail."""
         try:
             return self.n == 1 or self._store.add("failed", 1) == 1
-        except RuntimeError:  # whoever keeps the notes is gone
+        except RuntimeError:  # the process that keeps the notes is gone
             return False
 
 
-_together: list[Ranks] = []  # those whom this process has joined
+_together: list[Ranks] = []  # those that this process has joined
 
 
 @contextmanager
 def joined(device: str) -> Iterator[Ranks]:
-    """Meet the processes that torchrun has started; without it, one is alone.
+    """Join the processes that torchrun has started; without it, run alone.
 
     Args:
-        device: as `choose_device` takes it. Several processes take a GPU each.
+        device: as in `choose_device`. Several processes take one GPU each.
 
     Raises:
-        ValueError: the environment names processes that make no sense, or the device
-            is not one that each of them can have.
-        ConnectionError: the others do not come, or one of them has ended.
+        ValueError: the environment's processes make no sense, or not each of them
+            can have the device.
+        ConnectionError: the others do not arrive, or one of them has ended.
     """
     if _together:
         yield _together[-1]
@@ -147,14 +147,14 @@ def joined(device: str) -> Iterator[Ranks]:
 
 
 def _placed() -> tuple[int, int, int]:
-    """How many processes there are, and which one this is, here and on its machine."""
+    """How many processes there are, and this one's rank, overall and on its machine."""
     if os.environ.get("WORLD_SIZE", "1") in ("", "1"):
         return 1, 0, 0
     there = {name: os.environ.get(name, "") for name in (*NAMES, "MASTER_ADDR")}
     missing = [name for name, value in there.items() if not value]
     if missing:
         raise ValueError(
-            f"WORLD_SIZE={there['WORLD_SIZE']} tells of several processes, but "
+            f"WORLD_SIZE={there['WORLD_SIZE']} means several processes, but "
             f"{', '.join(missing)} is not set: start them with {TORCHRUN}, or unset "
             "WORLD_SIZE"
         )
@@ -172,14 +172,14 @@ def _placed() -> tuple[int, int, int]:
 
 
 def _own_device(name: str, local: int) -> torch.device:
-    """The CPU, or the GPU of this process's number on its machine."""
+    """The CPU, or the GPU with this process's number on its machine."""
     device = choose_device(name)
     if device.type == "cpu":
         return device
     if device.type != "cuda" or name not in ("auto", "cuda"):
         raise ValueError(
-            f"device={name!r} is one device and there are several processes: give "
-            "'cuda' for a GPU each, or 'cpu'"
+            f"device={name!r} is one device, but there are several processes: give "
+            "'cuda' for one GPU each, or 'cpu'"
         )
     there, wanted = torch.cuda.device_count(), int(os.environ["LOCAL_WORLD_SIZE"])
     if wanted > there:
@@ -201,14 +201,14 @@ def _meet(device: torch.device, rank: int, n: int) -> Ranks:
     except RuntimeError as error:
         where = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
         raise ConnectionError(
-            f"rank {rank} does not meet the other {n - 1} processes at {where}: start "
+            f"rank {rank} cannot reach the other {n - 1} processes at {where}: start "
             f"all of them with {TORCHRUN}"
         ) from error
     return Ranks(device, rank, n, store)
 
 
 def _is_lost(error: RuntimeError) -> bool:
-    """Whether an error says that another process is no longer there."""
+    """Whether an error says that another process is gone."""
     if isinstance(error, distributed.DistError):
         return True
     return any(each in str(error) for each in ("gloo", "Gloo", "NCCL", "by peer"))

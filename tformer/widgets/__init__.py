@@ -1,14 +1,14 @@
-"""Figures to play with, and the training dashboard.
+"""Interactive figures, and the training dashboard.
 
 A figure is a folder: ``heads/`` holds the class `Heads`, the ES modules that draw it
-and its style sheet. What figures share lies in ``kit/``, the model that runs in the
-page in ``engine/``. A new folder is a new figure; nothing else names it.
+and its style sheet. What figures share is in ``kit/``, the model that runs in the page
+in ``engine/``. A new folder is a new figure; there is no list to maintain.
 
 A module does all of its maths itself, so that the figure works on a page without a
-kernel; in Colab and JupyterLab the same figure keeps its state in step with Python.
-The dashboard is made of plain ipywidgets and needs a kernel.
+kernel; in Colab and JupyterLab the same figure synchronises its state with Python.
+The dashboard consists of plain ipywidgets and needs a kernel.
 
-A figure is imported when it is asked for. Its base class imports ipywidgets, so
+A figure is imported at its first use. Its base class imports ipywidgets, so
 ``import tformer`` imports none.
 """
 

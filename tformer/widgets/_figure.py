@@ -1,7 +1,7 @@
 """The base of every figure on a page.
 
 A figure is a folder: its class, the ES modules that draw it, and its style sheet.
-Chapter *Attention* shows the first figure made this way.
+Chapter *Attention* has the first figure made this way.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class PageFigure(anywidget.AnyWidget):
     Attributes:
         figure: the folder's name, by which a page of the book finds those files; a
             notebook gets their text.
-        page_height: CSS pixels that the book's pages keep free, so nothing moves.
-        page_height_narrow: the same on a phone; 0 means like ``page_height``.
+        page_height: CSS pixels that the book's pages reserve, so nothing moves.
+        page_height_narrow: the same on a phone; 0 means as ``page_height``.
     """
 
     figure = traitlets.Unicode(read_only=True).tag(sync=True)

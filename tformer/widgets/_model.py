@@ -1,12 +1,12 @@
-"""The base of the figures that run a trained model where the reader is.
+"""The base of the figures that run a trained model on the reader's machine.
 
-The model runs in the page, in a thread of its own (``engine/``). Its weights never lie
-in a figure's state: a page of the book fetches them when a reader asks, once for all
-figures; in Colab and JupyterLab the kernel hands them over. Until then a figure shows
-an example that was recorded when its cell ran.
+The model runs in the page, in a thread of its own (``engine/``). Its weights are never
+part of a figure's state: a page of the book fetches them on demand, once for all
+figures; in Colab and JupyterLab the kernel sends them. Until then a figure shows an
+example that was recorded when its cell ran.
 
 Either way a page gets the weights in eight bits. Examples are recorded with the same
-weights, so that no number jumps when the page takes over; they differ a little from
+weights, so that no number jumps when the page takes over; they differ slightly from
 those of the model as it was trained (``results/engine-speed.json`` says how little).
 """
 
@@ -34,7 +34,7 @@ from tformer.widgets._modules import FOLDER, linked
 
 RUNNING = "The dog did not cross the street because it was tired."
 FILES = ("model.safetensors", "tokenizer.model")
-PART = 1 << 20  # bytes that the kernel sends at a time
+PART = 1 << 20  # bytes that the kernel sends at once
 ENGINE = "engine.json"
 
 
@@ -45,14 +45,14 @@ def engine() -> bytes:
 
 
 class PageModel(NamedTuple):
-    """A model as a page has it: its weights in eight bits."""
+    """A model as pages have it: with weights in eight bits."""
 
     files: dict[str, bytes]  # what the page downloads
     translator: Translator  # the same weights in PyTorch
 
 
 def page_model(translator: Translator) -> PageModel:
-    """What becomes of a model on its way to a page."""
+    """A model as a page receives it."""
     with tempfile.TemporaryDirectory(prefix="tformer-figure-") as folder:
         translator.save(folder, dtype=torch.int8)
         files = {name: (Path(folder) / name).read_bytes() for name in FILES}
@@ -67,7 +67,7 @@ def released_model() -> PageModel:
 
 @functools.cache
 def released_key() -> str:
-    """What names this version of the released model in addresses and caches."""
+    """The name of this version of the released model in addresses and caches."""
     return hashlib.sha256(released_model().files[FILES[0]]).hexdigest()[:12]
 
 
@@ -76,12 +76,12 @@ class ModelFigure(PageFigure):
 
     Args:
         text: the English sentence that it shows first.
-        translator: whose model; the released one if left out. A model of your own runs
-            wherever there is a kernel; a page without one has the released model only.
+        translator: whose model; the released one if omitted. A model of your own runs
+            wherever there is a kernel; a page without one has only the released model.
         state: further traits of the figure.
 
     Attributes:
-        translator: the model as the page has it, for what is recorded.
+        translator: the model as the page has it, for recording.
 
     Raises:
         TypeError: the translator's model is not a `Transformer`.
@@ -116,9 +116,9 @@ class ModelFigure(PageFigure):
         self.on_msg(self._answer)
 
     def record(self, text: str) -> dict[str, Any]:
-        """What the figure shows of `text` before its model is asked; JSON values.
+        """What the figure shows for `text` before its model runs, as JSON values.
 
-        A subclass says what it needs.
+        A subclass defines what it needs.
         """
         raise NotImplementedError
 
@@ -143,7 +143,7 @@ class ModelFigure(PageFigure):
 def page_settings(settings: SearchSettings) -> dict[str, Any]:
     """Settings of a search by their names in the page: ``beam_size`` -> ``beamSize``.
 
-    ``n_best`` stays here: a figure shows all that a beam found. The way back is
+    ``n_best`` stays here: a figure shows all that a beam found. The inverse is
     ``engine/decode/settings.js``.
     """
     return {

@@ -1,12 +1,12 @@
 """The figures' ES modules and style sheets: what imports what, with and without a host.
 
 A page of the book gets these files as they are (`publish`), and its browser follows
-their imports. A notebook has no host to ask, so there a figure's state carries all the
-modules that it needs (`module_text`), and ``kit/link.js`` gives each an address of its
-own. Either way the browser links them: nothing here rewrites a program.
+their imports. A notebook has no host to ask, so there a figure's state contains all the
+modules that it needs (`module_text`), and ``kit/link.js`` gives each its own address.
+Either way the browser links them: nothing here rewrites a program.
 
-Imports stand at the head of a file, before all else, so that they can be read without
-understanding what follows.
+Imports come first in a file, before anything else, so that they can be read without
+understanding the rest.
 """
 
 from __future__ import annotations
@@ -81,12 +81,12 @@ def imports(path: Path) -> list[Import]:
 
 
 def _is_address_or_wrong(token: re.Match[str]) -> bool:
-    """Whether it is the string of an import, or what stands in none before it."""
+    """Whether it is the string of an import, or what no import has before it."""
     return not (token["word"] or token[0] in ("{", "}", "*", ","))
 
 
 def needed(path: Path) -> list[Path]:
-    """A file and all that it imports, each once, what is imported before what imports.
+    """A file and all that it imports, each once, dependencies first.
 
     Raises:
         ValueError: as `imports`; or files import each other.
@@ -106,7 +106,7 @@ def needed(path: Path) -> list[Path]:
 
 
 def linked(path: Path) -> str:
-    """A module with all that it needs, as JSON for ``link`` of ``kit/link.js``.
+    """A module with everything it needs, as JSON for ``link`` in ``kit/link.js``.
 
     Returns:
         A list of ``[name, parts]``, the module itself last. Every second part is the
@@ -125,7 +125,7 @@ def linked(path: Path) -> str:
 
 
 def module_text(path: Path) -> str:
-    """A figure's module for a notebook: one text that needs no other file."""
+    """A figure's module for a notebook: one text that needs no other files."""
     link = LINK.read_text(encoding="utf-8")
     return link + _RENDER.format(modules=linked(path))
 
@@ -148,10 +148,10 @@ def publish(folder: Path, *more: Path) -> Path:
     """Write the modules and style sheets for a page's browser to follow.
 
     They get a folder whose name changes when any of them does, so that no browser mixes
-    what it kept with what is new. Those of other versions go.
+    old files with new ones. Folders of other versions are removed.
 
     Args:
-        folder: where that folder is made.
+        folder: where to create that folder.
         more: files for the same place, such as the script that brings figures to life.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Searches told step by step, for figures: what the page's engine tells, from PyTorch.
+"""Searches step by step, for figures: what the page's engine reports, from PyTorch.
 
 `tformer.decode` searches and yields its steps; here each becomes what the engine's
 `Translator.steps` (``engine/pretrained.js``) yields: the hypotheses with their
@@ -22,8 +22,8 @@ from tformer.decode.stepping import inference
 from tformer.search import SearchSettings
 from tformer.translator import Translator
 
-SHOWN = 8  # next pieces that a step tells of
-RANGES: dict[str, dict[str, float]] = {  # where a reader can set a number
+SHOWN = 8  # next pieces that a step reports
+RANGES: dict[str, dict[str, float]] = {  # within which a reader can set a number
     "beam_size": {"min": 1, "max": 6},
     "length_penalty": {"min": 0, "max": 3},
     "temperature": {"min": 0.1, "max": 2},
@@ -48,7 +48,7 @@ def search_steps(
     Args:
         translator: whose model.
         text: one English sentence.
-        settings: how to search; a sample draws with the page's random numbers.
+        settings: how to search; sampling uses the page's random numbers.
     """
     source_ids = torch.tensor([translator.encode(text)], device=translator.device)
     settings = replace(settings, n_best=settings.beam_size)
@@ -65,7 +65,7 @@ def search_steps(
 def score_positions(
     translator: Translator, text: str, translation: str
 ) -> dict[str, Any]:
-    """A given translation, all positions in one pass, as the engine's ``score`` tells.
+    """A given translation, scored in one pass, as the engine's ``score`` reports it.
 
     Args:
         translator: whose model.
@@ -102,12 +102,12 @@ def score_positions(
 def _told(
     translator: Translator, step: decode.Step, settings: SearchSettings
 ) -> dict[str, Any]:
-    """One step of the one sentence, spelled out."""
+    """One step for the single sentence, spelled out."""
     tokens, log_p = step.tokens[0, :, 1:].tolist(), step.log_p[0].cpu()
     hypotheses = []
     for ids, total, each in zip(tokens, step.totals[0], log_p, strict=True):
         if total == -math.inf:
-            continue  # it only fills the beam
+            continue  # filler of the beam
         drawn = None
         if settings.search == "sample":
             drawn = decode.distribution(
@@ -178,5 +178,5 @@ def _spelled(translator: Translator, ids: list[int]) -> dict[str, Any]:
 
 
 def _short(x: float) -> float:
-    """Seven digits: what a float32 holds."""
+    """Seven digits: the precision of float32."""
     return float(f"{x:.7g}")

@@ -20,19 +20,19 @@ from tformer.train import progress
 
 
 class TrainingDashboard(ipywidgets.VBox):
-    """Train in the background, watch, stop, go on, and translate your own sentence.
+    """Train in the background, watch, stop, resume, and translate your own sentence.
 
-    *Start* trains in a thread, so that other cells can run meanwhile. *Stop* ends the
-    run after the steps at hand and keeps its checkpoint; *Start* with the same settings
-    goes on from there, also after a lost session, to the same numbers as if it had
-    never stopped (unless a cell that ran meanwhile drew from torch's random numbers).
-    Every set of settings has a folder of its own.
+    *Start* trains in a thread, so that other cells can run in the meantime. *Stop* ends
+    the run after the current steps and keeps its checkpoint; *Start* with the same
+    settings resumes from there, even after a lost session, with the same numbers as if
+    it had never stopped (unless another cell used torch's random numbers meanwhile).
+    Every combination of settings has its own folder.
 
     Args:
         config: what to train; the dashboard's dropout replaces the one in it.
         corpus: from `tformer.data.load`.
-        recipe: where the sliders start, and all that has no slider.
-        steps: where the number of steps starts.
+        recipe: initial values of the sliders, and everything without a slider.
+        steps: initial number of steps.
         folder: where the runs' folders go.
         device: as in `tformer.train.fit`.
 
@@ -96,7 +96,7 @@ class TrainingDashboard(ipywidgets.VBox):
             **wide,
         )
         self.start_button = ipywidgets.Button(
-            description="Start", button_style="primary", tooltip="Train, or go on"
+            description="Start", button_style="primary", tooltip="Train, or resume"
         )
         self.stop_button = ipywidgets.Button(
             description="Stop", disabled=True, tooltip="Stop; the checkpoint is kept"
@@ -129,11 +129,11 @@ class TrainingDashboard(ipywidgets.VBox):
 
     @property
     def is_running(self) -> bool:
-        """Whether a run is going on."""
+        """Whether a run is in progress."""
         return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> None:
-        """Train with the settings shown; goes on where such a run was stopped."""
+        """Train with the settings shown; resume such a run if it was stopped."""
         if self.is_running:
             return
         config = replace(self._config, dropout=round(self.dropout.value, 4))
@@ -188,7 +188,7 @@ class TrainingDashboard(ipywidgets.VBox):
                 progress="none",
                 on_event=hear,
             )
-        except Exception as error:  # a thread's error would be seen by nobody
+        except Exception as error:  # nobody would see a thread's error
             self.error = error
             self.message.value = (
                 f"<strong>{type(error).__name__}:</strong> {escape(str(error))}"
@@ -197,8 +197,8 @@ class TrainingDashboard(ipywidgets.VBox):
             plot.close()
             where = escape(str(self.run.folder))
             self.message.value = (
-                f"The run and its checkpoint lie in <code>{where}</code>. "
-                "Start goes on from there; <code>load_pretrained</code> loads it."
+                f"The run and its checkpoint are in <code>{where}</code>. "
+                "Start resumes from there; <code>load_pretrained</code> loads it."
             )
             self._translate(self.run.translator)
         finally:
@@ -220,7 +220,7 @@ class TrainingDashboard(ipywidgets.VBox):
         self.stop_button.disabled = not running
 
     def _translate_if_idle(self) -> None:
-        """While a run goes on, its next evaluation translates the sentence."""
+        """During a run, its next evaluation translates the sentence."""
         if not self.is_running and self.run is not None:
             self._translate(self.run.translator)
 

@@ -2,8 +2,8 @@
 
 Word order, from left to right: one constituent before the finite verb of a main clause;
 then subject, pronouns, definite objects, time, indefinite objects, "nicht", predicate,
-place; then what is left of the verb. In a subordinate clause the finite verb comes
-after all this.
+place; then the rest of the verb. In a subordinate clause the finite verb comes after
+all this.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _gap(clause: Clause) -> str:
 
 
 def _verb_second(clause: Clause, first: list[Leaf], name: str) -> list[Leaf]:
-    """``first`` (the constituent called ``name``), finite verb, all the rest."""
+    """``first`` (the constituent called ``name``), finite verb, everything else."""
     finite, final = _verb_group(clause, "")
     constituents = _constituents(clause, "")
     prefix: list[Leaf] = []

@@ -51,7 +51,7 @@ class Noun:
 
     @property
     def pronoun(self) -> str | None:
-        """he, she or it; None where English and German sex do not go together."""
+        """he, she or it; None if English and German gender do not correspond."""
         for pronoun in ("he", "she"):
             if pronoun in self.kinds:
                 return pronoun

@@ -1,9 +1,9 @@
 """Drawing trees at random: which sentences the corpus has.
 
-The rules here keep sentences sensible and, above all, unambiguous: no English has two
-Germans. So "you" is left out (du, ihr, Sie), a verb whose past looks like its present
-has no past ("read"), nothing that could belong to two clauses follows a relative
-clause, and "it" stands only where every noun that it could mean has one gender.
+The rules here keep sentences sensible and, above all, unambiguous: no English sentence
+has two translations. So "you" is left out (du, ihr, Sie), a verb whose past looks like
+its present has no past ("read"), nothing that could belong to two clauses follows a
+relative clause, and "it" is used only if all the nouns it could mean share a gender.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _verbs(tense: str | None) -> list[Verb]:
 
 
 def draw_sentence(draw: random.Random) -> Sentence:
-    """One sentence; equal states of ``draw`` give equal sentences."""
+    """One sentence; the same state of ``draw`` gives the same sentence."""
     shape = draw.choices(list(SHAPES), list(SHAPES.values()))[0]
     while True:
         try:
@@ -78,11 +78,11 @@ def draw_sentence(draw: random.Random) -> Sentence:
 
 
 class _NothingFits(Exception):
-    """Every word that could stand here is used up: draw another sentence."""
+    """Every word that could go here is used up: draw another sentence."""
 
 
 class _Drawer:
-    """Draws one sentence; remembers what it has used, so that nothing comes twice."""
+    """Draws one sentence; remembers what it has used, so that nothing is repeated."""
 
     def __init__(self, draw: random.Random) -> None:
         self.draw = draw

@@ -1,8 +1,8 @@
 """The typed tree of a sentence: one meaning, from which both languages are read.
 
-A tree says who does what, when, to whom; it knows no word order, no case and no
+A tree says who does what, when, and to whom; it has no word order, no case and no
 agreement. ``english.linearize`` and ``german.linearize`` turn it into leaves; leaves
-that carry a common key say the same thing, and from that the alignment follows.
+that share a key say the same thing, and the alignment follows from that.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def finish(leaves: list[Leaf]) -> list[Leaf]:
 
 
 def text_of(leaves: list[Leaf]) -> str:
-    """The leaves as written text: blanks between words, none before marks."""
+    """The leaves as written text: spaces between words, none before marks."""
     text = ""
     for leaf in leaves:
         text += leaf.text if leaf.text in ",.?" or not text else f" {leaf.text}"

@@ -1,4 +1,4 @@
-"""Sentence pairs packed into batches: what padding costs, by order and by cut.
+"""Sentence pairs packed into batches: what padding costs, by order and method.
 
 Chapter *Data* shows it. ``batch_packer.js`` does the arithmetic; tests hold it to
 `tformer.data.cut` and `tformer.data.batches`.
@@ -33,11 +33,11 @@ class BatchPacker(PageFigure):
     """Pairs as bars, in batches: choose order, cut and size, and watch the padding.
 
     Args:
-        lengths: for each pair its source and target tokens, eos and bos counted; 1 to
-            200 pairs, as the corpus has them.
+        lengths: for each pair its source and target tokens, including eos and bos; 1 to
+            200 pairs, in corpus order.
         order: "as they come" or "sorted by length".
-        cut: "by pairs" (always as many in a batch) or "by tokens" (as many as the
-            budget lets, padding counted).
+        cut: "by pairs" (always the same number) or "by tokens" (as many as the budget
+            allows, including padding).
         sentences: pairs in a batch, 1 to 24.
         tokens: the budget, up to 640; at least the longest pair.
 
@@ -68,7 +68,7 @@ class BatchPacker(PageFigure):
         if not 1 <= len(sizes) <= MOST_PAIRS:
             raise ValueError(f"{len(sizes)} pairs; give 1 to {MOST_PAIRS}")
         if min(map(min, sizes)) < 1:
-            raise ValueError("a length is below 1: eos and bos count, too")
+            raise ValueError("a length is below 1: eos and bos count as well")
         longest = max(map(sum, sizes))
         if longest > MOST_TOKENS:
             raise ValueError(f"a pair of {longest} tokens; at most {MOST_TOKENS} fit")
@@ -106,7 +106,7 @@ class BatchPacker(PageFigure):
 
     @property
     def waste(self) -> float:
-        """The share of padding among all tokens that are computed."""
+        """The share of padding among all tokens that are processed."""
         padded = sum(b * (s + t) for b, s, t in self.shapes)
         return 1 - sum(map(sum, self.lengths)) / padded
 

@@ -24,13 +24,13 @@ HEIGHTS = {"greedy": (872, 1074), "sample": (920, 1178), "beam": (1266, 1537)}
 class Decoding(ModelFigure):
     """The tree of a beam, or the one line of greedy search and of a sample.
 
-    At every step it shows the probabilities of the next piece, for a sample also the
-    distribution it was drawn from. `hypotheses` and `translation` give what is on the
+    At every step it shows the probabilities of the next piece and, for a sample, the
+    distribution it was drawn from. `hypotheses` and `translation` give what is on
     screen.
 
     Args:
         text: the English sentence that it shows first.
-        translator: whose model; the released one if left out.
+        translator: whose model; the released one if omitted.
         search: "greedy", "sample" or "beam", with the traits that belong to it:
             ``beam_size`` (1 to 6), ``length_penalty`` (0 to 3), ``temperature`` (0.1 to
             2), ``top_k`` (0: all), ``top_p`` (1: all), ``seed``.
@@ -70,7 +70,7 @@ class Decoding(ModelFigure):
         self.page_height, self.page_height_narrow = HEIGHTS[self.search]
 
     def record(self, text: str) -> dict[str, Any]:
-        """The steps of all three searches, with the settings that were asked for."""
+        """The steps of all three searches, with the requested settings."""
         defaults = self.trait_defaults()
         wanted = {name: self._wanted.get(name, defaults[name]) for name in SETTINGS}
         wanted |= {name: None for name, cuts in CUTS.items() if wanted[name] == cuts}
@@ -112,7 +112,7 @@ class Decoding(ModelFigure):
 
 
 def _ended(text: str, steps: list[dict[str, Any]]) -> dict[str, Any]:
-    """What `hypotheses` needs of a search: all that ended, and when."""
+    """What `hypotheses` needs from a search: all that ended, and when."""
     ended: dict[tuple[int, ...], dict[str, Any]] = {}
     for at, step in enumerate(steps):
         for each in step["finished"]:

@@ -19,7 +19,7 @@ from tformer.widgets._figure import PageFigure
 from tformer.widgets._model import RUNNING
 
 N_NEIGHBOURS = 8
-N_AXES = 4  # two pairs of axes to choose between
+N_AXES = 4  # two pairs of axes to choose from
 LEVELS = 1000  # steps of a coordinate, from one end of the map to the other
 KINDS = ("all", "begins a word", "inside a word", "signs, digits", "bytes, special")
 # How numbers travel: printable characters that need no escape in HTML and JSON.
@@ -49,7 +49,7 @@ def nearest(rows: Tensor, n: int) -> tuple[Tensor, Tensor]:
 
 
 def principal_axes(rows: Tensor, n: int) -> tuple[Tensor, Tensor]:
-    """The n directions in which rows differ most, and where each row lies on them.
+    """The n directions in which rows differ most, and each row's place along them.
 
     The eigenvectors of the rows' covariance with the largest eigenvalues.
 
@@ -59,12 +59,12 @@ def principal_axes(rows: Tensor, n: int) -> tuple[Tensor, Tensor]:
 
     Returns:
         places: (V, n) float64 coordinates, the mean of all rows at 0.
-        shares: (n,) what each axis holds of the variance of all D; the rest is lost.
+        shares: (n,) each axis's share of the total variance; the rest is lost.
     """
     centred = (rows - rows.mean(dim=0)).double()
     variances, axes = torch.linalg.eigh(centred.T @ centred)  # smallest first
     axes = axes.flip(1)[:, :n]
-    strongest = axes.abs().argmax(dim=0)  # an axis has no sign of its own: choose one
+    strongest = axes.abs().argmax(dim=0)  # an axis has no natural sign: choose one
     axes = axes * axes[strongest, torch.arange(n)].sign()
     return centred @ axes, variances.flip(0)[:n] / variances.sum()
 
@@ -87,13 +87,13 @@ def pack(values: Tensor) -> str:
 
 
 class EmbeddingMap(PageFigure):
-    """Every piece of a model's vocabulary as a dot, and who is near whom.
+    """Every piece of a model's vocabulary as a dot, and its nearest neighbours.
 
-    `neighbours` gives what the list on the screen says, from the table itself.
+    `neighbours` gives what the list on screen says, from the table itself.
 
     Args:
-        piece: the one that is chosen at the start, such as ``"▁dog"``.
-        translator: whose table; the released model's if left out.
+        piece: the one selected at the start, such as ``"▁dog"``.
+        translator: whose table; the released model's if omitted.
         text: a sentence whose pieces become buttons.
         kind: which dots are shown, one of `KINDS`.
 

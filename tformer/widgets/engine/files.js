@@ -36,7 +36,7 @@ export async function loadTensors(buffer) {
     for (let i = 0; i < data.length; i++) {
       if (!Number.isFinite(data[i])) {
         throw new RangeError(
-          `${name} holds NaN or infinity: train or export the model anew`,
+          `${name} holds NaN or infinity: train or export the model again`,
         );
       }
     }
@@ -55,7 +55,7 @@ function giveScales(name, tensor, tensors) {
   if (scales?.shape.join() !== `${tensor.shape[0]}`) {
     throw new Error(
       `${name} is kept in eight bits, and ${name + SCALES} is not one number for each ` +
-        "of its rows: save the model anew",
+        "of its rows: save the model again",
     );
   }
   tensors.delete(name + SCALES);

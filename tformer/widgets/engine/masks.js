@@ -51,7 +51,7 @@ export function checkIds(ids, { vocab_size, pad_id }) {
     if (wrong >= 0) {
       throw new RangeError(
         `token id ${row[wrong]} is outside the vocabulary 0…${vocab_size - 1}: ` +
-          "was the text encoded by another tokenizer?",
+          "was the text encoded by a different tokenizer?",
       );
     }
     if (row.every((id) => id === pad_id)) {

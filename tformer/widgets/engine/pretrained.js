@@ -37,7 +37,7 @@ export async function loadPretrained({ weights, tokenizer, kernel = fastest }) {
 // kernel/kernel.js), whose name it returns.
 export function loadParameters(model, tensors, kernel = fastest) {
   const parameters = new Map(model.namedParameters());
-  const other = "the weights are of another kind of model";
+  const other = "the weights are of a different kind of model";
   for (const name of tensors.keys()) {
     if (!parameters.has(name))
       throw new Error(`${name} is an unknown weight: ${other}`);

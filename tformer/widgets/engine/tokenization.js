@@ -106,7 +106,7 @@ export class Tokenizer {
     if (!piece) {
       throw new RangeError(
         `piece id ${id} is outside the vocabulary of ${this.vocabSize} (0 to vocab_size - 1); ` +
-          "were these ids made by another tokenizer?",
+          "were these ids made by a different tokenizer?",
       );
     }
     return piece;

@@ -160,7 +160,7 @@ function checkGain({ site, layer, head, gain }, config) {
   if (!fits(layer, depth) || !fits(head, config.n_heads) || !Number.isFinite(gain)) {
     throw new RangeError(
       `no gain ${gain} for head ${head} of layer ${layer} of "${site}": sites are ` +
-        `${Object.keys(SITES).join(", ")}; layers and heads count from 0`,
+        `${Object.keys(SITES).join(", ")}; layers and heads are counted from 0`,
     );
   }
 }

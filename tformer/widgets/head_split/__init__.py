@@ -1,4 +1,4 @@
-"""A matrix cut into heads and put together again, beside the same with a slip.
+"""A matrix split into heads and merged again, next to the same with a mistake.
 
 Chapter *Multi-head attention* shows it. ``head_split.js`` does the maths;
 `tformer.attention` checks it.
@@ -26,7 +26,7 @@ Step = Callable[[Tensor], Tensor]
 
 
 def _table(rows: int, columns: int, size: float, angles: tuple[float, ...]) -> Tensor:
-    """Numbers that look random and are the same in every browser: rounded sines."""
+    """Numbers that look random but are the same in every browser: rounded sines."""
     start, down, across, both = angles
     return torch.tensor(
         [
@@ -46,15 +46,15 @@ def _table(rows: int, columns: int, size: float, angles: tuple[float, ...]) -> T
 class HeadSplit(PageFigure):
     """Rows of words, coloured by head, through all steps of multi-head attention.
 
-    Beside the right way stands one with ``view`` where ``transpose`` belongs. One
-    matrix serves as queries, keys and values. Words, numbers and heads count from 0.
+    Next to the right way is one with ``view`` where ``transpose`` belongs. One matrix
+    serves as queries, keys and values. Words, numbers and heads are counted from 0.
 
     Args:
         n_words: T, 2 to 5.
         d_model: D, 4, 6, 8 or 12.
-        n_heads: H, 1 to 4; where it does not divide ``d_model`` the figure says so.
+        n_heads: H, 1 to 4; if it does not divide ``d_model``, the figure says so.
         stage: 1 to 6, a place in `STAGES`.
-        mistake: where the slip is, one of `MISTAKES`.
+        mistake: where it happens, one of `MISTAKES`.
         word: whose numbers are framed; -1 for none.
 
     Raises:
@@ -116,7 +116,7 @@ class HeadSplit(PageFigure):
 
     @property
     def right(self) -> dict[str, Tensor]:
-        """What stands on the left, by the package's own layer.
+        """What the left side shows, computed by the package's own layer.
 
         ``split`` and ``heads`` (H, T, Dh), ``weights`` (H, T, T), ``merged`` and
         ``output`` (T, D).
@@ -129,7 +129,7 @@ class HeadSplit(PageFigure):
 
     @property
     def wrong(self) -> dict[str, Tensor]:
-        """The same with the mistake: what stands on the right."""
+        """The same with the mistake: what the right side shows."""
         layer = MultiHeadAttention(self.d_model, self.n_heads)
         at_split, at_merge = (self.mistake != each for each in MISTAKES[:0:-1])
         shape = (self.n_heads, self.n_words, -1)

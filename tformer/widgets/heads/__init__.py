@@ -21,14 +21,14 @@ Head = tuple[str, int, int]
 
 
 class Heads(ModelFigure):
-    """All heads in small, one or two in large, and the translation without some.
+    """All heads as thumbnails, one or two enlarged, and the translation without some.
 
-    Everything counts from 0, as in ``maps.cross[layer, head]``.
+    Everything is counted from 0, as in ``maps.cross[layer, head]``.
 
     Args:
         text: the English sentence that it shows first.
         site: "encoder" or "decoder" (self-attention), or "cross".
-        layer: of the head in large; the last one if left out.
+        layer: of the enlarged head; the last one if omitted.
         head: its number; None for the mean of the layer's heads.
         compare: "alone", "beside" (a second head beside it), or "difference".
         other: layer and head of the second head.
@@ -36,7 +36,7 @@ class Heads(ModelFigure):
         locked: the query whose row stays marked; -1 for none.
         knocked_out: heads as (site, layer, head) whose output is 0. What the model then
             says is recorded, so that a page shows it at once.
-        translator: whose model; the released one if left out.
+        translator: whose model; the released one if omitted.
 
     Raises:
         traitlets.TraitError: no such site, layer or head.
@@ -81,19 +81,19 @@ class Heads(ModelFigure):
             self.example = {**self.example, "knocked": self._without()}
 
     def record(self, text: str) -> dict[str, Any]:
-        """The attention of the sentence, as the page shows it before it asks."""
+        """The attention for the sentence, as the page shows it before it asks."""
         return recorded_attention(self._maps(text))
 
     @property
     def attention(self) -> AttentionMaps:
-        """All weights of the sentence on the screen, by PyTorch, with all heads."""
+        """All weights for the sentence on screen, by PyTorch, with all heads."""
         return self._maps(self.text)
 
     @property
     def weights(self) -> Tensor:
-        """The map in large, (query, key): the head's or the mean of its layer's heads.
+        """The enlarged map, (query, key): the head's, or the mean of its layer's heads.
 
-        With ``compare="difference"``, what is left after taking the other one off.
+        With ``compare="difference"``, that minus the other one.
         """
         first = self._map(self.layer, self.head)
         if self.compare == "difference":
@@ -120,7 +120,7 @@ class Heads(ModelFigure):
         return {(site, layer, head): 0.0 for site, layer, head in self.knocked_out}
 
     def _without(self) -> dict[str, Any]:
-        """What becomes of the sentence without the knocked-out heads."""
+        """What the sentence becomes without the knocked-out heads."""
         pair = self.text, self.attention.translation
         whole = self.translator.score(*pair)
         with trace.head_gains(self.translator.model, self._gains()):
@@ -140,7 +140,7 @@ class Heads(ModelFigure):
         config = self.translator.model.config
         if site not in trace.SITES:
             raise traitlets.TraitError(
-                f"{site!r} is no place of attention: take {', '.join(trace.SITES)}"
+                f"{site!r} is not an attention site: choose {', '.join(trace.SITES)}"
             )
         for value, count, what in (
             (layer, self._n_layers(site), "layer"),
@@ -148,7 +148,7 @@ class Heads(ModelFigure):
         ):
             if not (isinstance(value, int) and 0 <= value < count):
                 raise traitlets.TraitError(
-                    f"{what} {value!r} of {site!r} is not there: the model has "
+                    f"there is no {what} {value!r} in {site!r}: the model has "
                     f"{count}, counted from 0"
                 )
 

@@ -1,4 +1,4 @@
-"""Inputs and labels cut out of one row: every way to cut, and what it would teach.
+"""Inputs and labels cut from one row: every way to cut, and what it would teach.
 
 Chapter *The decoder* shows it. ``label_shift.js`` does the cutting; tests hold it to
 slices of Python's own.
@@ -19,13 +19,13 @@ Place = tuple[str, str, str]
 
 
 class LabelShift(PageFigure):
-    """Two sentences, place by place: what the decoder reads, and what it must say.
+    """Two sentences, position by position: what the decoder reads and must say.
 
     Args:
-        rows: pieces of each sentence, without special signs.
-        inputs: how the input is cut out of bos + pieces + eos + padding.
-        labels: how the labels are.
-        ignore_padding: whether labels that are padding stay out of the loss.
+        rows: pieces of each sentence, without special pieces.
+        inputs: how the input is cut from bos + pieces + eos + padding.
+        labels: how the labels are cut.
+        ignore_padding: whether labels that are padding are left out of the loss.
 
     Raises:
         ValueError: no sentence, an empty one, or an unknown way to cut.
@@ -69,7 +69,7 @@ class LabelShift(PageFigure):
 
     @property
     def lessons(self) -> list[list[Place]] | None:
-        """For each place: what is read, what must be said, and what that teaches.
+        """For each position: what is read, what must be said, and what that teaches.
 
         The last is "next", "copy", "before", "left out" or "padding". None where
         inputs and labels differ in width.

@@ -1,9 +1,9 @@
-"""The live lab: type an English sentence, see it translated, and choose other ways.
+"""The live lab: type an English sentence, see it translated, explore alternatives.
 
-The German appears piece by piece; each piece shows what else the model weighed there,
-and goes on from what the reader chooses. The sentence and the settings of the search
-stand in the page's address. A reader can also open a model of their own, from two files
-(`tformer.interop.lab`). Page: `book/lab.ipynb`.
+The German appears piece by piece; each piece shows what else the model considered
+there, and the model continues from what the reader chooses. The sentence and the search
+settings are in the page's address. A reader can also open a model of their own, from
+two files (`tformer.interop.lab`). Page: `book/lab.ipynb`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WRONG = {
 
 
 class LiveLab(ModelFigure):
-    """Translate a sentence of your own with the trained model, where you are.
+    """Translate a sentence of your own with the trained model, on your own machine.
 
     Args:
         text: the sentence that it shows first.
@@ -49,7 +49,7 @@ class LiveLab(ModelFigure):
         search: "beam", "greedy" or "sample".
         beam_size, length_penalty: of beam search.
         temperature, top_k, top_p, seed: of sampling; top_k 0 and top_p 1 keep all.
-        prefix: pieces that the translation has to begin with.
+        prefix: pieces with which the translation must begin.
         view: the tab that is open.
     """
 
@@ -74,7 +74,7 @@ class LiveLab(ModelFigure):
         **state: Any,
     ) -> None:
         super().__init__(text, translator=translator, **state)
-        if self.model_key:  # what another model makes of them, nobody has judged
+        if self.model_key:  # nobody has judged another model's translations
             right = [{"text": each, "remark": ""} for each in RIGHT]
             wrong = [{"text": each, "remark": why} for each, why in WRONG.items()]
             self.examples = [
@@ -83,7 +83,7 @@ class LiveLab(ModelFigure):
             ]
 
     def record(self, text: str) -> dict[str, Any]:
-        """What every view shows of the translation, as the page's engine tells it."""
+        """What every view shows of the translation, as the page's engine reports it."""
         steps = search_steps(self.translator, text, USUAL)
         greedy = SearchSettings(search="greedy")
         german = steps[-1]["finished"][0]["text"]

@@ -1,4 +1,4 @@
-"""Masks to try out: what each of them does to scores, weights and outputs.
+"""Masks to try out: what each does to scores, weights and outputs.
 
 Chapter *Masks* shows it. ``mask_laboratory.js`` does the maths, float16 included;
 `tformer.attention` checks it.
@@ -46,12 +46,12 @@ def site(
     causal: bool = False,
     same: bool = True,
 ) -> dict[str, Any]:
-    """One place where attention happens, as the laboratory shows it.
+    """One attention site, as the laboratory shows it.
 
     Args:
         name: on its button.
         about: one sentence above the picture.
-        queries: Tq pieces; those that equal `PAD` are padding.
+        queries: Tq pieces; those equal to `PAD` are padding.
         keys: Tk pieces, likewise.
         scores: (Tq, Tk), scaled, before any mask.
         values: (Tk, Dv).
@@ -144,7 +144,7 @@ def _sites(
     target: Rows,
     memory: Rows,
 ) -> list[dict[str, Any]]:
-    """The places of masks in a Transformer; `german` is alone, and in a batch."""
+    """The masks of a Transformer, site by site; `german` alone, and in a batch."""
     real = sum(piece != PAD for piece in german)
     alone = [list(row)[:real] for row in list(decoder)[:real]]
     return [
@@ -251,8 +251,8 @@ class MaskLaboratory(PageFigure):
             target: a German one.
             layer: of encoder and decoder, counted from 0.
             head: counted from 0.
-            pads: how many padding pieces stand behind source and target, as if a longer
-                pair were in the batch.
+            pads: how many padding pieces follow source and target, as if a longer pair
+                were in the batch.
 
         Raises:
             ValueError: there is no such layer or head.
@@ -296,7 +296,7 @@ class MaskLaboratory(PageFigure):
 
     @property
     def shown(self) -> dict[str, Any]:
-        """The site that is on the screen, as it was given."""
+        """The site on screen, as it was given."""
         return self.sites[self.site]
 
     @property

@@ -39,11 +39,11 @@ def _matrix(name: str, rows: Rows | Tensor) -> list[list[float]]:
 
 
 class MatrixProduct(PageFigure):
-    """Row times column, to edit and to step through; where it cannot be, it says why.
+    """Row times column, to edit and to step through; if impossible, it says why.
 
     Args:
         a: (M, K) the left matrix, at most 4 x 4.
-        b: (K, N) the right matrix. Another number of rows is shown as impossible.
+        b: (K, N) the right matrix. Any other number of rows is shown as impossible.
         row: which row of the product is worked out, from 0.
         column: which column.
 

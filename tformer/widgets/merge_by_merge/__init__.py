@@ -27,10 +27,10 @@ class MergeByMerge(PageFigure):
     """The pieces of a text after any number of merges, and what merges next.
 
     The merges are those of an encoding, or are learned from the text itself, live.
-    `shown` is the encoding on the screen, `pieces` what it makes of the text.
+    `shown` is the encoding on screen, `pieces` what it makes of the text.
 
     Args:
-        encoding: merges learned before; without any, only the text's own are there.
+        encoding: merges learned earlier; without them, only the text's own are used.
         corpus: what they were learned from, in a word or two.
         curves: name -> (numbers of merges, pieces per word), at most two, to compare
             the reader's text with.

@@ -1,7 +1,7 @@
-"""The one map of the model: every part with its shape and its parameters, to change.
+"""The map of the model: every part with its shape and parameters, to change.
 
-Chapter *The whole Transformer* shows it; other chapters head their page with its
-compact form, in which the part that they are about is lit. ``model_map.js`` does the
+Chapter *The whole Transformer* shows it; other chapters begin with its compact
+form, in which the part that they are about is highlighted. ``model_map.js`` does the
 arithmetic, tests hold it to `tformer.Transformer`.
 """
 
@@ -113,7 +113,7 @@ def _lit(highlight: str | Sequence[str]) -> list[str]:
     for name in names:
         if name not in GROUPS and name not in PARTS:
             raise ValueError(
-                f"highlight={name!r} is no part of the map; take one of "
+                f"highlight={name!r} is not a part of the map; choose one of "
                 f"{', '.join(GROUPS)}, or a single part: {', '.join(PARTS)}"
             )
         found += GROUPS.get(name, (name,))
@@ -124,14 +124,14 @@ class ModelMap(PageFigure):
     """The model as a map: choose a part, change a size, watch shapes and counts.
 
     Args:
-        config: the sizes at the start; the released model's if left out.
+        config: the sizes at the start; the released model's if omitted.
         batch: B, sentences side by side.
         source_length: S, in pieces.
         target_length: T, in pieces.
-        selected: the part that is chosen at the start, one of `PARTS`.
-        highlight: parts or groups (a name of `GROUPS`) that a compact map lights, such
-            as ``"masks"``.
-        compact: a small still map with names only, for the head of a chapter.
+        selected: the part selected at the start, one of `PARTS`.
+        highlight: parts or groups (a name in `GROUPS`) that a compact map highlights,
+            such as ``"masks"``.
+        compact: a small static map with names only, for the top of a chapter.
 
     Raises:
         ValueError: an unknown part, or a size that is not positive.
@@ -179,7 +179,7 @@ class ModelMap(PageFigure):
                 raise ValueError(f"{name}={value} must be at least 1")
         if selected not in PARTS:
             raise ValueError(
-                f"selected={selected!r} is no part; take one of {', '.join(PARTS)}"
+                f"selected={selected!r} is not a part; choose one of {', '.join(PARTS)}"
             )
         if highlight and not compact:
             raise ValueError(
@@ -202,7 +202,7 @@ class ModelMap(PageFigure):
 
     @property
     def config(self) -> TransformerConfig:
-        """What is on the screen, as a configuration."""
+        """What is on screen, as a configuration."""
         sizes = {name: getattr(self, name) for name in _SIZES}
         if self.learned_positions:
             sizes |= {"positions": "learned", "max_len": self.learned_positions}

@@ -1,7 +1,7 @@
 """One query's attention as a computation that re-runs: compare, scale, mask, mix.
 
-Chapter *Attention* shows it. The numbers are made by hand, so that two dimensions are
-enough to draw them; ``maths.js`` does the maths, ``tformer.attention`` checks it.
+Chapter *Attention* shows it. The numbers are chosen by hand, so that two dimensions
+are enough to draw them; ``maths.js`` does the maths, ``tformer.attention`` checks it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Rows = Sequence[Sequence[float]]
 def _example(
     state: str, query: list[float], key: list[float], value: list[float]
 ) -> dict:
-    """The running sentence, made of its five telling words; `state` ends it."""
+    """The running sentence, reduced to its five key words; `state` ends it."""
     return {
         "name": f"… because it was {state}",
         "tokens": ["dog", "cross", "street", "it", state],
@@ -58,7 +58,7 @@ class OneQuery(PageFigure):
 
     Without arguments it shows the book's running sentence, once with *tired* and once
     with *wide*. Reading :attr:`weights` or :attr:`output` in a later cell gives the
-    numbers of what is on the screen, computed by :func:`tformer.attention`.
+    numbers on screen, computed by :func:`tformer.attention`.
 
     Args:
         tokens: T words, one for each row of the arrays below.

@@ -1,4 +1,4 @@
-"""The way of a signal between two tokens, drawn for five kinds of layers.
+"""The path of a signal between two tokens, drawn for five kinds of layers.
 
 Chapter *Transduction* shows it. ``path_length.js`` does the arithmetic; `tformer.paths`
 checks it.
@@ -21,11 +21,11 @@ class PathLength(PageFigure):
     """Two tokens to move, and the path between them: table 1 of the paper, drawn.
 
     Args:
-        words: names of the tokens, shown while the sequence has as many or fewer.
+        words: names of the tokens, shown unless the sequence has more tokens.
         kind: one of `tformer.paths.KINDS`.
-        length: n, tokens in the sequence, 2 to 1024; as many as words if left out.
+        length: n, tokens in the sequence, 2 to 1024; one per word if omitted.
         start: the token from which the signal comes, counted from 0.
-        end: the token whose output is to hear of it.
+        end: the token whose output the signal must reach.
         width: d, 8 to 1024.
         kernel: k, 2 to 9.
 
@@ -80,12 +80,12 @@ class PathLength(PageFigure):
 
     @property
     def steps(self) -> int:
-        """Steps on the path that is on the screen."""
+        """Steps on the path on screen."""
         return paths.path_length(self.kind, abs(self.end - self.start), self.kernel)
 
     @property
     def table(self) -> dict[str, tuple[int, int, int, int]]:
-        """For each kind: steps here, the longest path, what must wait, the work."""
+        """For each kind: steps here, longest path, sequential operations, work."""
         n, d, k, distance = (
             self.length,
             self.width,

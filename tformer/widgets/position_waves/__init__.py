@@ -1,4 +1,4 @@
-"""Sinusoids to turn by hand: heat map, one pair as a hand, similarity, wrong variants.
+"""Sinusoids to explore: heat map, one pair as a clock hand, similarity, mistakes.
 
 Chapter *Positions* shows it. ``position_waves.js`` does the maths;
 `tformer.positions.sinusoids` checks it.
@@ -23,11 +23,11 @@ VARIANTS = ("doubled exponent", "sin | cos halves", "degrees", "no base")
 def variant_table(
     variant: str, length: int, d_model: int, *, base: float = 10_000.0
 ) -> Tensor:
-    """The table as it comes out with a common slip.
+    """The table as it comes out with a common mistake.
 
     Args:
         variant: one of `VARIANTS`: i counts columns instead of pairs; all sines before
-            all cosines; angles taken for degrees; the base forgotten, so that every
+            all cosines; angles taken as degrees; the base forgotten, so that every
             pair turns as fast as the first.
         length: number of positions, from 0.
         d_model: width D, even.
@@ -59,17 +59,17 @@ def variant_table(
 
 
 class PositionWaves(PageFigure):
-    """The sinusoids beside a wrong variant of them, with everything to move.
+    """The sinusoids next to a wrong variant, with controls for everything.
 
-    `table`, `beside` and `similarity` give what is on the screen.
+    `table`, `beside` and `similarity` give what is on screen.
 
     Args:
         d_model: width D, even, 2 to 128.
         base: of the sinusoids, above 1.
-        position: p, the row that is looked at, 0 to 63.
+        position: p, the selected row, 0 to 63.
         offset: k, how far the other row is, 0 to 63.
         pair: i, which pair of columns the hands show.
-        variant: what stands beside the paper's, one of `VARIANTS`.
+        variant: what to compare with the paper's, one of `VARIANTS`.
 
     Raises:
         ValueError: a value out of range, or an unknown variant.
@@ -107,7 +107,7 @@ class PositionWaves(PageFigure):
         ):
             if not 0 <= value < end:
                 raise ValueError(f"{name}={value} must be from 0 to {end - 1}")
-        variant_table(variant, 1, d_model)  # refuses an unknown one
+        variant_table(variant, 1, d_model)  # rejects an unknown one
         super().__init__(
             d_model=d_model,
             base=base,

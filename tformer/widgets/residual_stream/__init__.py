@@ -17,31 +17,31 @@ from tformer import decode, trace
 from tformer.translator import Translator
 from tformer.widgets._model import RUNNING, ModelFigure
 
-SHOWN = 5  # pieces that a state of the stream tells of
+SHOWN = 5  # pieces shown for a state of the stream
 
 
 class ResidualStream(ModelFigure):
     """What each sub-layer adds to the stream, and what the model would already say.
 
     The reader picks the encoder or the decoder, a position and a part. `way` gives the
-    numbers that are on the screen, computed by PyTorch.
+    numbers on screen, computed by PyTorch.
 
-    In the decoder a state of the stream is read as if the model ended there: last norm,
-    table, softmax. In the encoder, which never has to name a piece, the pieces are
-    those whose rows of the table have the smallest angle with the stream.
+    In the decoder a state of the stream is read as if the model ended there: final
+    norm, table, softmax. In the encoder, which never has to name a piece, the pieces
+    are those whose table rows have the smallest angle with the stream.
 
     Args:
         text: the English sentence that it shows first.
         side: "encoder" or "decoder".
         position: counted from 0, of the source or of what the decoder reads.
-        step: the part that is shown in large, counted from 0; -1 is the last.
-        translator: whose model; the released one if left out.
+        step: the part shown enlarged, counted from 0; -1 is the last.
+        translator: whose model; the released one if omitted.
 
     Raises:
         traitlets.TraitError: no such side, or a position below 0.
         TypeError, ValueError: as `ModelFigure` and `Translator.translate`.
 
-    Source: the reading of states in between is the “logit lens”.
+    Source: reading intermediate states this way is known as the “logit lens”.
     """
 
     side = traitlets.Enum(("encoder", "decoder"), "decoder").tag(sync=True)
@@ -60,12 +60,12 @@ class ResidualStream(ModelFigure):
         super().__init__(text, translator=translator, **state)
 
     def record(self, text: str) -> dict[str, Any]:
-        """The whole way at every position, as the page's engine tells it."""
+        """The whole path at every position, as the page's engine reports it."""
         return stream_states(self.translator, text)
 
     @property
     def way(self) -> list[dict[str, Any]]:
-        """Part by part, at the position on the screen: name, length, added, …, next."""
+        """Part by part, at the position on screen: name, length, added, …, next."""
         states: list[dict[str, Any]] = stream_states(self.translator, self.text)[
             self.side
         ]
@@ -89,13 +89,13 @@ class ResidualStream(ModelFigure):
 def stream_states(
     translator: Translator, text: str, translation: str | None = None
 ) -> dict[str, Any]:
-    """The residual stream of one sentence, as the engine's ``stream`` tells it.
+    """The residual stream of one sentence, as the engine's ``stream`` reports it.
 
     Args:
         translator: whose model.
         text: one English sentence.
-        translation: the German along which the decoder runs; the model's own (beam 4)
-            if left out.
+        translation: the German that the decoder reads; the model's own (beam 4) if
+            omitted.
 
     Raises:
         TypeError, ValueError: as `Translator.translate`.

@@ -1,4 +1,4 @@
-"""The learning rate and the target of the loss, as curves and bars to drag.
+"""The learning rate and the smoothed target, as curves and bars to drag.
 
 Chapter *Training* shows one half where it teaches the target, the other where it
 teaches the schedule. ``schedule_and_smoothing.js`` does the maths; `tformer.schedule`
@@ -29,8 +29,8 @@ class Losses:
     """What a prediction costs against a smoothed target, in nats.
 
     Attributes:
-        cross_entropy: what training makes small.
-        entropy: of the target: the floor, which no training lowers.
+        cross_entropy: what training minimises.
+        entropy: of the target: the floor that no training can lower.
         divergence: the Kullback–Leibler divergence, which is the rest.
     """
 
@@ -40,18 +40,18 @@ class Losses:
 
 
 class ScheduleAndSmoothing(PageFigure):
-    """A learning-rate curve and a smoothed target, with everything to move.
+    """A learning-rate curve and a smoothed target, with controls for everything.
 
-    `rate`, `target`, `prediction` and `losses` give what is on the screen.
+    `rate`, `target`, `prediction` and `losses` give what is on screen.
 
     Args:
         part: ``"schedule"``, ``"smoothing"``, or ``"both"``.
         d_model: width of the model.
-        warmup_steps: length of the climb.
+        warmup_steps: length of the warm-up.
         scale: a factor on the whole curve.
         total_steps: where the run ends, at least 2.
-        step: the step that is looked at, 1 to ``total_steps``; the peak if left out.
-        epsilon: mass that is taken from the label, 0 to 0.5.
+        step: the selected step, 1 to ``total_steps``; the peak if omitted.
+        epsilon: probability mass taken from the label, 0 to 0.5.
         vocab_size: V, at least 5.
         spread: over which pieces that mass goes, one of `SPREADS`: all of them, as in
             the paper, in PyTorch and here, or all but the label.
@@ -134,7 +134,7 @@ class ScheduleAndSmoothing(PageFigure):
         )
 
     def rate_at(self, step: int) -> float:
-        """The learning rate of a step, on the curve that is on the screen."""
+        """The learning rate of a step, on the curve on screen."""
         return inverse_square_root(
             step,
             d_model=self.d_model,
@@ -144,7 +144,7 @@ class ScheduleAndSmoothing(PageFigure):
 
     @property
     def rate(self) -> float:
-        """The learning rate of the step that is looked at."""
+        """The learning rate of the selected step."""
         return self.rate_at(self.step)
 
     @property
@@ -164,7 +164,7 @@ class ScheduleAndSmoothing(PageFigure):
 
     @property
     def prediction(self) -> Tensor:
-        """(V,) float64: what the model says."""
+        """(V,) float64: what the model predicts."""
         return self.all_logits.softmax(-1)
 
     @property

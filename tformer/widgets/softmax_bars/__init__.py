@@ -22,10 +22,10 @@ class SoftmaxBars(PageFigure):
         scores: N numbers from -10 to 10.
         temperature: 0.1 to 5; the scores are divided by it.
         added: a constant added to all scores, -120 to 120.
-        subtract: take the largest score away first, as every good softmax does.
+        subtract: subtract the largest score first, as every good softmax does.
 
     Raises:
-        ValueError: labels and scores do not fit, or a number is out of its range.
+        ValueError: labels and scores do not match, or a number is out of range.
     """
 
     labels = traitlets.List().tag(sync=True)

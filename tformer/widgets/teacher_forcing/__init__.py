@@ -1,4 +1,4 @@
-"""Teacher forcing beside decoding: what the decoder reads in training, and in use.
+"""Teacher forcing next to decoding: what the decoder reads in training, and in use.
 
 Chapter *The decoder* shows it. The page's engine computes it; what it shows first was
 recorded from PyTorch, and the tests hold both to `tformer.decode`.
@@ -28,15 +28,15 @@ class TeacherForcing(ModelFigure):
     Position by position: what the decoder reads, the probability of the piece that the
     teacher gives, and the piece that greedy search takes. A reader who changes a word
     of the German sees which distributions move. `scored` and `decoded` give what is on
-    the screen.
+    screen.
 
     Args:
         text: the English sentence that it shows first.
         translation: the German that the teacher gives.
-        other: a German to give instead, at the press of a button, before the model is
-            there; None for none.
-        translator: whose model; the released one if left out.
-        step: the position that is shown, counted from 0; -1 is where the two part.
+        other: a German sentence to give instead, at the press of a button, before the
+            model is loaded; None for none.
+        translator: whose model; the released one if omitted.
+        step: the position shown, counted from 0; -1 is where the two diverge.
 
     Raises:
         TypeError, ValueError: as `Translator.score`.

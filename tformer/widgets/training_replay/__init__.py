@@ -20,15 +20,15 @@ from tformer.widgets._figure import PageFigure
 class TrainingReplay(PageFigure):
     """Checkpoints of a recorded run, one after the other.
 
-    At each: where the loss stands, how some fixed sentences were translated, and to
-    what the last decoder layer attended while it read their right translation.
+    At each: where the loss is, how some fixed sentences were translated, and what the
+    last decoder layer attended to while it read their correct translations.
 
     Args:
         history: with ``replay``, ``curve`` and ``evaluations``, as `load_history`
-            returns it; that of the released model if left out.
+            returns it; that of the released model if omitted.
         card: of the same model, for where and when it was trained.
-        frame: the checkpoint at the start, from 0.
-        sentence: the sentence at the start, from 0.
+        frame: the checkpoint shown first, from 0.
+        sentence: the sentence shown first, from 0.
 
     Raises:
         ValueError: the history has no replay, or there is no such frame or sentence.
@@ -111,7 +111,7 @@ class TrainingReplay(PageFigure):
 
     @property
     def translation(self) -> str:
-        """What the model said at the checkpoint that is on the screen."""
+        """What the model said at the checkpoint on screen."""
         return self.frames[self.frame]["translations"][self.sentence]
 
     @property
