@@ -258,7 +258,7 @@ def test_a_wrong_layer_is_named(name):
 
 def test_a_view_there_and_back_is_named_at_both_places():
     result = check.multi_head_attention(layer_with(split=view, merge=flat))
-    assert result.diagnosis == "view-without-transpose"
+    assert result.diagnosis == "view-at-both-ends"
     assert "works for one head, and mixes heads for two" in result.message
     assert "at the split and at the merge" in result.message
 

@@ -158,7 +158,7 @@ def wrong_layers(case: Case) -> Known:
     each = width // heads
     table: list[tuple[str, str, dict[str, Any]]] = [
         (
-            "view-without-transpose",
+            "view-at-both-ends",
             VIEW.format(where="view without transpose, at the split and at the merge?"),
             dict(split=_view, merge=_flat),
         ),
