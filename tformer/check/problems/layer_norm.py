@@ -71,8 +71,8 @@ UNBIASED = (
 )
 OUTSIDE = (
     "Your epsilon stands outside the root: σ + ε. It belongs inside, √(σ² + ε). "
-    "Outside, a vector of equal numbers has an infinite slope, and its gradient "
-    "becomes NaN; and for small vectors the result is another one."
+    "Outside, the root itself is infinitely steep for a vector of equal numbers, and "
+    "the gradient becomes NaN; and for small vectors the result differs."
 )
 
 
