@@ -85,6 +85,27 @@ def test_the_sentence_says_what_went_wrong(node):
     assert "No power is above 1" in told[3]
 
 
+def test_the_head_of_the_powers_says_what_e_is_raised_to(node):
+    settings = [
+        {"temperature": t, "added": a, "subtract": subtract}
+        for t, a, subtract in [
+            (1, 0, False), (1, 120, False), (2, -5, False), (1, 120, True), (2, 0, True)
+        ]
+    ]  # fmt: skip
+    heads = node(
+        "import { exponent } from './softmax_bars/softmax_bars.js';"
+        "console.log(JSON.stringify(given.map(exponent)))",
+        settings,
+    )
+    assert heads == [
+        "score",
+        "score + 120",
+        "(score − 5) ÷ 2.0",
+        "score − largest",
+        "(score − largest) ÷ 2.0",
+    ]
+
+
 def test_a_later_cell_reads_the_shares_that_are_on_the_screen():
     shown = SoftmaxBars()
     before = shown.shares

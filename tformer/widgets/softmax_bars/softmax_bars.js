@@ -58,6 +58,16 @@ export function short(x) {
   return `${digits} × 10${[...String(Number(exponent))].map((c) => RAISED[c]).join("")}`;
 }
 
+// What e is raised to, in words: the head of its column.
+export function exponent({ temperature, added, subtract }) {
+  const sign = added < 0 ? "−" : "+";
+  let words = added ? `score ${sign} ${Math.abs(added)}` : "score";
+  if (subtract) words = "score − largest"; // what was added to both cancels
+  if (temperature === 1) return words;
+  const whole = words === "score" ? words : `(${words})`;
+  return `${whole} ÷ ${format(temperature, 1)}`;
+}
+
 // The sentence under the table.
 export function explain(labels, result, { subtract }) {
   const { powers, total, shares, exponents } = result;
@@ -215,10 +225,7 @@ function render({ model, el }) {
     temperature.show(settings.temperature);
     added.show(settings.added);
     subtract.input.checked = settings.subtract;
-    power.replaceChildren(
-      "e",
-      h("sup", {}, settings.subtract ? "score − largest" : "score"),
-    );
+    power.replaceChildren("e", h("sup", {}, exponent(settings)));
     rows.forEach((row, j) => {
       const share = result.shares[j];
       row.score.show(scores[j]);
