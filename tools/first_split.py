@@ -1,9 +1,8 @@
-"""What the released model was trained on: Tatoeba as it was split at first.
+"""What the first released model was trained on: Tatoeba as it was split at first.
 
 That split went by the English sentence alone. Today's (``tformer.data.tatoeba``) keeps
-pairs together that share either sentence; for the model that is released, some of
-today's test pairs are therefore not new. This module tells which, until a model is
-trained on today's split.
+pairs together that share either sentence. For the first model, some of today's test
+pairs were therefore not new; this module tells which.
 """
 
 from tformer import data
@@ -21,14 +20,14 @@ def by_english(tatoeba: Corpus) -> dict[str, list[Pair]]:
     return first
 
 
-def learned_from() -> list[Pair]:
-    """Every pair that training may have shown to the released model."""
+def first_learned_from() -> list[Pair]:
+    """Every pair that training may have shown to the first released model."""
     return by_english(data.load("tatoeba"))["train"] + data.load("multi30k").train
 
 
 def untouched(pairs: list[Pair]) -> list[Pair]:
-    """Those of Tatoeba's pairs of whose group the released model learned nothing."""
-    learned = learned_from()
+    """Those of Tatoeba's pairs of whose group the first model learned nothing."""
+    learned = first_learned_from()
     everything = all_pairs(data.load("tatoeba")) + learned
     names = components(everything)
     known = set(names[-len(learned) :])

@@ -1,25 +1,29 @@
 """How much did Tatoeba's first split leak, and what was that worth? Writes a result.
 
-    python tools/measure_leak.py             about five minutes on one core
+    python tools/measure_leak.py                     the released model
+    python tools/measure_leak.py first --model DIR   the one that was released first
 
 The first split went by the English sentence, so a German sentence of the test set could
-be a target of training, under another English. The released model was trained that way:
-it translates both test sets, the first one and today's, with beam 4, and
-``results/split-leak.json`` keeps BLEU and chrF of the pairs that training had touched
-and of the others:
+be a target of training, under another English. The first released model was trained
+that way; it lies in the repository's history (``git archive 9ffeae9
+tformer/pretrained``). Each model translates the test sets with beam 4, and its part
+of ``results/split-leak.json`` keeps BLEU and chrF of the pairs that the first model's
+training had touched and of the others:
 
-- ``by_english``: the first split. ``german_in_training`` are the test pairs whose
-  reference training had shown; ``others`` the rest.
-- ``by_group``: today's split, where no sentence of the test set is in the training
-  part. The released model had another training part: ``touched`` are the test pairs of
-  whose group it had learned something, ``untouched`` the rest, and the figure to quote.
+- ``by_english``, of the first model only: the first split. ``german_in_training`` are
+  the test pairs whose reference training had shown; ``others`` the rest.
+- ``by_group``: today's test set, of which no sentence is in today's training part.
+  ``touched`` are the pairs of whose group the first model had learned something,
+  ``untouched`` the rest. The model that is released now has learned from neither.
 - ``multi30k``: the official splits, which stay as they are: how many pairs of each
   held-out set share a sentence with the training set.
 
 Pairs that share a German sentence with another are also shorter and more common than
-the rest (``reference_words`` is the mean length), so not all of a difference is memory.
+the rest (``reference_words`` is the mean length), so not all of a difference is memory:
+what is left of it with today's model is ease.
 """
 
+import argparse
 import json
 import platform
 from collections import Counter
@@ -28,12 +32,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from first_split import all_pairs, by_english, learned_from, untouched
+from first_split import all_pairs, by_english, first_learned_from, untouched
 
 from tformer import data, evaluate
 from tformer.data.corpus import Pair, components, keys, sentence_key, shared
 from tformer.files import write_json
-from tformer.pretrained import load_pretrained
+from tformer.pretrained import RELEASED, load_pretrained
+from tformer.translator import Translator
 
 FILE = Path(__file__).resolve().parent.parent / "results" / "split-leak.json"
 
@@ -41,8 +46,8 @@ FILE = Path(__file__).resolve().parent.parent / "results" / "split-leak.json"
 class Measured:
     """Scores of any selection of pairs that were translated once."""
 
-    def __init__(self, pairs: list[Pair]) -> None:
-        report = evaluate.score(load_pretrained(), pairs, progress=True)
+    def __init__(self, translator: Translator, pairs: list[Pair]) -> None:
+        report = evaluate.score(translator, pairs, progress=True)
         self.search = {
             "beam_size": report.beam_size,
             "length_penalty": report.length_penalty,
@@ -79,42 +84,59 @@ def count_overlaps() -> dict[str, Any]:
     }
 
 
-def main() -> None:
+def measure(translator: Translator, *, is_first: bool) -> dict[str, Any]:
+    """What one model makes of the pairs that the first one had been near."""
     tatoeba = data.load("tatoeba")
-    today, first = tatoeba.test["tatoeba"], by_english(tatoeba)
-    germans = keys(learned_from(), side=1)
-    seen = [pair for pair in first["test"] if sentence_key(pair[1]) in germans]
-    unseen = [pair for pair in first["test"] if sentence_key(pair[1]) not in germans]
+    today, first = tatoeba.test["tatoeba"], by_english(tatoeba)["test"]
     new = untouched(today)
     touched = [pair for pair in today if pair not in set(new)]
-    groups = Counter(components(all_pairs(tatoeba)))
-    measured = Measured(list(dict.fromkeys(first["test"] + today)))
-    found = {
-        "command": "python tools/measure_leak.py",
-        "checksums": tatoeba.checksums,
-        "by_english": {
-            "train_pairs": len(first["train"]),
-            "test": measured(first["test"]),
+    measured = Measured(translator, list(dict.fromkeys(first * is_first + today)))
+    found: dict[str, Any] = {}
+    if is_first:
+        germans = keys(first_learned_from(), side=1)
+        seen = [pair for pair in first if sentence_key(pair[1]) in germans]
+        unseen = [pair for pair in first if sentence_key(pair[1]) not in germans]
+        found["by_english"] = {
+            "test": measured(first),
             "german_in_training": measured(seen),
             "others": measured(unseen),
-            "share_leaked": round(len(seen) / len(first["test"]), 4),
-        },
-        "by_group": {
+            "share_leaked": round(len(seen) / len(first), 4),
+        }
+    found["by_group"] = {
+        "test": measured(today),
+        "touched": measured(touched),
+        "untouched": measured(new),
+    }
+    found["search"] = measured.search
+    found["weights"] = "float16, computed in float32"
+    found["device"] = f"CPU ({platform.machine()}, {torch.get_num_threads()} thread)"
+    found["torch"], found["python"] = torch.__version__, platform.python_version()
+    found["date"] = datetime.now(UTC).date().isoformat()
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("which", nargs="?", choices=("first", "now"), default="now")
+    parser.add_argument("--model", type=Path, default=RELEASED)
+    arguments = parser.parse_args()
+    translator = load_pretrained(arguments.model)
+    tatoeba = data.load("tatoeba")
+    groups = Counter(components(all_pairs(tatoeba)))
+    test = tatoeba.test["tatoeba"]
+    found = json.loads(FILE.read_text("utf-8")) if FILE.is_file() else {}
+    found |= {
+        "command": "python tools/measure_leak.py",
+        "checksums": tatoeba.checksums,
+        "split": {
             "groups": len(groups),
             "pairs_of_the_largest": max(groups.values()),
             "train_pairs": len(tatoeba.train),
-            "test_pairs_shared_with_train": len(shared(today, tatoeba.train)),
-            "test": measured(today),
-            "touched": measured(touched),
-            "untouched": measured(new),
+            "train_pairs_of_the_first_split": len(by_english(tatoeba)["train"]),
+            "test_pairs_shared_with_train": len(shared(test, tatoeba.train)),
         },
         "multi30k": count_overlaps(),
-        "search": measured.search,
-        "weights": "tformer/pretrained: float16, computed in float32",
-        "device": f"CPU ({platform.machine()}, {torch.get_num_threads()} thread)",
-        "torch": torch.__version__,
-        "python": platform.python_version(),
-        "date": datetime.now(UTC).date().isoformat(),
+        arguments.which: measure(translator, is_first=arguments.which == "first"),
     }
     write_json(FILE, found)
     print(json.dumps(found, indent=1))

@@ -4,8 +4,7 @@
 
 Takes ``tformer/pretrained`` as it will be loaded by a reader (half-precision weights),
 translates the official test sets with beam 4, and writes the scores, with sacreBLEU's
-signatures, into ``card.json`` and a readable ``README.md`` beside it. Of Tatoeba's test
-set it takes only the pairs of whose group the model learned nothing (``first_split``).
+signatures, into ``card.json`` and a readable ``README.md`` beside it.
 """
 
 import json
@@ -14,11 +13,10 @@ from collections import Counter
 from datetime import UTC, datetime
 
 import torch
-from first_split import learned_from, untouched
-from measure_leak import FILE as LEAK_FILE
 from typed_sentences import FILE as TYPED
 
 from tformer import data, evaluate
+from tformer.data.corpus import shared
 from tformer.files import write_atomically, write_json
 from tformer.pretrained import RELEASED, load_pretrained
 
@@ -30,16 +28,10 @@ LIMITS = [
     "Both corpora have their bias: captions of photographs taken in the "
     "English-speaking world, and in Tatoeba a great many sentences about Tom.",
 ]
-# To be said until a model is trained on the public edition and on today's split.
-LEAK = json.loads(LEAK_FILE.read_text("utf-8"))["by_english"]
 TATOEBA = (
     "Tatoeba was the public edition of 2018-05-13 less 2,000 pairs (whole groups of "
-    "equal English sentences), split by English sentence alone. So "
-    f"{100 * LEAK['share_leaked']:.1f} % of the references in that split's test set "
-    "had been targets of training (`results/split-leak.json`). The score on Tatoeba "
-    "given here leaves out what the model may remember: it is on those pairs of "
-    "today's test set that share no sentence with the training data, not even by way "
-    "of other pairs."
+    "equal English sentences), split by groups of pairs that share a sentence in "
+    "either language."
 )
 TERMS = (
     "Multi30k is provided for non-commercial research and education; so is this model. "
@@ -53,16 +45,14 @@ def main() -> None:
     corpus = data.load(card["corpus"])
     scores = {}
     for name, pairs in corpus.test.items():
-        n_all = len(pairs)
-        if name == "tatoeba":
-            pairs = untouched(pairs)
         report = evaluate.score(
             translator,
             pairs,
             tokenised_references=corpus.tokenised_references.get(name),
             progress=True,
         )
-        scores[name] = {**report.to_dict(sentences=False), "of": n_all}
+        overlap = len(shared(pairs, corpus.train))
+        scores[name] = {**report.to_dict(sentences=False), "shared_with_train": overlap}
         print(name, report, sep="\n")
     card["scores"] = scores
     card["scored"] = {
@@ -71,10 +61,17 @@ def main() -> None:
         "device": f"CPU ({platform.machine()})",
         "weights": "float16, computed in float32",
     }
-    card["training_pairs"] = len(set(learned_from()))
+    card["training_pairs"] = len(set(corpus.train))
     card["data"], card["limits"], card["terms"] = TATOEBA, LIMITS, TERMS
     write_json(RELEASED / "card.json", card)
     write_atomically(RELEASED / "README.md", readme(card).encode())
+
+
+def last_steps(card: dict) -> str:
+    """How the training ended: on average, or at a learning rate of zero."""
+    if card["recipe"]["last_step"] == card["steps"]:
+        return "The learning rate falls in a straight line to zero after the last step."
+    return f"The last {card['averaged_snapshots']} snapshots are averaged."
 
 
 def readme(card: dict) -> str:
@@ -84,12 +81,9 @@ def readme(card: dict) -> str:
     for name, score in card["scores"].items():
         tokenised = score["tokenised_bleu"]
         shown = "–" if tokenised is None else f"{tokenised:.1f}"
-        number = f"{score['n_sentences']:,}"
-        if score["of"] > score["n_sentences"]:
-            number += f" of {score['of']:,}"
         rows.append(
-            f"| {name} | {number} | {score['bleu']:.1f} "
-            f"| {score['chrf']:.1f} | {shown} |"
+            f"| {name} | {score['n_sentences']:,} | {score['shared_with_train']} "
+            f"| {score['bleu']:.1f} | {score['chrf']:.1f} | {shown} |"
         )
     typed = json.loads(TYPED.read_text("utf-8"))["typed"]
     marks = Counter(each["mark"] for each in typed)
@@ -120,8 +114,7 @@ def readme(card: dict) -> str:
             f"at most {recipe['max_tokens']:,} padded tokens ({card['epochs']} whole "
             f"epochs), seed {recipe['seed']}, {card['precision']} on "
             f"{card['device']}, {card['seconds'] / 60:.0f} minutes, PyTorch "
-            f"{card['torch']}, {card['date']}. The last "
-            f"{card['averaged_snapshots']} snapshots are averaged. No setting was "
+            f"{card['torch']}, {card['date']}. {last_steps(card)} No setting was "
             "chosen on a test set.",
             "",
             card["data"],
@@ -132,8 +125,9 @@ def readme(card: dict) -> str:
             "column is lower-cased and Moses-tokenised, for comparison with published "
             "Multi30k tables only.",
             "",
-            "| test set | sentences | BLEU | chrF | tokenised BLEU |",
-            "| --- | ---: | ---: | ---: | ---: |",
+            "| test set | sentences | shared with training | BLEU | chrF "
+            "| tokenised BLEU |",
+            "| --- | ---: | ---: | ---: | ---: | ---: |",
             *rows,
             "",
             *(f"- `{signature}`" for signature in signatures),

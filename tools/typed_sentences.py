@@ -3,20 +3,18 @@
     python tools/typed_sentences.py
 
 A hundred sentences, typed before the model was trained to its end and used for no
-choice, and three that the model is meant to get right. The script translates them with beam 4
-into ``results/typed-sentences.json`` and notes which stand in the training data. The
-authors mark each by reading it against the English: *right*, *understandable* (the
-sense is there, the German is not right), or *wrong*. A mark is kept only while
-the translation stays the same; new translations come out unmarked and wait for a
-reader.
+choice, and three that the model is meant to get right. The script translates them with
+beam 4 into ``results/typed-sentences.json`` and notes which stand in the training data.
+The authors mark each by reading it against the English: *right*, *understandable* (the
+sense is there, the German is not right), or *wrong*. A mark is kept only while the
+translation stays the same; new translations come out unmarked and wait for a reader.
 """
 
 import json
 from collections import Counter
 from pathlib import Path
 
-from first_split import learned_from
-
+from tformer import data
 from tformer.data.corpus import keys, sentence_key
 from tformer.files import write_json
 from tformer.pretrained import load_pretrained
@@ -139,7 +137,7 @@ TYPED = [
 
 def main() -> None:
     translator = load_pretrained()
-    trained_on = keys(learned_from())
+    trained_on = keys(data.load(translator.card["corpus"]).train)
     known = json.loads(FILE.read_text("utf-8")) if FILE.is_file() else {}
     marked = {
         (each["source"], each["translation"]): each

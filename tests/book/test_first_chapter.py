@@ -3,7 +3,6 @@
 import ast
 
 from chapters import ROOT, read, source
-from first_split import learned_from
 
 from tformer.data.corpus import keys, sentence_key
 from tformer.pretrained import load_pretrained
@@ -23,8 +22,7 @@ def sentences():
 
 
 def test_none_of_the_sentences_was_learned_from(corpus_of):
-    corpus_of("multi30k+tatoeba")  # or skip
-    trained_on = keys(learned_from())
+    trained_on = keys(corpus_of("multi30k+tatoeba").train)
     assert len(trained_on) > 100_000
     assert len(sentences()) == 15
     assert [s for s in sentences() if sentence_key(s) in trained_on] == []
