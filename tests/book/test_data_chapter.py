@@ -81,6 +81,20 @@ def test_the_table_of_the_leak_is_the_recorded_one():
     assert f"beam {recorded['search']['beam_size']}" in text
 
 
+def test_what_the_leak_was_worth_is_as_recorded():
+    recorded, text = result("split-leak.json"), text_of("stays")
+    first, now = (recorded[which]["by_group"] for which in ("first", "now"))
+    rows = table("stays")
+    for said, kind in zip(rows, ("touched", "untouched"), strict=True):
+        measured = [first[kind][key] for key in ("pairs", "reference_words", "bleu")]
+        assert said == [round(x, 1) for x in (*measured, now[kind]["bleu"])]
+    gap, left = (
+        each["touched"]["bleu"] - each["untouched"]["bleu"] for each in (first, now)
+    )
+    assert f"{gap:.0f} points" in text and f"{left:.0f} points" in text
+    assert recorded["now"]["device"] in text and recorded["now"]["date"] in text
+
+
 def test_the_grammar_has_as_many_nouns_and_verbs_as_the_chapter_says():
     from tformer.data.grammar.lexicon import NOUNS, VERBS
 
