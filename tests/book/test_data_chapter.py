@@ -67,8 +67,8 @@ def test_the_larger_run_is_told_with_all_that_changed():
 
 
 def test_the_table_of_the_leak_is_the_recorded_one():
-    recorded, text = result("split-leak.json"), text_of("german-side-text")
-    first = recorded["first"]["by_english"]
+    recorded, text = result("split-leak.json")["first"], text_of("german-side-text")
+    first = recorded["by_english"]
     leaked, others, together = (
         [first[name]["pairs"], first[name]["reference_words"], first[name]["bleu"]]
         for name in ("german_in_training", "others", "test")
