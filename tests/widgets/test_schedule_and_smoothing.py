@@ -6,6 +6,7 @@ import math
 
 import pytest
 import torch
+from chapters import ROOT, read, source
 from torch.testing import assert_close
 
 from tformer.loss import cross_entropy
@@ -170,19 +171,19 @@ def test_every_preset_can_be_said_by_the_sliders(node):
         assert all(b / a < 3 for a, b in itertools.pairwise(values))
 
 
-def test_our_presets_are_the_settings_that_we_trained_with(node):
-    from tformer.pretrained import load_pretrained
-
-    card = load_pretrained().card
+def test_our_preset_is_the_live_run_of_the_chapter(node):
+    cells = {
+        cell["id"]: source(cell)
+        for cell in read(ROOT / "book/12-training.ipynb")["cells"]
+    }
     script = f"""
     import {{ SCHEDULES }} from "{MODULE}";
-    console.log(JSON.stringify(Object.fromEntries(SCHEDULES)["ours, released"]));"""
-    assert node(script) == {
-        "width": card["config"]["d_model"],
-        "warmup": card["recipe"]["warmup_steps"],
-        "factor": card["recipe"]["lr_scale"],
-        "total": card["steps"],
-    }
+    console.log(JSON.stringify(Object.fromEntries(SCHEDULES)["ours, in this chapter"]));"""
+    preset = node(script)
+    assert f"SHORT, FULL = {preset['total']}, " in cells["before"]
+    assert f"d_model=192 if gpu else {preset['width']}," in cells["before"]
+    assert f"warmup_steps=1000 if gpu else {preset['warmup']}," in cells["live"]
+    assert preset["factor"] == 1
 
 
 def test_small_numbers_are_written_with_a_power_of_ten(node):
