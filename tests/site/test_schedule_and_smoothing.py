@@ -265,7 +265,7 @@ def test_playing_moves_nothing_else_on_the_page(curves):
         return curves.root.bounding_box()["height"]
 
     before = height()
-    for preset in range(4):
+    for preset in range(3):
         curves.pick(f"schedule-{preset}")
         curves.press("step", "Home")
         assert height() == pytest.approx(before, abs=1)

@@ -178,7 +178,8 @@ def test_our_preset_is_the_live_run_of_the_chapter(node):
     }
     script = f"""
     import {{ SCHEDULES }} from "{MODULE}";
-    console.log(JSON.stringify(Object.fromEntries(SCHEDULES)["ours, in this chapter"]));"""
+    const presets = Object.fromEntries(SCHEDULES);
+    console.log(JSON.stringify(presets["ours, in this chapter"]));"""
     preset = node(script)
     assert f"SHORT, FULL = {preset['total']}, " in cells["before"]
     assert f"d_model=192 if gpu else {preset['width']}," in cells["before"]
