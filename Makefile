@@ -16,7 +16,7 @@ PORT ?= 8000
 RUN ?= runs/first
 draft := $(if $(DRAFT),--draft)
 
-.PHONY: help setup book execute site serve test test-package lab train bench bench-growth bench-peers gpu-report mutate check \
+.PHONY: help setup book execute site serve test test-package lab train bench bench-growth bench-peers gpu-report mutate check course \
 	format kernel strip setup-cells address lock site-report clean
 
 help:  ## list these commands
@@ -56,6 +56,9 @@ format: setup  ## format the code and mend what the linters can mend
 
 kernel: setup  ## assemble the browser engine's WebAssembly kernel from its source
 	@$(PY) tools/javascript.py --kernel
+
+course: execute  ## handouts, autograder, answers, slides for a class (in course/)
+	@PYTHONPATH=tools $(PY) -m course
 
 lab: setup  ## open the chapters in JupyterLab
 	@$(BIN)/jupyter lab book

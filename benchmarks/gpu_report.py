@@ -22,23 +22,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmarks import cost, peers, timing, workload
-from tformer import TransformerConfig
+from benchmarks import peers, timing, workload
+from tformer import TransformerConfig, cost
+from tformer.cost import BASE
 from tformer.files import write_json
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = "python -m benchmarks.gpu_report"
 GOAL = 0.45  # of the measured rate of matrix products, in training
-BASE = TransformerConfig(
-    vocab_size=37_000,
-    d_model=512,
-    n_heads=8,
-    d_ff=2048,
-    n_encoder_layers=6,
-    n_decoder_layers=6,
-    dropout=0.1,
-    norm="post",
-)
 TINY = replace(
     BASE, vocab_size=64, d_model=16, n_heads=2, d_ff=32, n_encoder_layers=1,
     n_decoder_layers=1,

@@ -24,7 +24,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # a core-second is a core's secon
 
 import torch
 
-from benchmarks import cost, peers, timing, workload
+from benchmarks import peers, timing, workload
+from tformer import cost
 from tformer.files import write_json
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -2,98 +2,25 @@
 
 from __future__ import annotations
 
-import inspect
 from functools import partial
+from importlib import import_module
 
 import pytest
 import torch
-from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.testing import assert_close
 
-from tformer import Transformer, TransformerConfig, decode, trace
-from tformer.attention import MultiHeadAttention
+from tformer import Transformer, TransformerConfig, decode, show, trace
 from tformer.norm import LayerNorm
 from tformer.parts import Parts
 from tformer.translator import Translator
-
-
-class RMSNorm(nn.Module):
-    """Bring each vector to length sqrt(D), without moving its mean."""
-
-    def __init__(self, d_model: int, epsilon: float = 1e-6) -> None:
-        super().__init__()
-        self.epsilon = epsilon
-        self.gain = nn.Parameter(torch.ones(d_model))
-
-    def forward(self, x: Tensor) -> Tensor:
-        size = x.pow(2).mean(dim=-1, keepdim=True)
-        return self.gain * x * torch.rsqrt(size + self.epsilon)
-
-
-class RotaryAttention(MultiHeadAttention):
-    """Queries and keys are turned by their positions: scores see only distances."""
-
-    def attend(self, query, key, value, *, mask=None):
-        first = key.size(-2) - query.size(-2)  # with a cache, queries are the newest
-        return super().attend(turned(query, first), turned(key, 0), value, mask=mask)
-
-
-def turned(x: Tensor, first: int) -> Tensor:
-    """(B, H, T, Dh), each pair of columns turned by position times its frequency."""
-    pair = torch.arange(0, x.size(-1), 2, device=x.device)
-    position = torch.arange(first, first + x.size(-2), device=x.device)
-    angle = position[:, None] / 10_000 ** (pair / x.size(-1))
-    sine, cosine = angle.sin().to(x.dtype), angle.cos().to(x.dtype)
-    even, odd = x[..., 0::2], x[..., 1::2]
-    pairs = [even * cosine - odd * sine, even * sine + odd * cosine]
-    return torch.stack(pairs, dim=-1).flatten(-2)
-
-
-class NoPositions(nn.Module):
-    """Nothing is added: rotary attention needs no more."""
-
-    def __init__(self, d_model: int, max_len: int) -> None:
-        super().__init__()
-
-    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
-        return x
-
-
-class GroupedAttention(MultiHeadAttention):
-    """Several heads of queries share one head of keys and values."""
-
-    def __init__(self, d_model: int, n_heads: int, *, n_groups: int) -> None:
-        super().__init__(d_model, n_heads)
-        self.n_groups = n_groups
-        width = d_model // n_heads * n_groups
-        self.to_key = nn.Linear(d_model, width)
-        self.to_value = nn.Linear(d_model, width)
-
-    def project(self, x):
-        return self.project_query(x), *self.project_memory(x)
-
-    def project_memory(self, key, value=None):
-        value = key if value is None else value
-        return self.to_shared(self.to_key(key)), self.to_shared(self.to_value(value))
-
-    def to_shared(self, x):
-        heads = x.unflatten(-1, (self.n_groups, -1)).transpose(-3, -2)
-        return heads.repeat_interleave(self.n_heads // self.n_groups, dim=-3)
-
-
-class SwiGLU(nn.Module):
-    """A gate beside the feed-forward network's wide layer."""
-
-    def __init__(self, d_model: int, d_ff: int, activation: str) -> None:
-        super().__init__()
-        self.expand = nn.Linear(d_model, d_ff)
-        self.gate = nn.Linear(d_model, d_ff)
-        self.contract = nn.Linear(d_ff, d_model)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.contract(F.silu(self.gate(x)) * self.expand(x))
-
+from tformer.variants import (
+    GroupedAttention,
+    NoPositions,
+    RMSNorm,
+    RotaryAttention,
+    SwiGLU,
+)
 
 SENTENCES = [
     "A man is riding a horse.",
@@ -104,19 +31,13 @@ SENTENCES = [
     "Die Frau liest dem Kind ein Buch vor.",
 ]
 VARIANTS = {
-    "rms-norm": (Parts(norm=RMSNorm), [RMSNorm]),
-    "rotary": (
-        Parts(self_attention=RotaryAttention, positions=NoPositions),
-        [RotaryAttention, turned, NoPositions],
+    "rms_norm": Parts(norm=RMSNorm),
+    "rotary": Parts(self_attention=RotaryAttention, positions=NoPositions),
+    "grouped": Parts(
+        self_attention=partial(GroupedAttention, n_groups=2),
+        cross_attention=partial(GroupedAttention, n_groups=1),
     ),
-    "grouped": (
-        Parts(
-            self_attention=partial(GroupedAttention, n_groups=2),
-            cross_attention=partial(GroupedAttention, n_groups=1),
-        ),
-        [GroupedAttention],
-    ),
-    "swiglu": (Parts(feed_forward=SwiGLU), [SwiGLU]),
+    "swiglu": Parts(feed_forward=SwiGLU),
 }
 
 
@@ -125,7 +46,7 @@ def model_of(name: str, **fields) -> Transformer:
     sizes = {"d_model": 16, "n_heads": 4, "d_ff": 24, "max_len": 24}
     depth = {"n_encoder_layers": 2, "n_decoder_layers": 2, "dropout": 0.0}
     config = TransformerConfig(13, **sizes, **depth, **fields)
-    model = Transformer(config, parts=VARIANTS[name][0])
+    model = Transformer(config, parts=VARIANTS[name])
     with torch.no_grad():
         for parameter in model.parameters():
             parameter += 0.3 * torch.randn_like(parameter)
@@ -134,8 +55,10 @@ def model_of(name: str, **fields) -> Transformer:
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_variant_takes_at_most_thirty_lines(name):
-    lines = [len(inspect.getsourcelines(each)[0]) for each in VARIANTS[name][1]]
-    assert sum(lines) <= 30
+    module = import_module(f"tformer.variants.{name}")
+    code = repr(show.source(module, docstring=False)).splitlines()
+    lines = [x for x in code if x.strip() and not x.startswith(("import", "from"))]
+    assert len(lines) <= 30
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -168,7 +91,7 @@ def test_every_parameter_of_a_variant_learns(name, random_ids):
 
 
 def test_the_norm_goes_wherever_the_paper_has_one():
-    model = model_of("rms-norm", norm="pre")
+    model = model_of("rms_norm", norm="pre")
     kinds = [type(each) for each in model.modules()]
     assert kinds.count(RMSNorm) == 2 * 2 + 2 * 3 + 2
     assert LayerNorm not in kinds
@@ -205,7 +128,7 @@ def test_a_model_of_other_parts_is_not_kept_as_if_it_were_the_papers(
     """It would come back with sinusoids, and nothing would say so."""
     tokenizer = make_translator(SENTENCES).tokenizer
     config = TransformerConfig(tokenizer.vocab_size, 16, 4, 24)
-    model = Transformer(config, parts=VARIANTS["rotary"][0])
+    model = Transformer(config, parts=VARIANTS["rotary"])
     with pytest.raises(ValueError, match="parts of its own, which no file can name"):
         Translator(model, tokenizer).save(tmp_path / "model")
     assert not (tmp_path / "model").exists()

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import tformer.attention
+import tformer.trace
 from tformer import figures, show
 from tformer.attention import MultiHeadAttention, attention
 
@@ -32,6 +33,11 @@ def test_the_source_shown_is_the_source_that_runs(obj):
     assert len(body) > 2
     assert all(line in file for line in body)
     assert "`tformer/attention.py`" in markdown
+
+
+def test_a_decorated_function_is_said_to_be_where_it_was_written():
+    markdown = show.source(tformer.trace.head_gains).forms["text/markdown"]
+    assert markdown.startswith("`head_gains` in `tformer/trace.py`")
 
 
 def test_the_source_without_docstrings_computes_the_same():

@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 import torch
+from torch import nn
 from torch.testing import assert_close
 
 from tformer import Transformer, TransformerConfig, masks, trace
@@ -194,6 +195,35 @@ def test_a_head_that_is_not_there_cannot_be_knocked_out(head):
     assert not any(module._forward_hooks for module in m.modules())
 
 
+def test_one_weight_can_be_taken_out_of_a_row_s_sum_and_nothing_else_changes():
+    m = model()
+    name = "decoder.layers.1.cross_attention"
+    with trace.watch(m, f"{name}.weights", f"{name}.heads") as before:
+        m(SOURCE, TARGET)
+    gains = torch.ones(1, 4, TARGET.size(1), SOURCE.size(1))
+    gains[0, 2, 1, 0] = 0
+    with (
+        trace.weight_gains(m, ("cross", 1), gains),
+        trace.watch(m, f"{name}.weights", f"{name}.heads") as after,
+    ):
+        m(SOURCE, TARGET)
+    weights = before[f"{name}.weights"][0]
+    assert_close(after[f"{name}.weights"][0], weights * gains)
+    differs = (after[f"{name}.heads"][0] - before[f"{name}.heads"][0]).abs().amax(-1)
+    places = differs > 1e-6  # (B, H, T)
+    assert places[:, 2, 1].all() and places.sum() == len(SOURCE)
+    assert not any(module._forward_hooks for module in m.modules())
+
+
+def test_weights_of_a_layer_that_is_not_there_cannot_be_changed():
+    m = model()
+    with (
+        pytest.raises(ValueError, match="these layers"),
+        trace.weight_gains(m, ("cross", 2), torch.ones(1)),
+    ):
+        pass
+
+
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("tied", [True, False])
 def test_the_residual_stream_leads_from_the_words_to_the_logits(norm, tied):
@@ -242,3 +272,19 @@ def test_the_cosine_is_that_of_the_stream_and_what_is_added_to_it():
         lengths = write.before.norm(dim=-1) * write.added.norm(dim=-1)
         assert_close(write.cosine * lengths, product, rtol=1e-4, atol=1e-4)
     assert (decoder[0].cosine == 0).all()
+
+
+def test_what_is_kept_for_the_backward_pass_is_counted_once_and_without_weights():
+    x = torch.randn(6, 4, requires_grad=True)
+    linear = nn.Linear(4, 8)
+    with trace.kept_for_backward(linear) as kept:
+        hidden = linear(x)  # keeps x
+        (hidden.exp() * hidden.exp()).sum()  # keeps two exponentials, each used twice
+    assert kept.n_bytes == 4 * (6 * 4 + 2 * 6 * 8)
+
+
+def test_nothing_is_kept_without_gradients():
+    linear = nn.Linear(4, 8)
+    with trace.kept_for_backward(linear) as kept, torch.no_grad():
+        linear(torch.randn(6, 4)).exp()
+    assert kept.n_bytes == 0

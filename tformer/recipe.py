@@ -40,6 +40,9 @@ class Recipe:
         patience: evaluations without a new best validation loss before training stops;
             None to train to the end.
         tokenizer: "bpe" as in the paper, or "unigram".
+        sample_pieces: if given, write each training sentence in other pieces every
+            epoch, drawn with this exponent (`tformer.data.PieceSampler`; 0.2 is usual);
+            needs a unigram tokenizer.
         precision: "fp32", "bf16", "fp16" (with loss scaling), or "auto": bf16 if
             the GPU supports it, else fp16 on a GPU, else fp32.
         seed: of weights, dropout and the order of the data.
@@ -62,6 +65,7 @@ class Recipe:
     average_last: int = 5
     patience: int | None = None
     tokenizer: str = field(default="bpe", metadata={"choices": TOKENIZERS})
+    sample_pieces: float | None = None
     precision: str = field(default="auto", metadata={"choices": PRECISIONS})
     seed: int = 0
 
@@ -81,6 +85,15 @@ class Recipe:
             value = _check_number(name, getattr(self, name))
             if not least <= value <= most:
                 raise ValueError(f"{name}={value} must be in [{least:g}, {most:g}]")
+        if self.sample_pieces is not None:
+            exponent = _check_number("sample_pieces", self.sample_pieces)
+            if not 0 <= exponent <= 1:
+                raise ValueError(f"sample_pieces={exponent} must be None or in [0, 1]")
+            if self.tokenizer != "unigram":
+                raise ValueError(
+                    f"sample_pieces={exponent} needs tokenizer='unigram', which alone "
+                    "knows how probable each way to write a word is"
+                )
         if not 0 <= _check_number("label_smoothing", self.label_smoothing) < 1:
             raise ValueError(
                 f"label_smoothing={self.label_smoothing} must be in [0, 1)"

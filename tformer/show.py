@@ -49,7 +49,7 @@ def source(obj: Any, *, docstring: bool = True) -> Shown:
     """
     try:
         code = textwrap.dedent(inspect.getsource(obj))
-        path = Path(inspect.getsourcefile(obj) or "")
+        path = Path(inspect.getsourcefile(inspect.unwrap(obj)) or "")
     except (TypeError, OSError) as problem:
         raise TypeError(
             f"no Python source for {obj!r}: give a function, class or module, not its "

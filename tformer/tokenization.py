@@ -238,6 +238,25 @@ class Tokenizer:
         pieces: list[str] = self._processor.EncodeAsPieces(_check_text(text))
         return pieces
 
+    def n_best(self, text: str, n: int) -> list[tuple[list[int], float]]:
+        """The n most probable ways to write the text, with their log-probabilities.
+
+        Returns:
+            (ids, natural logarithm of the product of the pieces' probabilities), best
+            first; fewer than n if there are no more.
+
+        Raises:
+            ValueError: the algorithm is not "unigram": the others know no probability.
+        """
+        if self.algorithm != "unigram":
+            raise ValueError(
+                f"n_best needs the probabilities of a unigram tokenizer; this one is "
+                f"{self.algorithm!r}."
+            )
+        score = self._processor.GetScore
+        ways: list[list[int]] = self._processor.NBestEncodeAsIds(_check_text(text), n)
+        return [(ids, sum(map(score, ids))) for ids in ways]
+
     def decode(self, ids: Iterable[int]) -> str:
         """The text of some ids; ``pad``, ``bos`` and ``eos`` are skipped.
 

@@ -3,7 +3,7 @@
 Nothing is recomputed or simulated: hooks on named modules hand out what the *actual*
 forward pass produced, and are removed afterwards.
 
-Chapters *Multi-head attention* and *The encoder*.
+Chapters *Multi-head attention*, *The encoder* and *Scale*.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,6 +14,7 @@ from itertools import chain
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.autograd.graph import saved_tensors_hooks
 
 from tformer import masks
 from tformer.model import Transformer
@@ -73,6 +74,48 @@ def watch(model: nn.Module, *names: str) -> Iterator[dict[str, list[Tensor]]]:
                 "inside the block"
                 + (f", or watch a part: {', '.join(parts)}" if parts else "")
             )
+
+
+@dataclass
+class Kept:
+    """What a forward pass has kept for its backward pass.
+
+    Attributes:
+        n_bytes: without the parameters and tables, which the model holds anyway.
+    """
+
+    n_bytes: int = 0
+
+
+@contextmanager
+def kept_for_backward(model: nn.Module) -> Iterator[Kept]:
+    """Measure the memory that a forward pass inside the block keeps for gradients.
+
+    PyTorch reports each tensor that it saves; a block of memory that several of them
+    share counts once.
+
+    Args:
+        model: its parameters and buffers are not counted.
+
+    Yields:
+        What was kept, complete at the end of the block.
+    """
+    own = {
+        each.untyped_storage().data_ptr()
+        for each in chain(model.parameters(), model.buffers())
+    }
+    found: dict[int, Tensor] = {}  # kept alive, so that no address is used again
+
+    def note(tensor: Tensor) -> Tensor:
+        place = tensor.untyped_storage().data_ptr()
+        if place not in own:
+            found.setdefault(place, tensor.detach())
+        return tensor
+
+    kept = Kept()
+    with saved_tensors_hooks(note, lambda tensor: tensor):
+        yield kept
+    kept.n_bytes = sum(each.untyped_storage().nbytes() for each in found.values())
 
 
 def attention_weights(
@@ -151,6 +194,41 @@ def head_gains(
             )
             hooks.callback(hook.remove)
         yield
+
+
+@contextmanager
+def weight_gains(
+    model: Transformer, site_and_layer: tuple[str, int], gains: Tensor
+) -> Iterator[None]:
+    """Scale single attention weights of one layer while the block runs.
+
+    The other weights of a row stay as they are: a gain of 0 takes one term,
+    ``weight · value``, out of the sum.
+
+    Args:
+        model: any `Transformer`.
+        site_and_layer: such as ``("cross", 1)``, counted from 0; sites as in
+            `head_gains`.
+        gains: broadcasts to the weights, (B, H, Tq, Tk).
+
+    Raises:
+        ValueError: the model has no such layer.
+    """
+    site, layer = site_and_layer
+    depths = _depths(model)
+    if not 0 <= layer < depths.get(site, 0):
+        raise ValueError(
+            f"there is no layer {site_and_layer!r}: the model has these layers: "
+            f"{depths}, counted from 0"
+        )
+    probe = dict(model.named_modules())[f"{SITES[site].format(layer)}.weights"]
+    hook = probe.register_forward_hook(
+        lambda module, inputs, weights: weights * gains.to(weights)
+    )
+    try:
+        yield
+    finally:
+        hook.remove()
 
 
 @dataclass(frozen=True)

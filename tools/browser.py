@@ -75,6 +75,8 @@ READY = """() => !document.querySelector(
   '.tf-plotly-box:not([data-ready]), .tf-widget:not([data-ready]), '
   + '[data-tf-measuring]')"""
 # Draw every figure, wherever the window is: they come into being when they are near.
+UNCOVER = """for (const cover of document.querySelectorAll('details.tf-cover'))
+  cover.open = true;"""
 DRAW = "dispatchEvent(new Event('beforeprint'))"
 
 OVERFLOW = """() => {
@@ -207,7 +209,8 @@ class Visit:
         return sum(self.sizes.values()) / 1000
 
     def settle(self) -> None:
-        """Scroll through the page and wait until every figure is drawn."""
+        """Uncover what is to be predicted, scroll through, wait for every figure."""
+        self.page.evaluate(UNCOVER)
         self.page.evaluate(SCROLL)
         self.page.wait_for_function(READY, timeout=PATIENCE)
         self.page.wait_for_load_state("networkidle", timeout=PATIENCE)

@@ -599,6 +599,72 @@ MUTATIONS = [
         "scale * d_model**-0.5 * min(",
         "scale * 512**-0.5 * min(",
     ),
+    # ------------------------------------------------------------------------ cost
+    Mutation(
+        "cost: an encoder without its mixing",
+        "cost.py",
+        "4 * d * f + 4 * source * d  #",
+        "4 * d * f + 2 * source * d  #",
+    ),
+    Mutation(
+        "cost: cross-attention forgotten",
+        "cost.py",
+        "8 * d * d + 4 * d * d + 4 * d * f",
+        "8 * d * d + 4 * d * f",
+    ),
+    Mutation(
+        "cost: the backward pass as dear as the forward pass",
+        "cost.py",
+        "return 3 * forward(",
+        "return 2 * forward(",
+    ),
+    Mutation(
+        "cost: a search that looks back at everything",
+        "cost.py",
+        "seen=(pieces + 1) / 2",
+        "seen=pieces",
+    ),
+    Mutation(
+        "cost: a GRU of five products",
+        "cost.py",
+        "return 12 * length",
+        "return 10 * length",
+    ),
+    Mutation(
+        "cost: one average for Adam",
+        "cost.py",
+        "moments=2 * weights",
+        "moments=weights",
+    ),
+    Mutation("cost: three copies of a weight", "cost.py", "COPIES = 4", "COPIES = 3"),
+    Mutation("cost: the queries are not kept", "cost.py", "(10 * d + f", "(9 * d + f"),
+    Mutation(
+        "cost: the memory's keys are not kept",
+        "cost.py",
+        "decoders * 2 * d + ends",
+        "decoders * d + ends",
+    ),
+    Mutation(
+        "cost: pre-norm keeps no more than post-norm",
+        "cost.py",
+        '(3 if config.norm == "pre" else 2) * d',
+        "2 * d",
+    ),
+    Mutation(
+        "cost: a cache of keys alone",
+        "cost.py",
+        "each = 2 * config.n_decoder_layers",
+        "each = config.n_decoder_layers",
+    ),
+    Mutation(
+        "trace: shared memory counts for each tensor",
+        "trace.py",
+        "found.setdefault(place, tensor.detach())",
+        "found.setdefault(len(found), tensor.detach())",
+    ),
+    Mutation(
+        "trace: weights count as kept", "trace.py", "if place not in own:", "if True:"
+    ),
     # ---------------------------------------------------------------------- decode
     Mutation(
         "length penalty: n instead of (5 + n) / 6",
@@ -809,6 +875,20 @@ MUTATIONS = [
         "    if batch:\n        closed.append(batch)\n    return closed",
         "    return closed",
         ("data/test_batches.py",),
+    ),
+    Mutation(
+        "sampled pieces: the exponent is forgotten",
+        "data/sampling.py",
+        "math.exp(self.exponent * (score - highest))",
+        "math.exp(score - highest)",
+        ("data/test_sampling.py",),
+    ),
+    Mutation(
+        "sampled pieces: the same in every epoch",
+        "train/loop.py",
+        'f"pieces/{self.recipe.seed}/{self.state.epoch}"',
+        'f"pieces/{self.recipe.seed}"',
+        ("train/test_fitting.py",),
     ),
     Mutation(
         "averaging: a sum instead of a mean",
@@ -1128,6 +1208,56 @@ MUTATIONS = [
         "weight * scales[:, None]",
         "weight * scales.mean()",
         ("test_pretrained.py",),
+    ),
+    # ------------------------------------------------------- what came after the paper
+    Mutation(
+        "variants: RMSNorm of the sum of squares",
+        "variants/rms_norm.py",
+        "x.pow(2).mean(dim=-1, keepdim=True)",
+        "x.pow(2).sum(dim=-1, keepdim=True)",
+        ("test_variants.py",),
+    ),
+    Mutation(
+        "variants: the pairs turn back",
+        "variants/rotary.py",
+        "[even * cosine - odd * sine, even * sine + odd * cosine]",
+        "[even * cosine + odd * sine, odd * cosine - even * sine]",
+        ("test_variants.py",),
+    ),
+    Mutation(
+        "variants: with a cache, the newest query stands at 0",
+        "variants/rotary.py",
+        "first=key.size(-2) - query.size(-2)",
+        "first=0",
+        ("test_parts.py",),
+    ),
+    Mutation(
+        "variants: groups in turn",
+        "variants/grouped.py",
+        "key.repeat_interleave(share, -3)",
+        "key.repeat(1, share, 1, 1)",
+        ("test_variants.py",),
+    ),
+    Mutation(
+        "variants: no gate",
+        "variants/swiglu.py",
+        "F.silu(self.gate(x)) * self.expand(x)",
+        "F.silu(self.gate(x)) + self.expand(x)",
+        ("test_variants.py",),
+    ),
+    Mutation(
+        "variants: nothing is kept as it is",
+        "variants/masking.py",
+        "chance < 0.9 * share",
+        "chance < share",
+        ("test_variants.py",),
+    ),
+    Mutation(
+        "variants: the writer reads what comes later",
+        "variants/one_stack.py",
+        "masks.target_mask if self.causal else masks.source_mask",
+        "masks.source_mask",
+        ("test_variants.py",),
     ),
 ]
 

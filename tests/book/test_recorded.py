@@ -1,10 +1,10 @@
 """Numbers that a chapter repeats from a record are those of the record."""
 
-import ast
 import json
 
 import pytest
-from chapters import ROOT, read, source
+from chapters import ROOT
+from records import recorded
 
 CHAPTER = ROOT / "book" / "01-transduction.ipynb"
 RESULT = ROOT / "results" / "models-on-grammar.json"
@@ -12,10 +12,7 @@ RESULT = ROOT / "results" / "models-on-grammar.json"
 
 @pytest.fixture(scope="module")
 def repeated():
-    [cell] = [cell for cell in read(CHAPTER)["cells"] if cell["id"] == "recorded"]
-    statement = ast.parse(source(cell)).body[0]
-    assert isinstance(statement, ast.Assign)
-    return ast.literal_eval(statement.value)
+    return recorded(CHAPTER)
 
 
 def test_chapter_01_repeats_the_recorded_comparison_of_the_models(repeated):

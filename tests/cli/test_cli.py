@@ -163,7 +163,8 @@ def test_every_option_of_the_model_and_the_recipe_reaches_them(monkeypatch, tmp_
         "average_last": 2,
         "eval_every": 7,
         "patience": 3,
-        "tokenizer": "bpe",
+        "tokenizer": "unigram",
+        "sample_pieces": 0.3,
         "precision": "bf16",
         "seed": 9,
     }

@@ -93,16 +93,15 @@ def test_a_page_of_source_is_as_quiet_as_the_others(visit):
 @pytest.mark.parametrize("word", ["MultiHeadAttention", "beam_search", "vaswani"])
 def test_search_finds_names_and_authors(visit, word):
     with visit(f"search.html?q={word}", settle=False) as seen:
-        found = seen.page.locator("#search-results li a").first
-        found.wait_for(timeout=10_000)
-        text = seen.page.locator("#search-results").inner_text().lower()
+        seen.page.locator("#tf-search-page a").first.wait_for()
+        text = seen.page.locator("#tf-search-page").inner_text().lower()
         assert word.lower() in text
 
 
 def test_search_ranks_a_chapter_before_the_names_that_contain_the_word(visit):
     with visit("search.html?q=attention", settle=False) as seen:
-        found = seen.page.locator("#search-results li a").first
-        found.wait_for(timeout=10_000)
+        found = seen.page.locator("#tf-search-page a").first
+        found.wait_for()
         assert "/api/" not in found.get_attribute("href")
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from small_runs import assert_same_weights, quick, quick_fit, small, weights_of
 
-from tformer import Transformer, TransformerConfig
+from tformer import Transformer, TransformerConfig, cost
 from tformer.recurrent import RecurrentConfig, RecurrentSeq2Seq
 from tformer.train import choose_device, device_name, devices
 
@@ -128,7 +128,7 @@ def test_what_a_model_takes_is_counted_without_making_it(config, model):
     made = model(config)
     weights = 16 * sum(each.numel() for each in made.parameters())
     constants = 4 * sum(each.numel() for each in made.buffers())
-    assert devices._bytes_to_train(config) == weights + constants
+    assert cost.bytes_to_train(config) == weights + constants
 
 
 @pytest.mark.parametrize(

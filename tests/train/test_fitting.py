@@ -135,7 +135,7 @@ def gradients(
     corpus = Corpus("pairs", pairs, pairs[:1], {})
     alone = Ranks(torch.device("cpu"))
     loop = train.loop.Loop(small(dropout=0.0), corpus, recipe, tokenizer, alone)
-    batch = loop._batches(pairs)
+    batch = loop._batches(pairs, loop.encoded)
     assert len(batch) == 1
     loop.ranks = Ranks(torch.device("cpu"), rank, n)
     loss = loop.add_gradients(batch.parts(0, n_parts))
@@ -290,6 +290,71 @@ def test_every_epoch_shows_all_pairs_in_another_order(tokenizer, tmp_path, monke
     quick_fit(tokenizer, tmp_path, corpus=corpus, steps=40)
     of_train = [epoch for count, epoch in shown if count == len(corpus.train)]
     assert of_train[:3] == [0, 1, 2]
+
+
+@pytest.fixture(scope="module")
+def unigrams():
+    sentences = [side for pair in word_corpus().train for side in pair]
+    return Tokenizer.train(sentences, 285, algorithm="unigram")
+
+
+def sampled_fit(unigrams, folder, exponent=0.0, **options):
+    recipe = quick(tokenizer="unigram", sample_pieces=exponent, eval_every=15)
+    settings = {"config": small(vocab_size=285), "recipe": recipe} | options
+    return quick_fit(unigrams, folder, **settings)
+
+
+def test_every_epoch_writes_the_sentences_in_other_pieces(
+    unigrams, tmp_path, monkeypatch
+):
+    shown = {}
+    monkeypatch.setattr(
+        train.loop,
+        "batches",
+        lambda encoded, **options: (
+            shown.setdefault((len(encoded), options["epoch"]), list(encoded))
+            and batches(encoded, **options)
+        ),
+    )
+    corpus = word_corpus(n=200)
+    sampled_fit(unigrams, tmp_path, corpus=corpus, steps=40)
+    n, n_valid = len(corpus.train), len(corpus.valid)
+    epochs = [shown[n, epoch] for epoch in (0, 1)]
+    assert epochs[0] != epochs[1]
+    for encoded in epochs:
+        texts = [(unigrams.decode(a), unigrams.decode(b)) for a, b in encoded]
+        assert texts == corpus.train
+    usual = encode_pairs(corpus.valid, unigrams, 32)
+    assert shown[n_valid, 0] == list(usual)  # what is compared does not change
+
+
+def test_a_run_that_samples_pieces_resumes_to_the_same_bits(unigrams, tmp_path):
+    straight = sampled_fit(unigrams, tmp_path / "a", steps=40)
+    sampled_fit(
+        unigrams,
+        tmp_path / "b",
+        steps=40,
+        on_event=lambda event: event["kind"] == "step" and event["step"] >= 20,
+    )
+    end = sampled_fit(unigrams, tmp_path / "b", steps=40)
+    assert_same_weights(weights_of(end), weights_of(straight))
+
+
+def test_sampled_pieces_fit_whatever_room_a_batch_leaves(unigrams, tmp_path):
+    corpus = word_corpus(n=200)
+    encoded = encode_pairs(corpus.train, unigrams, 32)
+    least = max(len(source) + len(target) + 1 for source, target in encoded)
+    recipe = quick(tokenizer="unigram", sample_pieces=0.0, max_tokens=least)
+    run = quick_fit(
+        unigrams, tmp_path, config=small(vocab_size=285), recipe=recipe, corpus=corpus
+    )
+    assert run.report["steps"] == 20
+
+
+def test_pieces_are_sampled_only_from_a_unigram_tokenizer(tokenizer, tmp_path):
+    with pytest.raises(ValueError, match="needs a unigram tokenizer, and this"):
+        sampled_fit(tokenizer, tmp_path, config=small())
+    assert not any(tmp_path.iterdir())
 
 
 # --- it repeats and resumes --------------------------------------------------------

@@ -33,6 +33,18 @@ def test_large_numbers_are_grouped_and_shares_stay_with_their_sign(node):
     assert shown == ["1", "999", "1,000", "1,000,000,000", "12.5\xa0%", "100\xa0%"]
 
 
+def test_a_byte_shows_as_its_character_if_it_is_one_that_can_be_seen(node):
+    shown = node(
+        "import { shown, spoken, written } from './kit/pieces.js';"
+        "const bytes = ['<0x3B>', '<0x5F>', '<0x7E>', '<0x20>', '<0x0A>', '<0x7F>',"
+        " '<0xE2>', '▁dog'];"
+        "console.log(JSON.stringify([...bytes.map(shown), spoken('<0x3B>'),"
+        " written(['▁a', '<0x3B>', '▁b', '</s>'])]))"
+    )
+    kept = ["<0x20>", "<0x0A>", "<0x7F>", "<0xE2>", "▁dog"]
+    assert shown == [";", "_", "~", *kept, ";", "a; b"]
+
+
 def test_each_helper_that_figures_share_is_written_once():
     """A copy would drift: what reads like one belongs in the kit."""
     copies = (r"toLocaleString", r"\bArrow(Up|Down|Left|Right): [ijt] [+-] 1", r"\|◀")

@@ -349,6 +349,26 @@ def as_tensor(returned: object, wanted: str = "one tensor") -> Tensor:
     )
 
 
+def as_number(returned: object, what: str = "one number") -> float:
+    """Return what the reader's function returned as a number, whatever kind it has.
+
+    Args:
+        returned: anything; tensors and NumPy arrays of one number and NumPy's own
+            scalars are fine.
+        what: what it should be, for the message.
+
+    Raises:
+        Mistake: it is something else.
+    """
+    returned = _item(returned, what)
+    if isinstance(returned, bool) or not isinstance(returned, int | float):
+        raise Mistake(
+            "not-a-number",
+            f"Your function returns a {type(returned).__name__}; I need {what}.",
+        )
+    return float(returned)
+
+
 def as_whole(returned: object, what: str = "a whole number") -> int:
     """Return what the reader's function returned as an int, whatever kind it has.
 
@@ -360,14 +380,7 @@ def as_whole(returned: object, what: str = "a whole number") -> int:
     Raises:
         Mistake: it is something else.
     """
-    if isinstance(returned, Tensor | np.ndarray | np.generic):
-        if returned.reshape(-1).shape[0] != 1:
-            raise Mistake(
-                "not-one-number",
-                f"Your function returns numbers of shape {tuple(returned.shape)}; I "
-                f"need {what}.",
-            )
-        returned = returned.item()
+    returned = _item(returned, what)
     if isinstance(returned, float) and returned.is_integer():
         returned = int(returned)
     if isinstance(returned, bool) or not isinstance(returned, int):
@@ -571,3 +584,17 @@ def by_hand(
     if used:
         name = sorted(used)[0].strip("_")
         raise Mistake("ready-made", f"Your function calls torch's {name}. {remedy}")
+
+
+def _item(returned: object, what: str) -> object:
+    """The one number of a tensor or an array; anything else as it is."""
+    if not isinstance(returned, Tensor | np.ndarray | np.generic):
+        return returned
+    if returned.reshape(-1).shape[0] != 1:
+        raise Mistake(
+            "not-one-number",
+            f"Your function returns numbers of shape {tuple(returned.shape)}; I need "
+            f"{what}.",
+        )
+    found: object = returned.item()
+    return found

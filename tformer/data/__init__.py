@@ -14,6 +14,7 @@ from tformer.data.batches import (
 )
 from tformer.data.corpus import Corpus, DataError, DataUnavailable, vocabulary_for
 from tformer.data.loading import load
+from tformer.data.sampling import PieceSampler
 
 __all__ = [
     "Batch",
@@ -22,6 +23,7 @@ __all__ = [
     "DataError",
     "DataUnavailable",
     "EncodedPairs",
+    "PieceSampler",
     "batches",
     "cut",
     "encode_pairs",

@@ -2,7 +2,8 @@
 
 ``scores`` puts a number on a test set, with the recipe that makes it comparable;
 ``checks`` looks for what a score hides (loops, empty outputs, exact matches by
-phenomenon); ``aligning`` reads word links from attention and counts their errors.
+phenomenon); ``aligning`` reads word links from attention and counts their errors;
+``looking`` measures what heads look at and what a word is worth to them.
 Chapters: 13, Decoding and scoring; 14, Inside the trained model.
 """
 
@@ -17,6 +18,7 @@ from tformer.evaluate.aligning import (
     word_links,
 )
 from tformer.evaluate.checks import Checks, Share, check, exact_by_phenomenon, loop
+from tformer.evaluate.looking import HiddenPieces, head_shares, hide_pieces
 from tformer.evaluate.scores import (
     Metric,
     Report,
@@ -31,6 +33,7 @@ from tformer.evaluate.scores import (
 __all__ = [
     "AlignmentRule",
     "Checks",
+    "HiddenPieces",
     "Metric",
     "Report",
     "Row",
@@ -42,6 +45,8 @@ __all__ = [
     "check",
     "diagonal_links",
     "exact_by_phenomenon",
+    "head_shares",
+    "hide_pieces",
     "links_from_attention",
     "loop",
     "moses_tokenise",

@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 
 from tformer.config import ModelConfig
+from tformer.cost import bytes_to_train
 
 AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
 NO_MEMORY = ("out of memory", "not enough memory", "can't allocate memory")
-BYTES_OF_A_WEIGHT = 16  # float32: itself, its gradient, Adam's two averages
 CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # what a container may use
 
 
@@ -128,7 +128,7 @@ def check_room(config: ModelConfig, device: torch.device) -> None:
     if not isinstance(config, ModelConfig):
         raise TypeError(f"config={config!r} must be the configuration of a model")
     try:
-        needed = _bytes_to_train(config)
+        needed = bytes_to_train(config)
     except (RuntimeError, OverflowError, TypeError) as error:  # beyond 64 bits
         raise ValueError(f"no memory holds a model of {_sizes(config)}") from error
     there = _memory_of(device)
@@ -177,11 +177,6 @@ def memory_told(config: ModelConfig, max_tokens: int) -> Iterator[None]:
             f"out of memory: raise accumulate, or lower max_tokens={max_tokens} or the "
             f"model's sizes ({_sizes(config)})"
         ) from error
-
-
-def _bytes_to_train(config: ModelConfig) -> int:
-    """The bytes that weights, gradients and Adam's averages take."""
-    return BYTES_OF_A_WEIGHT * config.n_parameters + 4 * config.n_constants
 
 
 def _memory_of(device: torch.device) -> int | None:

@@ -6,19 +6,28 @@ saves the result.
 Source: Vaswani et al. 2017, section 5. Chapter *Training*.
 """
 
+from __future__ import annotations
+
 import math
 import random
 import time
 from array import array
 from collections.abc import Callable, Iterator
-from itertools import count
+from itertools import chain, count
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from tformer.config import TransformerConfig
-from tformer.data import Batch, Batches, Corpus, batches, encode_pairs
+from tformer.data import (
+    Batch,
+    Batches,
+    Corpus,
+    PieceSampler,
+    batches,
+    encode_pairs,
+)
 from tformer.loss import projected_cross_entropy
 from tformer.recipe import Recipe
 from tformer.recurrent import RecurrentConfig
@@ -99,7 +108,12 @@ class Loop:
         )
         self.state = State()
         self.encoded: dict[str, array[int]] = {}  # sentence -> ids, filled as they come
-        self.valid = self._batches(corpus.valid)
+        self.sampler = (
+            None
+            if recipe.sample_pieces is None
+            else PieceSampler(tokenizer, recipe.sample_pieces)
+        )
+        self.valid = self._batches(corpus.valid, self.encoded)
         self._check_batches()
         self.samples = self._fitting_samples() if samples is None else samples
         for english, _ in self.samples:
@@ -321,10 +335,12 @@ class Loop:
 
     # The data -----------------------------------------------------------------------
 
-    def _batches(self, pairs: list[tuple[str, str]]) -> Batches:
+    def _batches(
+        self, pairs: list[tuple[str, str]], encoded: dict[str, array[int]]
+    ) -> Batches:
         config = self.config
         return batches(
-            encode_pairs(pairs, self.tokenizer, config.max_len, cache=self.encoded),
+            encode_pairs(pairs, self.tokenizer, config.max_len, cache=encoded),
             max_tokens=self.recipe.max_tokens,
             pad_id=config.pad_id,
             bos_id=config.bos_id,
@@ -338,7 +354,7 @@ class Loop:
         state = self.state
         while True:
             pairs = self.corpus.epoch_pairs(state.epoch, self.recipe.seed)
-            epoch = self._batches(pairs)
+            epoch = self._batches(pairs, self._encoded_for(pairs))
             while state.position < len(epoch):
                 parts = epoch.parts(
                     state.position, self.recipe.accumulate * self.ranks.n
@@ -346,6 +362,19 @@ class Loop:
                 state.position += 1
                 yield parts
             state.epoch, state.position = state.epoch + 1, 0
+
+    def _encoded_for(self, pairs: list[tuple[str, str]]) -> dict[str, array[int]]:
+        """The sentences of an epoch in the pieces in which it shows them."""
+        if self.sampler is None:
+            return self.encoded
+        # However the two sides of a pair are drawn, it must fit the model and a batch.
+        most, usual = self.recipe.max_tokens - 2, max(map(len, self.encoded.values()))
+        return self.sampler.encode_all(
+            chain.from_iterable(pairs),
+            self.encoded,
+            longest=min(self.config.max_len - 1, most // 2, most - usual),
+            seed=f"pieces/{self.recipe.seed}/{self.state.epoch}",
+        )
 
     def _check_batches(self) -> None:
         """Find out now, not in a later epoch, what fits no batch or no memory."""

@@ -12,7 +12,11 @@ and leave Plotly figures blank. This extension makes every page stand on its own
 - ``lab``: the link to the live lab on every page;
 - ``images``: alternative texts for printed figures;
 - ``citations``: links to the bibliography, and back;
+- ``claims``: the script of the list of claims;
 - ``reference``: the API reference from docstrings;
+- ``sessions``: the course, on the page for teachers;
+- ``predictions``: covers what a reader is asked to predict;
+- ``search``: answers with sections, while one types;
 - ``icons``: cuts the icon fonts down to the icons in use;
 - ``policy``: the content-security policy of every page.
 """
@@ -23,6 +27,7 @@ from typing import Any
 
 from . import (
     citations,
+    claims,
     engine,
     formulas,
     icons,
@@ -31,7 +36,10 @@ from . import (
     pages,
     plotly,
     policy,
+    predictions,
     reference,
+    search,
+    sessions,
     widgets,
 )
 
@@ -43,9 +51,13 @@ def setup(app: Any) -> dict[str, Any]:
     widgets.setup(app)
     engine.setup(app)
     pages.setup(app)
+    predictions.setup(app)
     lab.setup(app)
     citations.setup(app)
+    claims.setup(app)
     reference.setup(app)
+    sessions.setup(app)
+    search.setup(app)
     formulas.setup(app)
     icons.setup(app)
     policy.setup(app)

@@ -12,6 +12,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 RUN_IT = "run-it"
+CHAPTER = re.compile(r"book/(\d\d)-")
 UNWANTED = ("thebe", "mathjax")  # formulas are typeset in the build
 # What the theme's templates write into every page, and the book does not use.
 SEARCH_SCRIPT = re.compile(
@@ -112,6 +113,16 @@ def replace_run_it_cells(app: Sphinx, doctree: nodes.document) -> None:
         cell.replace_self(note)
 
 
+def number_chapter(app: Sphinx, doctree: nodes.document) -> None:
+    """Begin a chapter's title with its number, which its file's name has.
+
+    Done before Sphinx collects the titles for its menus.
+    """
+    if found := CHAPTER.match(app.env.docname):
+        title = next(doctree.findall(nodes.title))
+        title.insert(0, nodes.Text(f"{found[1]} "))
+
+
 def prune(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
@@ -130,8 +141,7 @@ def prune(
 def finish(app: Sphinx, problem: Exception | None) -> None:
     """Take out of the written pages what no event lets us leave out.
 
-    The search index is loaded on the search page only: the theme loads the whole
-    book's with every page, for suggestions while typing, which are off.
+    Sphinx's search is not used (``search``): its scripts and its index stay away.
     """
     if problem or app.builder.format != "html":
         return
@@ -142,8 +152,7 @@ def finish(app: Sphinx, problem: Exception | None) -> None:
         html = path.read_text(encoding="utf-8")
         pruned = CODE.sub(with_lines, LEFT_OVERS.sub("", html))
         pruned = SEARCH_FIELD.sub(r"\1", pruned.replace(NAMELESS, NAMED))
-        if path.name != "search.html":
-            pruned = SEARCH_SCRIPT.sub("", pruned)
+        pruned = SEARCH_SCRIPT.sub("", pruned)
         if pruned != html:
             path.write_text(pruned, encoding="utf-8")
     first = f"{app.config.root_doc}.html"
@@ -179,4 +188,5 @@ def setup(app: Sphinx) -> None:
     app.connect("build-finished", finish, priority=600)
     app.connect("config-inited", theme_options)
     app.connect("doctree-read", replace_run_it_cells)
+    app.connect("doctree-read", number_chapter, priority=400)
     app.connect("html-page-context", prune, priority=990)

@@ -5,8 +5,7 @@
 - names of other libraries (``Tensor``) are plain text: there is nothing to link to on a
   site that asks no other host;
 - quotation marks and dots stay as they are typed, for they are code;
-- a long signature is made of boxes, not of a list whose items have no terms;
-- a search ranks pages before the names that they document (``scorer.js``).
+- a long signature is made of boxes, not of a list whose items have no terms.
 """
 
 from __future__ import annotations
@@ -120,11 +119,6 @@ def other_name(
     return contnode
 
 
-def rank_pages_first(app: Sphinx, config: Any) -> None:
-    """Let chapters that explain a word come before names that contain it."""
-    config.html_search_scorer = str(Path(__file__).with_name("scorer.js"))
-
-
 def with_boxes(page: str) -> str:
     """Return a page whose signatures have boxes, one for each parameter.
 
@@ -153,7 +147,6 @@ def setup(app: Sphinx) -> None:
     for name in ("autodoc", "autosummary", "napoleon", "viewcode"):
         app.setup_extension(f"sphinx.ext.{name}")
     app.add_transform(PlainQuotes)
-    app.connect("config-inited", rank_pages_first)
     app.connect("autodoc-process-docstring", returns_as_fields, priority=400)
     app.connect("autodoc-skip-member", skip_exported)
     app.connect("missing-reference", other_name)

@@ -159,7 +159,7 @@ def tied_gradients(mine: Function) -> Result:
         The verdict; the message is printed.
     """
     praise = (
-        "Both gradients are autograd's: each hidden vector gets the rows, weighed by "
+        "Both gradients are autograd's: each hidden vector gets the rows, weighted by "
         "their pushes; each row gets the hidden vectors of all places."
     )
     return grade("tied_gradients", mine, [_probe, _own_work], praise)

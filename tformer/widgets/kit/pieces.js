@@ -1,15 +1,23 @@
 // Pieces, for people.
 import { h } from "./kit.js";
 
+// A byte that is a character by itself, such as "<0x3B>", as that character: ";". Bytes
+// that are parts of characters, or invisible, keep their numbers.
+export const byteAsCharacter = (piece) =>
+  piece.replace(/^<0x(2[1-9A-F]|[3-6].|7[0-9A-E])>$/, (_, hex) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
 // A piece as it is shown: ▁ marks the beginning of a word.
-export const shown = (piece) => ({ "<s>": "⟨bos⟩", "</s>": "⟨eos⟩" })[piece] ?? piece;
+export const shown = (piece) =>
+  ({ "<s>": "⟨bos⟩", "</s>": "⟨eos⟩" })[piece] ?? byteAsCharacter(piece);
 // As it is read aloud.
 export const spoken = (piece) =>
   ({ "<s>": "the start", "</s>": "the end" })[piece] ??
-  (piece.replace(/▁/g, "") || "a space");
+  (byteAsCharacter(piece).replace(/▁/g, "") || "a space");
 // Pieces as a text.
 export const written = (pieces) =>
   pieces
+    .map(byteAsCharacter)
     .filter((each) => each !== "</s>")
     .join("")
     .replace(/▁/g, " ")

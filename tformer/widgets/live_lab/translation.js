@@ -3,6 +3,7 @@
 import { ALONG, arrowKeys, within } from "../kit/arrows.js";
 import { button, h, put, say, uid } from "../kit/kit.js";
 import { percent } from "../kit/numbers.js";
+import { byteAsCharacter } from "../kit/pieces.js";
 
 const END = "</s>";
 
@@ -32,10 +33,11 @@ export function soFar({ hypotheses, candidates }) {
   return [...hypotheses[best.parent].pieces, best.piece];
 }
 
-// Pieces as a reader sees them: "▁" is a blank. Of a character that is written in bytes
-// nothing shows before the whole text is known.
+// Pieces as a reader sees them: "▁" is a space. Of a character that is written in several
+// bytes nothing shows before the whole text is known.
 export const spelled = (pieces) =>
   pieces
+    .map(byteAsCharacter)
     .filter((piece) => piece !== END && !/^<0x..>$/.test(piece))
     .join("")
     .replaceAll("▁", " ")
@@ -45,7 +47,8 @@ export function leastSure(positions) {
   const shares = positions.map(({ probability }) => probability);
   return shares.indexOf(Math.min(...shares));
 }
-const named = (piece) => (piece === END ? "(end)" : piece.replaceAll("▁", "") || "␣");
+const named = (piece) =>
+  piece === END ? "(end)" : byteAsCharacter(piece).replaceAll("▁", "") || "␣";
 
 // onChoose(pieces): the beginning that the reader wants; null where no model can be asked.
 // onFree(): none any more.
@@ -147,7 +150,8 @@ export function translationView({ onChoose, onFree }) {
     const rest = 1 - next.reduce((sum, each) => sum + each.probability, 0);
     const rows = next.map((each, i) => {
       const isChosen = each.piece === piece;
-      const name = each.piece === END ? "the end" : each.piece.replace("▁", "");
+      const name =
+        each.piece === END ? "the end" : byteAsCharacter(each.piece).replace("▁", "");
       const choose = button(`alternative-${i}`, "", () => {
         isOurs = false; // the reader goes on from here
         onChoose([...before, each.piece], t);

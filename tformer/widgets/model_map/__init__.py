@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import torch
 import traitlets
 
 from tformer.config import TransformerConfig
+from tformer.cost import BASE, BIG
 from tformer.model import Transformer
 from tformer.pretrained import RELEASED
 from tformer.widgets._figure import PageFigure
@@ -84,15 +84,6 @@ def _sizes(config: TransformerConfig) -> dict[str, Any]:
 def _presets() -> list[dict[str, Any]]:
     """The paper's two models, the released one as its card has it, and a tiny one."""
     card = json.loads((RELEASED / "card.json").read_text("utf-8"))
-    base = TransformerConfig(
-        vocab_size=37_000,
-        d_model=512,
-        n_heads=8,
-        d_ff=2048,
-        n_encoder_layers=6,
-        n_decoder_layers=6,
-    )
-    big = replace(base, d_model=1024, n_heads=16, d_ff=4096)
     tiny = TransformerConfig(
         vocab_size=14,
         d_model=4,
@@ -102,7 +93,7 @@ def _presets() -> list[dict[str, Any]]:
         n_decoder_layers=1,
     )
     released = TransformerConfig.from_dict(card["config"])
-    named = {"paper, base": base, "paper, big": big, "ours, released": released}
+    named = {"paper, base": BASE, "paper, big": BIG, "ours, released": released}
     named["tiny"] = tiny
     return [{"name": name, "sizes": _sizes(each)} for name, each in named.items()]
 

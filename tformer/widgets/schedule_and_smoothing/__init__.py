@@ -54,7 +54,7 @@ class ScheduleAndSmoothing(PageFigure):
         epsilon: probability mass taken from the label, 0 to 0.5.
         vocab_size: V, at least 5.
         spread: over which pieces that mass goes, one of `SPREADS`: all of them, as in
-            the paper, in PyTorch and here, or all but the label.
+            PyTorch and here (the paper doesn't say), or all but the label.
         logits: six of them: of five pieces, the right one first, and of each other one.
 
     Raises:

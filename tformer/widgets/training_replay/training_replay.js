@@ -18,6 +18,7 @@ import {
   wantsStillness,
 } from "../kit/kit.js";
 import { commas, format } from "../kit/numbers.js";
+import { byteAsCharacter } from "../kit/pieces.js";
 import { player } from "../kit/player.js";
 
 const PAUSE = 1400; // ms a frame, when it plays
@@ -79,7 +80,8 @@ const INNER = {
   x: BOX.width - BOX.left - BOX.right,
   y: BOX.height - BOX.top - BOX.bottom,
 };
-const bare = (piece) => (piece === "</s>" ? "⟨eos⟩" : piece.replace(/^▁/, ""));
+const bare = (piece) =>
+  piece === "</s>" ? "⟨eos⟩" : byteAsCharacter(piece).replace(/^▁/, "");
 const rateText = (r) => `${format(r * 1000, 2)} × 10⁻³`;
 
 // The loss of a run against its steps, and, if wanted, the learning rate; onFrame hears

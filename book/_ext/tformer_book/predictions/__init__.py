@@ -1,0 +1,160 @@
+"""Predictions: what follows from one is covered until the reader has made it.
+
+A quotation that begins with "Predict, then run." covers what the next cell shows, and
+the text after it, up to the next cell, the next prediction or the end of the section.
+The cover is a fold, which works without scripts; ``predictions.js`` asks for an answer
+first, keeps it in the browser, and shows it beside what came out. A list in the
+quotation offers choices. In a notebook nothing is covered: its outputs come by running.
+"""
+
+from __future__ import annotations
+
+import shutil
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+HERE = Path(__file__).parent
+FOLDER = "predictions"  # in _static
+FILES = ("predictions.js", "predictions.css")
+OPENING = "Predict, then run."
+SUMMARY = "Show what comes out"
+# In the page from the start, so that nothing moves; of no use without scripts.
+FORM = (
+    '<form class="tf-guess pst-js-only" id="{name}">{field}'
+    f'<button type="submit">{SUMMARY}</button>'
+    '<button type="button" class="tf-skip">Skip</button></form>'
+)
+FIELD = (
+    '<input type="text" name="answer" required autocomplete="off" '
+    'placeholder="Your prediction" aria-label="Your prediction">'
+)
+CHOICE = '<input type="radio" form="{name}" name="answer" value="{value}" required> '
+
+
+class Cover(nodes.General, nodes.Element):
+    """A fold over what would give an answer away."""
+
+
+def open_fold(translator: Any, node: Cover) -> None:
+    """Write the beginning of the fold."""
+    translator.body.append(
+        f'<details class="tf-cover"><summary>{SUMMARY}</summary>\n<div>\n'
+    )
+
+
+def close_fold(translator: Any, node: Cover) -> None:
+    """Write its end."""
+    translator.body.append("</div>\n</details>\n")
+
+
+def is_prediction(node: nodes.Node) -> bool:
+    """Whether it asks the reader for a prediction."""
+    return isinstance(node, nodes.block_quote) and node.astext().startswith(OPENING)
+
+
+def is_cell(node: nodes.Node) -> bool:
+    """Whether it is a cell of code, with or without what it showed."""
+    return isinstance(node, nodes.container) and "cell" in node["classes"]
+
+
+def outputs(cell: nodes.container) -> list[nodes.Element]:
+    """What a cell showed."""
+    return [
+        each
+        for each in cell.children
+        if isinstance(each, nodes.container) and "cell_output" in each["classes"]
+    ]
+
+
+def hidden_by(prediction: nodes.block_quote) -> tuple[nodes.Element, list[nodes.Node]]:
+    """The cell whose output a prediction is about, and the nodes that give it away.
+
+    Raises:
+        LookupError: no cell with an output follows in the same section.
+    """
+    section = prediction.parent
+    after = section.children[section.index(prediction) + 1 :]
+    ends = next(
+        (
+            i
+            for i, each in enumerate(after)
+            if isinstance(each, nodes.section) or is_prediction(each)
+        ),
+        len(after),
+    )
+    after = after[:ends]
+    start = next((i for i, e in enumerate(after) if is_cell(e) and outputs(e)), None)
+    if start is None:
+        raise LookupError(prediction.astext())
+    cell, rest = after[start], after[start + 1 :]
+    stop = next((i for i, each in enumerate(rest) if is_cell(each)), len(rest))
+    return cell, [*outputs(cell), *rest[:stop]]
+
+
+def cover(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Put what each prediction is about under a fold, behind its cell."""
+    if app.builder.format != "html":
+        return
+    predictions = [each for each in doctree.findall() if is_prediction(each)]
+    for number, prediction in enumerate(predictions, start=1):
+        prediction["classes"].append("tf-predict")
+        try:
+            cell, hidden = hidden_by(prediction)
+        except LookupError:
+            continue  # the answer stands elsewhere: in a figure, in the next section
+        if any("tf-widget" in each.astext() for each in raw_nodes(hidden)):
+            continue  # a figure to find the answer with
+        add_form(prediction, f"tf-prediction-{number}")
+        for node in hidden:
+            node.parent.remove(node)
+        section = cell.parent
+        section.insert(section.index(cell) + 1, Cover("", *hidden))
+
+
+def add_form(prediction: nodes.block_quote, name: str) -> None:
+    """Let the reader answer: choose from the quotation's list, or type."""
+    choices = list(prediction.findall(nodes.list_item))
+    for choice in choices:
+        text = choice.children[0]
+        button = CHOICE.format(name=name, value=escape(choice.astext()))
+        label = nodes.raw(text=f"<label>{button}", format="html")
+        text.children[:] = [
+            label,
+            *text.children,
+            nodes.raw(text="</label>", format="html"),
+        ]
+    form = FORM.format(name=name, field="" if choices else FIELD)
+    prediction.append(nodes.raw(text=form, format="html"))
+
+
+def raw_nodes(nodes_: list[nodes.Node]) -> list[nodes.raw]:
+    """The HTML that was written as it is, among some nodes."""
+    return [raw for each in nodes_ for raw in each.findall(nodes.raw)]
+
+
+def copy_files(app: Sphinx, problem: Exception | None) -> None:
+    """Put script and style on the site."""
+    if problem or app.builder.format != "html":
+        return
+    place = Path(app.outdir) / "_static" / FOLDER
+    place.mkdir(parents=True, exist_ok=True)
+    for name in FILES:
+        shutil.copyfile(HERE / name, place / name)
+
+
+def add_files(app: Sphinx) -> None:
+    """Load them with every page."""
+    app.add_js_file(f"{FOLDER}/predictions.js", type="module")
+    app.add_css_file(f"{FOLDER}/predictions.css")
+
+
+def setup(app: Sphinx) -> None:
+    """Connect to the build."""
+    app.add_node(Cover, html=(open_fold, close_fold))
+    app.connect("builder-inited", add_files)
+    app.connect("doctree-resolved", cover)
+    app.connect("build-finished", copy_files)

@@ -1,0 +1,116 @@
+"""Chapter 13 says what the released model does with two sentences: it does so."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+import torch
+from chapters import ROOT, read, source
+
+from tformer import decode, evaluate, load_pretrained
+
+LAKE = "A group of children watches a dog that is swimming in the lake."
+SAID = {
+    "sieht": "Eine Gruppe von Kindern sieht einem Hund zu, der im See schwimmt.",
+    "longer": "Eine Gruppe von Kindern beobachtet einen Hund, der im See schwimmt.",
+    "shorter": "Eine Gruppe Kinder beobachtet einen Hund, der im See schwimmt.",
+}
+
+
+@pytest.fixture(scope="module")
+def translator():
+    return load_pretrained()
+
+
+def prose():
+    cells = read(ROOT / "book/13-decoding-and-scoring.ipynb")["cells"]
+    return {c["id"]: source(c) for c in cells if c["cell_type"] == "markdown"}
+
+
+def best(translator, alpha):
+    return translator.translate(LAKE, length_penalty=alpha)
+
+
+def test_greedy_says_sieht_and_loses_to_both_others(translator):
+    assert translator.translate(LAKE, beam_size=1) == SAID["sieht"]
+    log_p = {k: translator.score(LAKE, v).log_probability for k, v in SAID.items()}
+    assert log_p["sieht"] < log_p["longer"] < log_p["shorter"]
+
+
+def test_greedy_leads_with_its_verb_and_falls_behind_with_its_prefix(translator):
+    scored = {k: translator.score(LAKE, v) for k, v in SAID.items()}
+    greedy, longer = (
+        torch.tensor(scored[k].log_probabilities).cumsum(0) for k in ("sieht", "longer")
+    )
+    verb, prefix = (scored["sieht"].pieces.index(x) for x in ("▁sieht", "▁zu"))
+    assert greedy[verb] > longer[verb] and greedy[prefix] < longer[prefix]
+
+
+def test_alpha_alone_decides_between_the_two_that_the_beam_finds(translator):
+    source_ids = torch.tensor([translator.encode(LAKE)])
+    [beam] = decode.n_best(translator.model, source_ids, n=4, length_penalty=0.6)
+    texts = [translator.tokenizer.decode(each.ids) for each in beam]
+    assert texts[:2] == [SAID["longer"], SAID["shorter"]]
+    assert best(translator, 0.6) == SAID["longer"]
+    assert best(translator, 0.0) == SAID["shorter"]
+
+
+def test_the_percentages_of_the_penalty_are_its_own(translator):
+    longer, shorter = (
+        translator.score(LAKE, SAID[k]).log_probability for k in ("longer", "shorter")
+    )
+    allowed, costs = re.findall(r"([\d.]+) % more", prose()["penalty-read"])
+    assert float(costs) == round(100 * (longer / shorter - 1), 1)
+    penalties = [decode.length_penalty_of(n, 0.6) for n in (14, 13)]
+    assert float(allowed) == round(100 * (penalties[0] / penalties[1] - 1), 1)
+
+
+def test_the_probabilities_and_costs_in_the_prose_are_the_models(translator):
+    scored = {k: translator.score(LAKE, v) for k, v in SAID.items()}
+    log_p = {k: each.log_probability for k, each in scored.items()}
+    named = re.findall(r"([\d.]+) %", prose()["greedy-loses-read"])
+    ends = [f"{100 * math.exp(log_p[k]):.1f}" for k in ("sieht", "shorter")]
+    assert named == ends
+    prefix = scored["sieht"].pieces.index("▁zu")
+    assert prefix + 1 == 8
+    assert 0.45 < math.exp(scored["sieht"].log_probabilities[prefix]) < 0.55
+    costs = re.findall(r"([\d.]+) (?:nats )?with \d+", prose()["penalty-text"])
+    assert costs == [f"{-log_p[k]:.3f}" for k in ("shorter", "longer")]
+
+
+def test_bleu_and_chrf_rank_a_loop_and_the_opposite_above_the_right_one():
+    person = "Der Hund überquerte die Straße nicht, weil er müde war."
+    said = [
+        "Der Hund Hund Hund überquerte die Straße nicht, weil er müde war.",
+        "Der Hund überquerte die Straße, weil er müde war.",
+        "Der Hund hat die Straße nicht überquert, weil er müde war.",
+    ]
+    scored = [evaluate.bleu_chrf([text], [person]) for text in said]
+    for metric in (0, 1):
+        scores = [each[metric].score for each in scored]
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_the_sentence_scored_by_hand_is_what_the_model_says(translator):
+    english = "The dog did not cross the street because it was tired."
+    [said] = re.findall(r"> \*(Der Hund hat [^*]*)\*", prose()["cost-read"])
+    assert said.replace(" ,", ",").replace(" .", ".") == translator.translate(english)
+
+
+def test_the_card_scores_as_many_reference_words_as_the_published_program():
+    [words] = re.findall(
+        r"counts ([\d,]+) words of reference", prose()["bootstrap-read"]
+    )
+    lines = load_pretrained().card["scores"]["test_2016_flickr"]["lines"]
+    assert f"ref_len = {words.replace(',', '')})" in lines[2]
+
+
+def test_alpha_changes_the_winner_where_the_problem_says_so():
+    assert math.isclose(math.log(1.5) / math.log(24 / 12), 0.585, abs_tol=5e-4)
+    for alpha, longer_wins in [(0.58, False), (0.6, True)]:
+        short, long = (
+            -cost / decode.length_penalty_of(n, alpha) for cost, n in ((2, 7), (3, 19))
+        )
+        assert (long > short) == longer_wins

@@ -1,0 +1,116 @@
+"""Chapter 14 repeats records: its numbers are the ones that were recorded."""
+
+from __future__ import annotations
+
+import ast
+import json
+
+import pytest
+from chapters import ROOT, read, source
+
+CHAPTER = ROOT / "book" / "14-inside-the-model.ipynb"
+CELLS = {cell["id"]: source(cell) for cell in read(CHAPTER)["cells"]}
+
+
+def literals(cell):
+    """The names that a cell gives to plain values."""
+    found = {}
+    for statement in ast.parse(CELLS[cell]).body:
+        if isinstance(statement, ast.Assign):
+            [target] = statement.targets
+            names = target.elts if isinstance(target, ast.Tuple) else [target]
+            try:
+                value = ast.literal_eval(statement.value)
+            except ValueError:
+                continue
+            values = value if isinstance(target, ast.Tuple) else [value]
+            found |= {n.id: v for n, v in zip(names, values, strict=True)}
+    return found
+
+
+@pytest.fixture(scope="module")
+def record():
+    return json.loads((ROOT / "results" / "knock-out.json").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def told():
+    cells = ("recorded-knock-out", "recorded-loss", "sub-layers")
+    return {name: value for cell in cells for name, value in literals(cell).items()}
+
+
+def by_place(rows, get):
+    """Recorded numbers as the chapter orders them: place -> one per head."""
+    found = {}
+    for row in rows:
+        name = f"{row['site']}, layer {row['layer']}"
+        found.setdefault(name, []).append(get(row))
+    return found
+
+
+def test_the_costs_of_all_heads_are_the_recorded_ones(told, record):
+    heads = record["heads"]
+    assert len(heads) == 54
+    assert told["COSTS"] == by_place(heads, lambda row: row["cost"])
+    assert told["LOW"] == by_place(heads, lambda row: row["interval"][0])
+    assert told["HIGH"] == by_place(heads, lambda row: row["interval"][1])
+    assert told["NATS"] == by_place(heads, lambda row: row["nats"])
+    assert told["WHOLE"] == record["whole"]["bleu"]
+    assert told["RECORDED_ON"] == f"{record['date']} on {record['device']}"
+
+
+def test_the_curves_of_many_heads_are_the_recorded_ones(told, record):
+    curves = record["together"]["curves"]
+    assert [*told["TOGETHER"].values()] == [
+        [point["bleu"] for point in curve] for curve in curves.values()
+    ]
+    assert [0, *told["STEPS"]] == [point["n"] for point in curves["least_first"]]
+    layers = by_place(record["sub_layers"], lambda row: row["cost"])
+    assert told["WHOLE_SUB_LAYERS"] == {name: cost for name, [cost] in layers.items()}
+
+
+def test_the_record_is_of_the_released_model(record):
+    import hashlib
+
+    weights = (ROOT / "tformer/pretrained/model.safetensors").read_bytes()
+    assert record["model"] == hashlib.sha256(weights).hexdigest()
+
+
+def test_the_run_on_the_grammar_is_told_as_recorded():
+    run = json.loads((ROOT / "results" / "run-grammar.json").read_text("utf-8"))
+    said = literals("aer-recorded")["RECORDED_GRAMMAR"]
+    scores = run["scores"]["splits"]["random"]
+    for key in ("alignment_error_rate", "alignment_error_rate_diagonal"):
+        assert said[key] == scores[key]
+    assert (said["device"], said["date"]) == (
+        run["report"]["device"],
+        run["report"]["date"],
+    )
+
+
+def test_what_the_chapter_says_of_the_knock_outs_is_so(told, record):
+    """Thirteen stars, none clearly better gone, and which heads lead."""
+    heads = record["heads"]
+    assert sum(row["interval"][0] > 0 for row in heads) == 13
+    assert not any(row["interval"][1] < 0 for row in heads)
+    first, second = sorted(heads, key=lambda row: -row["cost"])[:2]
+    assert (first["site"], first["layer"], first["head"]) == ("encoder", 0, 4)
+    assert (second["site"], second["layer"], second["head"]) == ("cross", 2, 0)
+    leads = max(heads, key=lambda row: row["nats"])
+    assert leads["site"] == "decoder" and leads["interval"][0] < 0
+
+
+def test_what_the_chapter_says_of_many_heads_at_once_is_so(told):
+    costs = {name: sum(row) for name, row in told["COSTS"].items()}
+    together = told["WHOLE_SUB_LAYERS"]
+    assert sum(together[name] > costs[name] for name in costs) == 6
+    assert costs["decoder, layer 0"] < 1 < 4 < together["decoder, layer 0"]
+    assert min(together, key=together.get) == "encoder, layer 1"
+    assert together["encoder, layer 1"] < 0.5
+    good, *random = told["TOGETHER"].values()
+    at = [0, *told["STEPS"]]
+    assert good[at.index(6)] >= good[0]
+    assert 2.5 < good[0] - good[at.index(18)] < 3.5
+    assert all(
+        curve[at.index(27)] < good[0] / 2 < good[at.index(36)] for curve in random
+    )

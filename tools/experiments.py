@@ -1,0 +1,213 @@
+"""Train models that differ in one setting, and keep what each of them scored.
+
+    python tools/experiments.py candidates    recipes for Multi30k, on validation only
+    python tools/experiments.py chosen        the best of them: three seeds, test sets
+    python tools/experiments.py ablations     one change at a time, three seeds
+    python tools/experiments.py ablations --only heads --minutes 60
+
+Writes ``results/STUDY.json`` after each run; runs that are there already are left out,
+and one that was cut off goes on from its checkpoint. So a study may take several
+evenings. Threads: as ``OMP_NUM_THREADS`` says.
+"""
+
+import argparse
+import dataclasses
+import json
+import os
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tformer import TransformerConfig, data, evaluate, train
+from tformer.files import write_json
+
+ROOT = Path(__file__).resolve().parent.parent
+
+MULTI30K = {  # two million parameters: more learn the 29,000 captions by heart
+    "vocab_size": 6000,
+    "d_model": 128,
+    "n_heads": 4,
+    "d_ff": 256,
+    "n_encoder_layers": 4,
+    "n_decoder_layers": 4,
+    "dropout": 0.3,
+    "max_len": 128,
+    "norm": "pre",
+    "max_tokens": 8192,
+    "last_step": 6000,
+    "warmup_steps": 1000,
+    "lr_scale": 1.5,
+    "eval_every": 500,
+    "average_last": 1,
+    "tokenizer": "unigram",
+    "precision": "bf16",
+}
+SMALL = MULTI30K | {
+    "vocab_size": 4000,
+    "d_ff": 512,
+    "n_encoder_layers": 2,
+    "n_decoder_layers": 2,
+    "dropout": 0.1,
+    "max_tokens": 4096,
+    "last_step": 1000,
+    "warmup_steps": 250,
+    "lr_scale": 1.0,
+    "eval_every": 250,
+}
+
+
+@dataclass(frozen=True)
+class Study:
+    """Runs that share all settings but one, each with several seeds.
+
+    Attributes:
+        base: the settings of configuration and recipe that all share.
+        variants: name → the settings in which it differs.
+        seeds: each variant is trained once with each.
+        beam_size: of the search whose translations are scored.
+        on_tests: score the test sets, too. Only for settings chosen before.
+    """
+
+    base: dict[str, Any]
+    variants: dict[str, dict[str, Any]]
+    seeds: tuple[int, ...] = (0,)
+    beam_size: int = 5
+    on_tests: bool = False
+
+
+STUDIES = {
+    "candidates": Study(
+        MULTI30K,
+        {
+            "plain": {},
+            "sampled pieces": {"sample_pieces": 0.2},
+            "sampled pieces, wider": {
+                "sample_pieces": 0.2,
+                "d_model": 192,
+                "n_heads": 6,
+                "d_ff": 768,
+                "n_encoder_layers": 3,
+                "n_decoder_layers": 3,
+            },
+        },
+    ),
+    "chosen": Study(
+        MULTI30K,
+        {"chosen": {"sample_pieces": 0.2}},
+        seeds=(0, 1, 2),
+        on_tests=True,
+    ),
+    "ablations": Study(
+        SMALL,
+        {
+            "base": {},
+            "1 head": {"n_heads": 1},
+            "2 heads": {"n_heads": 2},
+            "8 heads": {"n_heads": 8},
+            "16 heads": {"n_heads": 16},
+            "1 + 1 layers": {"n_encoder_layers": 1, "n_decoder_layers": 1},
+            "3 + 3 layers": {"n_encoder_layers": 3, "n_decoder_layers": 3},
+            "4 + 4 layers": {"n_encoder_layers": 4, "n_decoder_layers": 4},
+            "d_model 64": {"d_model": 64},
+            "d_model 256": {"d_model": 256},
+            "d_ff 128": {"d_ff": 128},
+            "d_ff 1024": {"d_ff": 1024},
+            "no dropout": {"dropout": 0.0},
+            "dropout 0.3": {"dropout": 0.3},
+            "no smoothing": {"label_smoothing": 0.0},
+            "smoothing 0.2": {"label_smoothing": 0.2},
+            "no warm-up": {"warmup_steps": 1},
+            "untied tables": {"tie_embeddings": False},
+            "learned positions": {"positions": "learned"},
+            "post-norm": {"norm": "post"},
+            "sampled pieces": {"sample_pieces": 0.2},
+        },
+        seeds=(0, 1, 2),
+        beam_size=1,
+    ),
+}
+
+
+def settings(
+    study: Study, variant: str, seed: int
+) -> tuple[TransformerConfig, train.Recipe]:
+    """The configuration and the recipe of one run."""
+    values = study.base | study.variants[variant] | {"seed": seed}
+    of_config = {field.name for field in dataclasses.fields(TransformerConfig)}
+    config = {name: x for name, x in values.items() if name in of_config}
+    recipe = {name: x for name, x in values.items() if name not in of_config}
+    return TransformerConfig(**config), train.Recipe(**recipe)
+
+
+def run(
+    study: Study, variant: str, seed: int, corpus: data.Corpus, folder: Path
+) -> dict[str, Any]:
+    """Train and score one model; what is kept of it."""
+    config, recipe = settings(study, variant, seed)
+    load = os.getloadavg()[0]
+    trained = train.fit(
+        config, corpus, steps=recipe.last_step, recipe=recipe, folder=folder
+    )
+    sets = {"valid": corpus.valid} | (corpus.test if study.on_tests else {})
+    scores = {
+        name: evaluate.score(
+            trained.translator,
+            pairs,
+            tokenised_references=corpus.tokenised_references.get(name),
+            beam_size=study.beam_size,
+        ).to_dict(sentences=False)
+        for name, pairs in sets.items()
+    }
+    report = trained.report
+    kept = "device precision torch date n_parameters steps epochs seconds valid_loss"
+    return {
+        "variant": variant,
+        "seed": seed,
+        "changes": study.variants[variant],
+        **{name: report[name] for name in kept.split()},
+        "load_average": [load, os.getloadavg()[0]],  # others may have run beside it
+        "scores": scores,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("study", choices=STUDIES)
+    parser.add_argument("--only", default="", help="variants whose name contains this")
+    parser.add_argument("--minutes", type=float, help="begin no run after this long")
+    parser.add_argument("--runs", type=Path, default=Path("runs"))
+    parser.add_argument("--results", type=Path, default=ROOT / "results")
+    arguments = parser.parse_args()
+    study, started = STUDIES[arguments.study], time.monotonic()
+    file = arguments.results / f"{arguments.study}.json"
+    rows = json.loads(file.read_text("utf-8"))["runs"] if file.is_file() else []
+    known = {(row["variant"], row["seed"]) for row in rows}
+    corpus = data.load("multi30k")
+    for seed in study.seeds:  # so that a study cut off has all variants once
+        for variant in study.variants:
+            minutes = (time.monotonic() - started) / 60
+            is_late = arguments.minutes is not None and minutes > arguments.minutes
+            if (variant, seed) in known or arguments.only not in variant or is_late:
+                continue
+            folder = arguments.runs / f"{arguments.study}-{variant}-{seed}"
+            rows.append(run(study, variant, seed, corpus, folder))
+            write_json(
+                file,
+                {
+                    "command": f"python tools/experiments.py {arguments.study}",
+                    "corpus": corpus.name,
+                    "checksums": corpus.checksums,
+                    "base": study.base,
+                    "beam_size": study.beam_size,
+                    "runs": rows,
+                },
+            )
+            shutil.rmtree(folder)
+            score = rows[-1]["scores"]["valid"]
+            print(f"{variant}, seed {seed}: {score['bleu']:.2f} BLEU (validation)")
+
+
+if __name__ == "__main__":
+    main()
