@@ -267,6 +267,23 @@ def test_what_is_stopped_midway_keeps_the_old_file_and_leaves_no_other(
     assert not list(folder.glob(".*"))
 
 
+def test_ctrl_c_inside_exec_gives_the_status_of_ctrl_c(tmp_path):
+    """Importing a dataclass calls exec, where Python marks a KeyboardInterrupt."""
+    (tmp_path / "program.py").write_text(
+        """
+import signal, sys
+from tformer.cli import streams
+with streams.unwinding():
+    try:
+        exec("signal.raise_signal(signal.SIGINT)")
+    except KeyboardInterrupt:
+        sys.exit(130)
+"""
+    )
+    command = [sys.executable, "-m", "program"]  # -c would pass in any case
+    assert subprocess.run(command, cwd=tmp_path, timeout=60).returncode == 130
+
+
 def test_what_was_started_to_ignore_ctrl_c_ignores_it(folder):
     """As ``nohup`` and a shell's background jobs are."""
     process = subprocess.Popen(

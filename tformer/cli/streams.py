@@ -251,10 +251,19 @@ def _end_at_once(signum: int, frame: Any) -> None:
     os._exit(128 + signum)
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, as an exception of our own.
+
+    A plain `KeyboardInterrupt` that passes through ``exec`` or ``eval``, which every
+    dataclass calls while it is imported, makes Python end itself by SIGINT on exit
+    instead of returning our status, even if it was handled.
+    """
+
+
 def unwind(signum: int, frame: Any) -> None:
     """Handle a signal by an exception that ends the program."""
     if signum == signal.SIGINT:
-        raise KeyboardInterrupt
+        raise Interrupted
     raise SystemExit(128 + signum)
 
 
