@@ -7,7 +7,8 @@
 
 Writes ``results/STUDY.json`` after each run; runs that are there already are left out,
 and one that was cut off goes on from its checkpoint. So a study may take several
-evenings. Threads: as ``OMP_NUM_THREADS`` says.
+evenings, and several processes (with different ``--only``) may share the work. Threads:
+as ``OMP_NUM_THREADS`` says.
 """
 
 import argparse
@@ -36,7 +37,7 @@ MULTI30K = {  # two million parameters: more learn the 29,000 captions by heart
     "max_len": 128,
     "norm": "pre",
     "max_tokens": 8192,
-    "last_step": 6000,
+    "last_step": 4000,
     "warmup_steps": 1000,
     "lr_scale": 1.5,
     "eval_every": 500,
@@ -83,14 +84,6 @@ STUDIES = {
         {
             "plain": {},
             "sampled pieces": {"sample_pieces": 0.2},
-            "sampled pieces, wider": {
-                "sample_pieces": 0.2,
-                "d_model": 192,
-                "n_heads": 6,
-                "d_ff": 768,
-                "n_encoder_layers": 3,
-                "n_decoder_layers": 3,
-            },
         },
     ),
     "chosen": Study(
@@ -172,27 +165,38 @@ def run(
     }
 
 
+def rows_of(file: Path) -> list[dict[str, Any]]:
+    """The runs that a study has so far, those of other processes included."""
+    if not file.is_file():
+        return []
+    rows: list[dict[str, Any]] = json.loads(file.read_text("utf-8"))["runs"]
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("study", choices=STUDIES)
     parser.add_argument("--only", default="", help="variants whose name contains this")
+    parser.add_argument("--seed", type=int, help="runs with this seed")
     parser.add_argument("--minutes", type=float, help="begin no run after this long")
     parser.add_argument("--runs", type=Path, default=Path("runs"))
     parser.add_argument("--results", type=Path, default=ROOT / "results")
+    parser.add_argument("--keep", action="store_true", help="keep the runs' folders")
     arguments = parser.parse_args()
     study, started = STUDIES[arguments.study], time.monotonic()
     file = arguments.results / f"{arguments.study}.json"
-    rows = json.loads(file.read_text("utf-8"))["runs"] if file.is_file() else []
-    known = {(row["variant"], row["seed"]) for row in rows}
     corpus = data.load("multi30k")
     for seed in study.seeds:  # so that a study cut off has all variants once
         for variant in study.variants:
             minutes = (time.monotonic() - started) / 60
             is_late = arguments.minutes is not None and minutes > arguments.minutes
+            known = {(row["variant"], row["seed"]) for row in rows_of(file)}
             if (variant, seed) in known or arguments.only not in variant or is_late:
                 continue
+            if arguments.seed not in (None, seed):
+                continue
             folder = arguments.runs / f"{arguments.study}-{variant}-{seed}"
-            rows.append(run(study, variant, seed, corpus, folder))
+            row = run(study, variant, seed, corpus, folder)
             write_json(
                 file,
                 {
@@ -201,11 +205,12 @@ def main() -> None:
                     "checksums": corpus.checksums,
                     "base": study.base,
                     "beam_size": study.beam_size,
-                    "runs": rows,
+                    "runs": [*rows_of(file), row],
                 },
             )
-            shutil.rmtree(folder)
-            score = rows[-1]["scores"]["valid"]
+            if not arguments.keep:
+                shutil.rmtree(folder)
+            score = row["scores"]["valid"]
             print(f"{variant}, seed {seed}: {score['bleu']:.2f} BLEU (validation)")
 
 
