@@ -11,17 +11,11 @@ from torch import Tensor
 
 from tformer.check._compare import Switches, recognise, slips
 from tformer.check._grade import Function, Mistake, Result, grade
-from tformer.check._run import (
-    Stopped,
-    call,
-)
+from tformer.check._loops import ENDLESS, Endless, generated
+from tformer.check._run import call
 
 BOS, EOS, SIZE = 1, 2, 12
 PATH = (7, 5, 7, 9, 4)  # what the hidden model says; 7 comes twice
-
-
-class Endless(Exception):
-    """The reader's loop goes on and on."""
 
 
 class Speaker:
@@ -69,7 +63,7 @@ class Speaker:
                 "at once? Take the last row first: logits[0, -1].argmax().",
             )
         self.calls.append(tuple(row))
-        if len(self.calls) > 60:
+        if len(self.calls) > ENDLESS:
             raise Endless
         return torch.stack([self.scores(row[: i + 1]) for i in range(len(row))])[None]
 
@@ -194,31 +188,7 @@ GREEDY: Switches = {
 
 def _said(mine: Function, speaker: Speaker, max_len: int) -> list[int]:
     ids = {"bos_id": speaker.bos, "eos_id": speaker.eos, "max_len": max_len}
-    try:
-        found = call(mine, {"next_logits": speaker}, ids)
-    except Stopped as stopped:
-        if isinstance(stopped.problem, Endless):
-            raise Mistake(
-                "endless",
-                "Your loop does not come to an end: sixty calls for a sentence of five "
-                f"pieces, with max_len={max_len}. Stop at eos, and at max_len in any "
-                "case.",
-            ) from None
-        raise
-    if isinstance(found, Tensor):
-        found = found.flatten().tolist()
-    if not isinstance(found, list | tuple):
-        raise Mistake(
-            "not-a-list",
-            f"Your function returns a {type(found).__name__}; I need the pieces as a "
-            "list.",
-        )
-    try:
-        return [int(x) for x in found]
-    except (TypeError, ValueError):
-        raise Mistake(
-            "not-a-list", f"Your list should hold ids; it holds {found[0]!r}."
-        ) from None
+    return generated(mine, {"next_logits": speaker}, ids, len(speaker.path) - 2)
 
 
 def _probe_chance(mine: Function) -> None:
