@@ -72,7 +72,8 @@ def test_every_kind_of_address_follows(copy) -> None:
     config = (copy / "_config.yml").read_text("utf-8")
     assert f"url: {NEW} " in config
     assert f"baseurl: {site}\n" in config
-    assert f"{NEW}\ncd some.where_2\n" in (copy / "book/intro.md").read_text("utf-8")
+    first_page = (copy / "book/intro.ipynb").read_text("utf-8")
+    assert f'git clone {NEW} && cd some.where_2\\n",' in first_page
     chapter = json.loads((copy / "book/05-attention.ipynb").read_text("utf-8"))
     [cell] = [each for each in chapter["cells"] if each["id"] == setup_cell.CELL_ID]
     assert "".join(cell["source"]) == setup_cell.render(repository=NEW)
@@ -118,9 +119,9 @@ def test_nonsense_is_refused_and_nothing_changed(tmp_path, nonsense) -> None:
 
 
 def test_an_address_that_the_book_cites_as_another_s_is_refused(copy) -> None:
-    (copy / "book/intro.md").write_text(f"Thanks to {NEW}.", "utf-8")
+    (copy / "book/notation.md").write_text(f"Thanks to {NEW}.", "utf-8")
     before = contents(copy)
-    with pytest.raises(AddressError, match=r"is cited in book.intro\.md"):
+    with pytest.raises(AddressError, match=r"is cited in book.notation\.md"):
         set_address(copy, OLD, NEW)
     assert contents(copy) == before
 

@@ -46,8 +46,7 @@ def addresses(url: str) -> dict[str, str]:
     owner, name = found["owner"], found["name"]
     host = f"{owner.lower()}.github.io"
     return {
-        "clone": f"git clone {url} && cd {name}\n",
-        "clone, on two lines": f"git clone {url}\ncd {name}\n",
+        "clone": f"git clone {url} && cd {name}",
         "repository": url,
         "site": f"https://{host}/" + ("" if name.lower() == host else f"{name}/"),
         "colab": f"https://colab.research.google.com/github/{owner}/{name}",

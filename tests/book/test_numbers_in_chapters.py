@@ -65,7 +65,7 @@ def minutes(text):
 
 
 def test_the_table_of_chapters_promises_the_time_that_each_chapter_names():
-    intro = (ROOT / "book/intro.md").read_text("utf-8")
+    intro = "\n".join(source(c) for c in read(ROOT / "book/intro.ipynb")["cells"])
     rows = re.findall(r"^\| \[[^\]]+\]\((\S+\.ipynb)\) .*\| ([^|]+) \|$", intro, re.M)
     promised = {name: minutes(time) for name, time in rows}
     named = {}

@@ -42,7 +42,7 @@ def answers(session: Session) -> dict[str, Any]:
 
 
 def _notebook(session: Session, *, answers: bool) -> dict[str, Any]:
-    book, site = "The Transformer, Piece by Piece", on_the_site("[](intro.md)")[3:-1]
+    book, site = "The Transformer, Piece by Piece", on_the_site("[](intro.ipynb)")[3:-1]
     chapters = ", ".join(
         on_the_site(f"[{chapter.title}]({chapter.path.name})")
         for chapter in session.chapters

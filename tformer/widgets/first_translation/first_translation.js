@@ -1,0 +1,38 @@
+// A translation that appears word by word. Chapter: the book's first page.
+import { figure, radios } from "../kit/kit.js";
+import { askBar, engineOf } from "../kit/model.js";
+import { pairView } from "./view.js";
+import { ofAttention } from "./words.js";
+
+function render({ model, el }) {
+  const root = figure(el, "tff", "An English sentence and its German translation");
+  const engine = engineOf(model);
+  const { sentences } = model.get("example");
+  const view = pairView();
+  const choice = radios(
+    "sentence",
+    "Translate",
+    sentences.map(({ text }) => text),
+    0,
+    (i) => {
+      ask.show(sentences[i].text);
+      view.show(sentences[i]);
+    },
+  );
+  const ask = askBar(engine, model, {
+    label: "Or a sentence of your own",
+    async onAsk(text, tools) {
+      const attention = await engine.attention(text, null, tools);
+      choice.pick(sentences.findIndex((each) => each.text === text));
+      view.show(ofAttention(text, attention));
+    },
+  });
+  root.append(choice.set, view.node, ask.node);
+  view.show(sentences[0]);
+  return () => {
+    ask.stop();
+    view.stop();
+  };
+}
+
+export default { render };
