@@ -63,7 +63,9 @@ new PerformanceObserver(list => { for (const e of list.getEntries())
 """
 
 SCROLL = """async () => {
-  const frame = () => new Promise(done => requestAnimationFrame(done));
+  const frame = () => new Promise(done => {  // (a busy machine may draw none)
+    requestAnimationFrame(done); setTimeout(done, 2000);
+  });
   const seen = async () => { await frame(); await frame(); };  // by observers, too
   for (let y = 0; y < document.body.scrollHeight; y += innerHeight) {
     scrollTo({top: y, behavior: 'instant'}); await seen();
