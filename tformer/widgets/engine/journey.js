@@ -11,8 +11,7 @@ const layerParts = (norm) => ({
   value: "self_attention.to_value",
   mixed: "self_attention.heads",
   attended: "self_attention.to_output",
-  normalised:
-    norm === "pre" ? "feed_forward_residual.norm" : "self_attention_residual",
+  normalised: norm === "pre" ? "feed_forward_residual.norm" : "self_attention_residual",
   hidden: "feed_forward.expand",
   fed: "feed_forward",
   after: "feed_forward_residual",

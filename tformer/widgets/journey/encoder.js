@@ -37,7 +37,7 @@ export function vectorsPicture({ change }, parts) {
 }
 
 const aboutOf = ({ sourcePieces, config }, { piece }) =>
-  `${shown(sourcePieces[piece])}, all ${config.d_model} numbers and the first eight of them`;
+  `${shown(sourcePieces[piece])}, all ${config.d_model} numbers, and the first eight in figures`;
 
 export function rowParts(journey, state) {
   const { word, config, sourceIds } = journey;
@@ -72,9 +72,9 @@ export function positionParts(journey, state) {
 }
 
 // The vector that comes into a layer, with what attention adds.
-export function sumOf({ layers, ...journey }, { layer, piece }) {
-  const stream = vector(before({ ...journey, layers }, layer), piece);
-  const attended = vector(layers[layer].attended, piece);
+export function sumOf(journey, { layer, piece }) {
+  const stream = vector(before(journey, layer), piece);
+  const attended = vector(journey.layers[layer].attended, piece);
   return { stream, attended, sum: plus(stream, attended) };
 }
 
@@ -103,12 +103,14 @@ export function networkParts(journey, state) {
       {
         sign: "",
         name: "before",
-        numbers: isPre
-          ? sumOf(journey, state).sum
-          : vector(normalised, state.piece),
+        numbers: isPre ? sumOf(journey, state).sum : vector(normalised, state.piece),
       },
       { sign: "+", name: "network", numbers: vector(fed, state.piece) },
-      { sign: "=", name: isPre ? "the sum" : "norm", numbers: vector(after, state.piece) },
+      {
+        sign: "=",
+        name: isPre ? "the sum" : "norm",
+        numbers: vector(after, state.piece),
+      },
     ],
   };
 }
@@ -217,7 +219,11 @@ export function mixPicture({ change }) {
           "div",
           { class: "tfj-value" },
           h("span", { class: "tfj-name" }, shown(name)),
-          h("span", { class: "tfj-weight", "data-weight": weights[j] }, format(weights[j])),
+          h(
+            "span",
+            { class: "tfj-weight", "data-weight": weights[j] },
+            format(weights[j]),
+          ),
           strip(),
         ),
       ),
@@ -322,7 +328,9 @@ export function turnedPicture({ change }) {
 
 function dot(degrees, layers) {
   const node = h("i", {
-    title: layers ? `after layer ${layers - 1}: ${format(degrees, 0)}°` : "at the start",
+    title: layers
+      ? `after layer ${layers - 1}: ${format(degrees, 0)}°`
+      : "at the start",
     class: layers ? "" : "tfj-begin",
   });
   node.style.setProperty("--x", String(Math.min(1, degrees / WIDEST)));

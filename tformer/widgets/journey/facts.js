@@ -25,8 +25,7 @@ export function vector({ shape, data }, t) {
   const width = shape.at(-1);
   return data.subarray(t * width, (t + 1) * width);
 }
-export const rows = (tensor) =>
-  upTo(tensor.shape[0]).map((t) => vector(tensor, t));
+export const rows = (tensor) => upTo(tensor.shape[0]).map((t) => vector(tensor, t));
 
 export const plus = (a, b) => a.map((x, i) => x + b[i]);
 export const minus = (a, b) => a.map((x, i) => x - b[i]);

@@ -34,8 +34,7 @@ function render({ model, el }) {
   const read = () => Object.fromEntries(NAMES.map((name) => [name, model.get(name)]));
   const state = bind(model, NAMES, () => view.set(read()));
   const remember = () =>
-    onPage &&
-    keep(addressOf(toHash({ stop: model.get("stop"), text: shown }, first)));
+    onPage && keep(addressOf(toHash({ stop: model.get("stop"), text: shown }, first)));
   const view = journeyView({
     initial: read(),
     linked: onPage,

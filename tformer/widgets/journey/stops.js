@@ -143,8 +143,7 @@ export const STOPS = [
       const row = weightsOf(journey, layer, head)[piece];
       const [[to, weight]] = strongest(row, 1);
       const name = followedOf(journey, state);
-      const target =
-        to === piece ? "itself" : named(journey.sourcePieces[to]);
+      const target = to === piece ? "itself" : named(journey.sourcePieces[to]);
       const { n_heads, n_encoder_layers } = journey.config;
       return [
         `What ${name} means depends on its neighbours, so it asks around. It sends out a query, every piece answers with a key, and query times key gives a score; a softmax turns each row of scores into weights that sum to 1. In this head ${name} looks most at ${target}, with weight ${format(weight)}. There are ${n_heads} heads in each of ${n_encoder_layers} layers: choose another, or choose a row to follow another piece.`,

@@ -103,8 +103,6 @@ export function sumTable(label) {
           `${(45 * Math.min(1, Math.abs(x) / scale)).toFixed(0)}%`,
         );
       });
-      const rest = numbers.length - CELLS;
-      say(line.lastElementChild, rest > 0 ? `… ${rest} more` : "");
     });
   }
   return { node, show };
@@ -117,8 +115,8 @@ function lineOf() {
       "tr",
       {},
       h("th", { scope: "row", rowspan: 2 }),
-      h("td", { colspan: CELLS + 1, class: "tfj-whole" }, strip()),
+      h("td", { colspan: CELLS, class: "tfj-whole" }, strip()),
     ),
-    h("tr", {}, ...cells, h("td", { class: "tfj-rest" })),
+    h("tr", {}, ...cells),
   ];
 }

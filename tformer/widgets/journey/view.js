@@ -20,8 +20,7 @@ export function fit(state, journey, text) {
     layer: within(state.layer, n_encoder_layers),
     head: within(state.head, n_heads),
     step: written(journey, state.step),
-    across:
-      across < 0 ? n_decoder_layers - 1 : within(across, n_decoder_layers),
+    across: across < 0 ? n_decoder_layers - 1 : within(across, n_decoder_layers),
   };
 }
 
