@@ -36,8 +36,8 @@ class Journey(ModelFigure):
         stop: which of the fifteen is shown, counted from 1.
         piece: the English piece that is followed, counted from 0; -1 for the last word.
         layer, head: of the encoder's attention, counted from 0.
-        step: how many German pieces are written, in the decoder; -1 for all but one word.
-        across: the layer of the decoder whose cross-attention is shown; -1 is the last.
+        step: how many German pieces are written; -1 for all but the last word.
+        across: the layer whose cross-attention is shown; -1 is the last.
 
     Raises:
         traitlets.TraitError: no such stop, or a number below its range.
@@ -145,12 +145,14 @@ def journey(translator: Translator, text: str) -> dict[str, Any]:
 
 
 def _layer_parts(norm: str) -> dict[str, str]:
-    """What a layer shows, beside queries, keys and values, by the module that says it."""
+    """What a layer shows, by the module that says it; but for what it projects."""
     pre = norm == "pre"
     return {
         "mixed": "self_attention.heads",
         "attended": "self_attention.to_output",
-        "normalised": "feed_forward_residual.norm" if pre else "self_attention_residual",
+        "normalised": "feed_forward_residual.norm"
+        if pre
+        else "self_attention_residual",
         "hidden": "feed_forward.expand",
         "fed": "feed_forward",
         "after": "feed_forward_residual",
@@ -176,7 +178,7 @@ def _best(translator: Translator, logits: Tensor) -> list[dict[str, Any]]:
 
 
 def _pack(value: Any) -> Any:
-    """A tensor x as whole numbers round(32767 x / max |x|), base64; `unpack` reads it."""
+    """Tensors x as whole numbers round(32767 x / max |x|), base64: see `unpack`."""
     if isinstance(value, dict):
         return {name: _pack(each) for name, each in value.items()}
     if isinstance(value, list):
