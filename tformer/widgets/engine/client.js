@@ -105,6 +105,12 @@ class Engine {
     return this.#ask("stream", [text, translation, options], { onProgress, signal });
   }
 
+  // -> everything that a sentence passes through, see `Translator.journey`
+  /** @param {string} text @param {Options} [options] */
+  journey(text, { onProgress, signal, ...options } = {}) {
+    return this.#ask("journey", [text, options], { onProgress, signal });
+  }
+
   // -> the pieces of a text
   /** @param {string} text @param {Watch} [watch] */
   pieces(text, { onProgress, signal } = {}) {

@@ -1,10 +1,11 @@
 // A trained model and its tokenizer: text in, text out. Chapter *Training*.
 import { beamSteps } from "./decode/beam.js";
-import { greedySteps, sampleSteps } from "./decode/choosing.js";
+import { greedy, greedySteps, sampleSteps } from "./decode/choosing.js";
 import { score } from "./decode/forced.js";
 import { USUAL } from "./decode/settings.js";
 import { drain } from "./decode/stepping.js";
 import { loadTensors, sha256Of } from "./files.js";
+import { journey } from "./journey.js";
 import { fastest } from "./kernel/kernel.js";
 import { Transformer } from "./model.js";
 import { dot, linear, logSoftmax, row } from "./tensor.js";
@@ -233,6 +234,39 @@ export class Translator {
         source,
       ),
       decoder: told(decoder, probabilities, winners),
+    };
+  }
+
+  // Everything that a sentence passes through, see `journey`, along its greedy translation
+  // of at most `maxLen` pieces. next[t] holds the pieces with the largest logits after
+  // targetPieces[t]: [{ piece, logit, probability }]; their first is what was appended.
+  journey(text, { maxLen = USUAL.maxLen, shown = 5 } = {}) {
+    const { model, tokenizer } = this;
+    const source = this.encode(text);
+    const target = [
+      model.config.bos_id,
+      ...greedy(model, source, { maxLen: maxLen - 1 }),
+    ];
+    const { logits, ...states } = journey(model, source, target);
+    const width = model.config.vocab_size;
+    const logP = logSoftmax(logits).data;
+    const next = target.map((_, t) => {
+      const row = rowOf(logits.data, t, width);
+      return best(row, shown).map((id) => ({
+        piece: tokenizer.idToPiece(id),
+        logit: row[id],
+        probability: Math.exp(logP[t * width + id]),
+      }));
+    });
+    const pieces = (ids) => ids.map((id) => tokenizer.idToPiece(id));
+    return {
+      config: model.config,
+      sourceIds: source,
+      sourcePieces: pieces(source),
+      targetPieces: pieces(target),
+      translation: tokenizer.decode(target.slice(1)),
+      next,
+      ...states,
     };
   }
 

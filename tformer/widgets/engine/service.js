@@ -44,6 +44,7 @@ export function serve(port) {
     attention: (text, translation, options) =>
       loaded().attention(text, translation, options),
     stream: (text, translation, options) => loaded().stream(text, translation, options),
+    journey: (text, options) => loaded().journey(text, options),
     pieces: (text) => loaded().tokenizer.pieces(text),
   };
 

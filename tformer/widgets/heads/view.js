@@ -1,5 +1,6 @@
 // The heads of a Transformer: all in small, one or two in large, and what the model says
 // without some of them. It knows an engine (engine/client.js), no widget.
+import { onColours } from "../kit/colours.js";
 import { h, liveRegion, put, radios, say, select, textTable } from "../kit/kit.js";
 import { format } from "../kit/numbers.js";
 import { gainsOf, knockOutPanel } from "./knockout.js";
@@ -13,7 +14,7 @@ import {
   strongest,
   upTo,
 } from "./maps.js";
-import { onColours, overviewOf } from "./overview.js";
+import { overviewOf } from "./overview.js";
 import { paneOf } from "./panes.js";
 
 const TITLES = {

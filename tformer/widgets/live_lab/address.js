@@ -1,5 +1,4 @@
-// The state of the live lab in an address, so that a link shows it again: after "#", which
-// a browser keeps to itself, so no sentence travels to the host of the page.
+// The state of the live lab in an address (see kit/address.js):
 //
 //     #text=A+dog+runs.&search=sample&seed=7&begin=▁Ein
 
@@ -13,6 +12,7 @@ import {
   USUAL,
   used,
 } from "../engine/decode/settings.js";
+import { partsOf, textOf } from "../kit/address.js";
 
 export const SEARCHES = Object.keys(USED);
 export const VIEWS = ["alternatives", "heads", "decoding", "teacher"];
@@ -30,8 +30,6 @@ const NAMES = {
 // The numbers that a search uses.
 export const numbersOf = (search) =>
   TRAITS.filter((trait) => USED[search].includes(pageName(trait)));
-
-const LONGEST = 400; // characters of a sentence
 
 /** @returns {Record<string, any>} */
 export const usual = () => ({
@@ -55,9 +53,9 @@ export function toHash(state) {
 
 // The whole state; null if the address names no sentence. What makes no sense is left out.
 export function ofHash(hash) {
-  const parts = new URLSearchParams(hash.replace(/^#/, ""));
-  const text = (parts.get("text") ?? "").slice(0, LONGEST);
-  if (!text.trim()) return null;
+  const parts = partsOf(hash);
+  const text = textOf(parts);
+  if (!text) return null;
   /** @type {Record<string, any>} */
   const state = { ...usual(), text };
   if (SEARCHES.includes(parts.get("search"))) state.search = parts.get("search");

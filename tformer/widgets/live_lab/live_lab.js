@@ -1,6 +1,7 @@
 // The live lab: a sentence of the reader's own, translated in the page piece by piece;
 // other ways at every piece; and, behind tabs, what happens inside. Chapter: the lab.
 import { ALL_K, RANGES, SLIDER_OF_K } from "../engine/decode/settings.js";
+import { addressOf, keep } from "../kit/address.js";
 import { ALONG, arrowKeys, within } from "../kit/arrows.js";
 import {
   bind,
@@ -266,13 +267,12 @@ export default {
       commit(changes);
       if (!onPage) return;
       link.value = address();
-      history.replaceState(history.state, "", link.value);
+      keep(link.value);
     }
     const address = () => {
       const text = bar.input.value;
       const prefix = text === state.text ? state.prefix : [];
-      return new URL(toHash({ ...state, text, prefix }), location.href.split("#")[0])
-        .href;
+      return addressOf(toHash({ ...state, text, prefix }));
     };
 
     function draw() {

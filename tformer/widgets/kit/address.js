@@ -1,0 +1,17 @@
+// What a figure keeps in the page's address, so that a link shows it again: after "#",
+// which a browser keeps to itself, so no sentence travels to the host of the page.
+const LONGEST = 400; // characters of a sentence
+
+export const partsOf = (hash) => new URLSearchParams(hash.replace(/^#/, ""));
+
+// The sentence that an address names; "" if it names none.
+export function textOf(parts) {
+  const text = (parts.get("text") ?? "").slice(0, LONGEST);
+  return text.trim() ? text : "";
+}
+
+// The address of this page with another hash.
+export const addressOf = (hash) => new URL(hash, location.href.split("#")[0]).href;
+
+// Put it in the place of the present one, without a step back in the browser's history.
+export const keep = (address) => history.replaceState(history.state, "", address);
