@@ -25,7 +25,10 @@ def section(title, *content):
 
 
 def paragraph(bold, rest):
-    return nodes.paragraph("", "", nodes.strong(bold, bold), nodes.Text(rest))
+    # MyST begins such a paragraph with an empty text.
+    return nodes.paragraph(
+        "", "", nodes.Text(""), nodes.strong(bold, bold), nodes.Text(rest)
+    )
 
 
 def ticked(keep, *content):
@@ -68,16 +71,16 @@ def site(keep, tmp_path):
     return types.SimpleNamespace(outdir=tmp_path, env=env, config=config, builder=HTML)
 
 
-def test_the_table_counts_what_the_pages_offer_however_often_the_site_is_built(
-    keep, site
-):
+def test_the_table_counts_what_the_pages_offer_each_time_the_site_is_built(keep, site):
     page = site.outdir / f"{keep.PAGE}.html"
     keep.write(site, None)
-    once = page.read_text("utf-8")
+    html = page.read_text("utf-8")
+    assert html.count("<tr ") == 1
+    assert 'href="01-a.html">Title &lt;of&gt; book/01-a</a>' in html
+    assert 'data-predictions="2" data-problems="3"' in html
+    other = site.outdir / "book/02-b.html"
+    other.write_text('<label class="tf-solved pst-js-only">', encoding="utf-8")
     keep.write(site, None)
-    assert page.read_text("utf-8") == once
-    assert once.count("<tr ") == 1
-    assert 'href="01-a.html">Title &lt;of&gt; book/01-a</a>' in once
-    assert 'data-predictions="2" data-problems="3"' in once
+    assert page.read_text("utf-8").count("<tr ") == 2
     totals = site.outdir / "_static/keep/problems.json"
-    assert totals.read_text("utf-8") == '{"book/01-a": 3}'
+    assert totals.read_text("utf-8") == '{"book/01-a": 3, "book/02-b": 1}'

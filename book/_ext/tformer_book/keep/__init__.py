@@ -68,7 +68,7 @@ def problems_of(doctree: nodes.document) -> Iterator[tuple[str, nodes.paragraph]
         if title_of(section) != "Problems":
             continue
         for paragraph in section.findall(nodes.paragraph):
-            first = paragraph.children[0] if paragraph.children else None
+            first = next((each for each in paragraph.children if each.astext()), None)
             if isinstance(first, nodes.strong) and (
                 found := NUMBER.fullmatch(first.astext())
             ):
