@@ -16,6 +16,7 @@ and leave Plotly figures blank. This extension makes every page stand on its own
 - ``reference``: the API reference from docstrings;
 - ``sessions``: the course, on the page for teachers;
 - ``predictions``: covers what a reader is asked to predict;
+- ``keep``: what the reader has done, kept in the browser;
 - ``search``: answers with sections, while one types;
 - ``icons``: cuts the icon fonts down to the icons in use;
 - ``policy``: the content-security policy of every page.
@@ -32,6 +33,7 @@ from . import (
     formulas,
     icons,
     images,
+    keep,
     lab,
     pages,
     plotly,
@@ -52,6 +54,7 @@ def setup(app: Any) -> dict[str, Any]:
     engine.setup(app)
     pages.setup(app)
     predictions.setup(app)
+    keep.setup(app)
     lab.setup(app)
     citations.setup(app)
     claims.setup(app)

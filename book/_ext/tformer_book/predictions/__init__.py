@@ -9,7 +9,6 @@ quotation offers choices. In a notebook nothing is covered: its outputs come by 
 
 from __future__ import annotations
 
-import shutil
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,9 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from ..assets import publish
+
 HERE = Path(__file__).parent
-FOLDER = "predictions"  # in _static
 FILES = ("predictions.js", "predictions.css")
 OPENING = "Predict, then run."
 SUMMARY = "Show what comes out"
@@ -140,16 +140,13 @@ def copy_files(app: Sphinx, problem: Exception | None) -> None:
     """Put script and style on the site."""
     if problem or app.builder.format != "html":
         return
-    place = Path(app.outdir) / "_static" / FOLDER
-    place.mkdir(parents=True, exist_ok=True)
-    for name in FILES:
-        shutil.copyfile(HERE / name, place / name)
+    publish(app, HERE, FILES)
 
 
 def add_files(app: Sphinx) -> None:
     """Load them with every page."""
-    app.add_js_file(f"{FOLDER}/predictions.js", type="module")
-    app.add_css_file(f"{FOLDER}/predictions.css")
+    app.add_js_file(f"{HERE.name}/predictions.js", type="module")
+    app.add_css_file(f"{HERE.name}/predictions.css")
 
 
 def setup(app: Sphinx) -> None:

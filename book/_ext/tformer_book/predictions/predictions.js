@@ -1,30 +1,23 @@
 // Asks for a prediction before it uncovers what came out, and keeps what was said.
-// Answers stay in this browser, under the page's address and the question's words.
+// Answers stay in this browser, under the page's name and the question's words.
+
+import { keys, page, read, remove, write } from "../keep/keep.js";
 
 const PREFIX = "tf-prediction:";
+// What was kept before pages had names: by their address, whatever the site's own was.
+const BY_ADDRESS = /^tf-prediction:\/(?:[^:]*\/)?(book\/[^:]*?)(?:\.html)?:(.*)$/s;
 
-/** The browser's memory, or none where it is forbidden. */
-const memory = {
-  read(key) {
-    try {
-      return localStorage.getItem(key);
-    } catch {
-      return null;
-    }
-  },
-  write(key, value) {
-    try {
-      localStorage.setItem(key, value);
-    } catch {
-      // A private window: the answer is shown, and forgotten.
-    }
-  },
-};
+function renameOld() {
+  for (const old of keys(`${PREFIX}/`)) {
+    const [, name, words] = old.match(BY_ADDRESS) ?? [];
+    if (name && write(`${PREFIX}${name}:${words}`, read(old))) remove(old);
+  }
+}
 
 /** @param {HTMLFormElement} form @param {HTMLDetailsElement} cover */
 function prepare(form, cover) {
   const asked = form.closest("blockquote").textContent.trim();
-  const key = `${PREFIX}${location.pathname}:${asked.slice(0, 80)}`;
+  const key = `${PREFIX}${page}:${asked.slice(0, 80)}`;
   const said = document.createElement("p");
   said.className = "tf-said";
   cover.firstElementChild.after(said);
@@ -39,18 +32,19 @@ function prepare(form, cover) {
     event.preventDefault();
     const answer = String(new FormData(form).get("answer")).trim();
     if (!answer) return;
-    memory.write(key, answer);
+    write(key, answer);
     uncover(answer);
   });
   form.querySelector(".tf-skip").addEventListener("click", () => uncover(""));
   cover.addEventListener("toggle", () => {
     if (cover.open && !form.hidden && !opened.includes(cover)) uncover("");
   });
-  const earlier = memory.read(key);
+  const earlier = read(key);
   if (earlier) uncover(earlier);
   else said.hidden = true;
 }
 
+renameOld();
 const opened = []; // to be printed
 const covers = [...document.querySelectorAll("details")].filter((each) =>
   each.classList.contains("tf-cover"),

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import posixpath
-import shutil
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,11 +21,11 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
+from ..assets import publish
 from ..pages import CHAPTER
 
 HERE = Path(__file__).parent
 BOOK = HERE.parents[2]
-FOLDER = "search"  # in _static
 FILES = ("finder.js", "search.js", "search.css")
 # Sections of the same name in every chapter: they repeat what others explain.
 REPEATING = {
@@ -229,18 +228,15 @@ def write(app: Sphinx, problem: Exception | None) -> None:
         "same": same,
         "entries": as_json(entries, taught(app), asked()),
     }
-    place = Path(app.outdir) / "_static" / FOLDER
-    place.mkdir(parents=True, exist_ok=True)
-    for name in FILES:
-        shutil.copyfile(HERE / name, place / name)
+    place = publish(app, HERE, FILES)
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     (place / "sections.json").write_text(text, encoding="utf-8")
 
 
 def add_files(app: Sphinx) -> None:
     """Load script and style with every page; the entries come when one searches."""
-    app.add_js_file(f"{FOLDER}/search.js", type="module")
-    app.add_css_file(f"{FOLDER}/search.css")
+    app.add_js_file(f"{HERE.name}/search.js", type="module")
+    app.add_css_file(f"{HERE.name}/search.css")
 
 
 def setup(app: Sphinx) -> None:
