@@ -43,7 +43,11 @@ COPY = (
 
 
 class Figure(nodes.General, nodes.Element):
-    """A figure to play with: ``folder``, ``title``, ``about``, ``number``, ``ids``."""
+    """A figure to play with.
+
+    Attributes (by name, as nodes have them): its ``folder`` in `tformer.widgets`, its
+    ``title``, a sentence ``about`` it, its ``number``, and in ``words`` what it shows.
+    """
 
     @property
     def name(self) -> str:
@@ -63,7 +67,8 @@ def figure_of(folder: str, title: str, *content: nodes.Node) -> Figure:
     shown_by = getattr(widgets, words.title().replace(" ", ""))
     about = (inspect.getdoc(shown_by) or "").partition("\n")[0]
     title = title or words.capitalize()
-    return Figure("", *content, folder=folder, title=title, about=about, number="")
+    told = {"title": title, "about": about, "number": "", "words": ""}
+    return Figure("", *content, folder=folder, **told)
 
 
 def shown_as_text(figure: Figure) -> str:
@@ -89,7 +94,7 @@ class NumberFigures(SphinxTransform):
             if chapter:
                 figure["number"] = f"{int(chapter[1])}.{count}"
             figure["ids"] = [free_address(figure["title"], slugs.__contains__)]
-            figure["about"] = f"{figure['about']} {shown_as_text(figure)}".strip()
+            figure["words"] = shown_as_text(figure)
             slugs[figure["ids"][0]] = (figure.line, figure["ids"][0], figure.name)
 
 
@@ -119,7 +124,7 @@ def open_figure(translator: Any, figure: Figure) -> None:
 
 def close_figure(translator: Any, figure: Figure) -> None:
     """Write what it shows in words, its caption and its end."""
-    words = escape(f"{WITHOUT_SCRIPTS} {figure['about']}")
+    words = escape(" ".join([WITHOUT_SCRIPTS, figure["about"], figure["words"]]))
     translator.body.append(
         f"<noscript><p>{words}</p></noscript>{caption(figure)}</figure>\n"
     )
