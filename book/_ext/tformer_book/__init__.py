@@ -7,6 +7,7 @@ and leave Plotly figures blank. This extension makes every page stand on its own
 - ``plotly``: draws Plotly outputs with the bundle in ``_static/vendor``, with a table
   behind each;
 - ``widgets``: boxes for the figures to play with, and the files that draw them;
+- ``figures``: their numbers, titles and addresses, and what they show in words;
 - ``engine``: the trained model, for figures that ask it;
 - ``formulas``: typesets TeX, so that pages need no script for it;
 - ``lab``: the link to the live lab on every page;
@@ -18,6 +19,7 @@ and leave Plotly figures blank. This extension makes every page stand on its own
 - ``predictions``: covers what a reader is asked to predict;
 - ``keep``: what the reader has done, kept in the browser;
 - ``search``: answers with sections, while one types;
+- ``hover``: cards for links to terms, works and figures;
 - ``icons``: cuts the icon fonts down to the icons in use;
 - ``policy``: the content-security policy of every page.
 """
@@ -30,7 +32,9 @@ from . import (
     citations,
     claims,
     engine,
+    figures,
     formulas,
+    hover,
     icons,
     images,
     keep,
@@ -51,6 +55,7 @@ def setup(app: Any) -> dict[str, Any]:
     plotly.setup(app)
     images.setup(app)
     widgets.setup(app)
+    figures.setup(app)
     engine.setup(app)
     pages.setup(app)
     predictions.setup(app)
@@ -61,6 +66,7 @@ def setup(app: Any) -> dict[str, Any]:
     reference.setup(app)
     sessions.setup(app)
     search.setup(app)
+    hover.setup(app)
     formulas.setup(app)
     icons.setup(app)
     policy.setup(app)

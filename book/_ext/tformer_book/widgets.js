@@ -105,6 +105,7 @@ async function show(script) {
   script.after(el);
   box.dataset.ready = "true";
   box.style.removeProperty("--tf-height");
+  box.dispatchEvent(new Event("tf-drawn", { bubbles: true }));
 }
 
 const boxOf = (script) => script.closest(".tf-widget") ?? script.parentElement;

@@ -22,6 +22,7 @@ from sphinx.application import Sphinx
 from tformer.widgets._modules import publish
 
 from . import mime
+from .figures import figure_of
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -56,10 +57,13 @@ class WidgetRenderer:
         content = sanitize_script_content(json.dumps(view))
         html = (
             f'<div class="tf-widget" style="{style}">'
-            f'<script type="{VIEW}">{content}</script>'
-            "<noscript>This figure needs JavaScript.</noscript></div>"
+            f'<script type="{VIEW}">{content}</script></div>'
         )
-        return [nodes.raw(text=html, format="html")]
+        box = nodes.raw(text=html, format="html")
+        if "figure" not in state:  # a control of a notebook
+            return [box]
+        title = data.cell_metadata.get("tformer", {}).get("title", "")
+        return [figure_of(state["figure"], title, box)]
 
 
 def with_version(page: str, version: str) -> str:

@@ -1,0 +1,105 @@
+"""The captions of figures, and links to a figure as the reader has set it."""
+
+from __future__ import annotations
+
+import re
+
+import browser as driver
+import pytest
+from chapters import HTML
+
+PAGE = "book/05-attention.html"
+FIGURE = "#figure-one-query"
+TEMPERATURE = f"{FIGURE} [data-control=temperature]"
+
+
+def drawn(seen, figure=FIGURE):
+    seen.page.wait_for_selector(f"{figure} .tf-widget[data-ready]")
+    return seen.page.locator(figure)
+
+
+def followed(visit, link, figure=FIGURE):
+    """Open a page by a link that says how a figure is set."""
+    return visit(f"{PAGE}{link}", settle=False)
+
+
+@pytest.mark.parametrize("path", sorted(HTML.glob("book/[01]*.html")), ids=str)
+def test_every_figure_has_its_number_its_title_and_its_words(path):
+    html = path.read_text("utf-8")
+    chapter = int(path.name[:2])
+    figures = re.findall(
+        r'<figure class="tf-figure" id="([^"]+)">(.*?)</figure>', html, re.S
+    )
+    assert len(figures) == html.count('class="tf-widget"')
+    assert len({address for address, _ in figures}) == len(figures)
+    for number, (address, figure) in enumerate(figures, start=1):
+        assert f'<a href="#{address}">Figure {chapter}.{number}</a>' in figure
+        assert re.search(r"</a><span>\w[^<]+</span>", figure)
+        words = re.search(r"<noscript><p>(.*?)</p></noscript>", figure, re.S)
+        assert words
+        assert len(words[1].split()) > 25
+        assert "object at 0x" not in words[1]
+
+
+def test_a_reader_without_scripts_gets_the_words_and_no_empty_box(chromium, site):
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{site}{PAGE}{FIGURE}", timeout=driver.PATIENCE)
+    figure = page.locator(FIGURE)
+    assert "Attention of “it”" in figure.inner_text()
+    assert figure.bounding_box()["height"] < 300
+    assert not figure.locator(".tf-copy").is_visible()
+    context.close()
+
+
+def test_a_link_shows_the_figure_as_the_reader_has_set_it(visit):
+    with visit(PAGE, settle=False) as seen:
+        figure = drawn(seen)
+        copy = figure.get_by_role("button", name="Copy link")
+        copy.click()
+        assert seen.page.url.endswith(FIGURE)  # nothing is set yet
+        seen.page.locator(TEMPERATURE).fill("2.5")
+        figure.locator("[data-control=example-1]").check(force=True)
+        seen.page.locator(TEMPERATURE).fill("0.5")
+        figure.locator("[data-control=scaled]").uncheck()
+        shown = figure.locator("table").first.inner_text()
+        copy.click()
+        link = seen.page.url
+        assert "#figure=one-query&" in link
+        assert figure.get_by_role("status").last.inner_text()
+        seen.page.goto("about:blank")
+        seen.page.goto(link)
+        figure = drawn(seen)
+        assert seen.page.locator(TEMPERATURE).input_value() == "0.5"
+        assert not figure.locator("[data-control=scaled]").is_checked()
+        assert figure.locator("table").first.inner_text() == shown
+        assert abs(figure.bounding_box()["y"]) < 200
+        assert seen.errors == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "temperature"),
+    [
+        ("temperature=99", "4"),
+        ("temperature=-1e999", "1"),
+        ("temperature=NaN&temperature=", "1"),
+        ("temperature=2&scaled=maybe&example-9=9&key=77&__proto__=1&%00=%ff", "2"),
+        ("step=9&step-99=1&=&&&" + "x=1&" * 500, "1"),
+    ],
+)
+def test_what_a_link_cannot_mean_is_left_out(visit, settings, temperature):
+    with followed(visit, f"#figure=one-query&{settings}") as seen:
+        figure = drawn(seen)
+        seen.page.wait_for_function(
+            f"document.querySelector('{TEMPERATURE}').value === '{temperature}'"
+        )
+        assert figure.locator("[data-control=scaled]").is_checked()
+        assert figure.locator("[data-control=step-4]").is_checked()
+        assert seen.errors == []
+
+
+def test_a_link_to_no_figure_does_nothing(visit):
+    with followed(visit, "#figure=nonsense%22]&temperature=2") as seen:
+        drawn(seen)
+        assert seen.page.locator(TEMPERATURE).input_value() == "1"
+        assert seen.errors == []

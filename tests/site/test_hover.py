@@ -1,0 +1,115 @@
+"""Cards beside links to terms, works and figures."""
+
+from __future__ import annotations
+
+import pytest
+from chapters import HTML
+
+PAGE = "book/05-attention.html"
+WORK = ".bd-article a[href*='bibliography.html#']"
+BOX = """(selector) => {
+  const {left, right, top, bottom} =
+    document.querySelector(selector).getBoundingClientRect();
+  return [left, right, top, bottom, innerWidth, innerHeight];
+}"""
+
+
+@pytest.fixture
+def reading(visit):
+    """Open the page as a reader has it, with nothing under the pointer."""
+
+    def open_page(name=PAGE, **options):
+        return visit(name, settle=False, **options)
+
+    return open_page
+
+
+def card_of(seen):
+    return seen.page.locator("#tf-card")
+
+
+def point_at(seen, link):
+    link.scroll_into_view_if_needed()
+    link.hover()
+    card_of(seen).wait_for(state="visible")
+
+
+def leave(seen):
+    seen.page.mouse.move(2, 2)
+
+
+@pytest.mark.parametrize("size", ["wide", "phone"])
+def test_a_card_is_in_the_window_and_not_upon_its_link(reading, size):
+    with reading(size=size, dark=size == "phone") as seen:
+        for link in seen.page.locator(WORK).all()[:3]:
+            point_at(seen, link)
+            left, right, top, bottom, width, height = seen.page.evaluate(
+                BOX, "#tf-card"
+            )
+            assert left >= 0
+            assert right <= width
+            assert top >= 0
+            assert bottom <= height
+            box = link.bounding_box()
+            assert bottom <= box["y"] or top >= box["y"] + box["height"]
+            leave(seen)
+            card_of(seen).wait_for(state="hidden")
+        assert seen.overflow() == []
+        assert seen.axe() == []
+        assert seen.errors == []
+
+
+def test_a_card_can_be_pointed_at_and_goes_with_escape(reading):
+    with reading() as seen:
+        link = seen.page.locator(WORK).first
+        point_at(seen, link)
+        card_of(seen).hover()
+        seen.page.wait_for_timeout(600)
+        assert card_of(seen).is_visible()
+        assert link.get_attribute("aria-describedby") == "tf-card"
+        seen.page.keyboard.press("Escape")
+        assert not card_of(seen).is_visible()
+        leave(seen)
+        seen.page.wait_for_timeout(400)
+        point_at(seen, link)  # and comes again
+
+
+def test_the_keyboard_shows_a_card_and_a_tap_shows_none(reading):
+    with reading() as seen:
+        link = seen.page.locator(WORK).first
+        link.evaluate("(e) => e.focus({focusVisible: true})")
+        card_of(seen).wait_for(state="visible")
+        assert card_of(seen).locator("strong").inner_text()
+        seen.page.keyboard.press("Tab")
+        card_of(seen).wait_for(state="hidden")
+        link.dispatch_event("pointerover", {"pointerType": "touch", "bubbles": True})
+        seen.page.wait_for_timeout(500)
+        assert not card_of(seen).is_visible()
+
+
+def test_nothing_is_fetched_before_a_reader_points(reading):
+    script = HTML / "_static/hover/hover.js"
+    assert script.stat().st_size < 3072
+    with reading() as seen:
+        seen.page.wait_for_load_state("networkidle")
+        assert not [
+            each for each in seen.asked if "/hover/" in each and ".json" in each
+        ]
+        point_at(seen, seen.page.locator(WORK).first)
+        assert sum("works.json" in each for each in seen.asked) == 1
+
+
+def test_terms_and_figures_have_cards_as_well(reading):
+    with reading() as seen:
+        # Two links as text would write them.
+        seen.page.evaluate("""() => {
+          const [first] = document.querySelectorAll('.bd-article p');
+          first.innerHTML += '<a href="glossary.html#term-key">a key</a> in '
+            + '<a href="#figure-one-query">a figure</a>';
+        }""")
+        point_at(seen, seen.page.get_by_role("link", name="a key"))
+        assert "compared" in card_of(seen).inner_text()
+        leave(seen)
+        card_of(seen).wait_for(state="hidden")
+        point_at(seen, seen.page.get_by_role("link", name="a figure"))
+        assert card_of(seen).locator("strong").inner_text() == "Figure 5.2: One query"
