@@ -15,6 +15,7 @@ and leave Plotly figures blank. This extension makes every page stand on its own
 - ``claims``: the script of the list of claims;
 - ``reference``: the API reference from docstrings;
 - ``sessions``: the course, on the page for teachers;
+- ``cards``: the review cards, and the deck that asks them;
 - ``predictions``: covers what a reader is asked to predict;
 - ``search``: answers with sections, while one types;
 - ``icons``: cuts the icon fonts down to the icons in use;
@@ -26,6 +27,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import (
+    cards,
     citations,
     claims,
     engine,
@@ -52,6 +54,7 @@ def setup(app: Any) -> dict[str, Any]:
     engine.setup(app)
     pages.setup(app)
     predictions.setup(app)
+    cards.setup(app)
     lab.setup(app)
     citations.setup(app)
     claims.setup(app)
