@@ -5,29 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
-from chapters import ROOT, chapters, pages, read, source
-from myst_parser.mdit_to_docutils.base import default_slugify
+from anchors import leads_somewhere, prose
+from chapters import ROOT, chapters, read, source
 
 from tformer.decode import length_penalty_of
 
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
-DEPTH = 3  # _config.yml: headings down to here can be linked
-
-
-def prose(path):
-    """The Markdown of a page."""
-    if path.suffix == ".md":
-        return path.read_text(encoding="utf-8")
-    cells = [c for c in read(path)["cells"] if c["cell_type"] == "markdown"]
-    return "\n\n".join(source(cell) for cell in cells)
-
-
-def anchors(path):
-    """The headings of a page, as links name them."""
-    text = re.sub(r"```.*?```", "", prose(path), flags=re.S)
-    heads = re.findall(rf"^#{{1,{DEPTH}}} (.+)$", text, flags=re.M)
-    # Formulas are no part of an address.
-    return {default_slugify(re.sub(r"\$[^$]*\$|[*`]", "", head)) for head in heads}
 
 
 def entries():
@@ -39,13 +22,6 @@ def entries():
 
 
 ENTRIES = entries()
-
-
-def leads_somewhere(target):
-    """Whether a page of the book has this address."""
-    name, _, anchor = target.partition("#")
-    [page] = [path for path in pages() if path.name == name] or [None]
-    return page is not None and (not anchor or anchor in anchors(page))
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ and leave Plotly figures blank. This extension makes every page stand on its own
 - ``claims``: the script of the list of claims;
 - ``reference``: the API reference from docstrings;
 - ``sessions``: the course, on the page for teachers;
+- ``cards``: the review cards, and the deck that asks them;
 - ``predictions``: covers what a reader is asked to predict;
 - ``keep``: what the reader has done, kept in the browser;
 - ``search``: answers with sections, while one types;
@@ -29,6 +30,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import (
+    cards,
     citations,
     claims,
     engine,
@@ -59,6 +61,7 @@ def setup(app: Any) -> dict[str, Any]:
     engine.setup(app)
     pages.setup(app)
     predictions.setup(app)
+    cards.setup(app)
     keep.setup(app)
     lab.setup(app)
     citations.setup(app)

@@ -55,7 +55,7 @@ KINDS = {
     "term": 0.8,
     "problems": 0.5,  # and other sections that every chapter has
     "reference": 0.4,
-    "source": 0.35,  # bibliography, errata
+    "source": 0.35,  # bibliography, errata, review cards
 }
 
 
@@ -86,7 +86,7 @@ def kind_of(docname: str) -> str:
         return "chapter"
     if docname.startswith("book/api"):
         return "reference"
-    if docname in ("book/bibliography", "book/errata"):
+    if docname in ("book/bibliography", "book/errata", "book/review"):
         return "source"
     return "page"
 

@@ -1,0 +1,104 @@
+"""The review cards in a browser: asked, graded, kept; and read without any script."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from chapters import HTML
+
+PAGE = "book/review.html"
+FRONT, BACK = "#tf-deck .tf-deck-front", "#tf-deck .tf-deck-back"
+STORE = "JSON.parse(localStorage.getItem('tf-cards'))"
+
+
+@pytest.fixture
+def reviewing(visit, playing):
+    """Open the page when its deck has asked the first question."""
+    return lambda name=PAGE, **options: playing(
+        visit(name, settle=False, **options), f"{FRONT}:not(:empty)"
+    )
+
+
+def due(seen):
+    return int(re.search(r"Due today: (\d+)", seen.page.inner_text("#tf-deck"))[1])
+
+
+def test_a_review_by_keyboard_survives_a_reload(reviewing):
+    with reviewing() as seen:
+        before, first = due(seen), seen.page.inner_text(FRONT)
+        seen.page.focus(".tf-deck-show")
+        seen.page.keyboard.press("3")  # not before the answer is there
+        seen.page.keyboard.press("Space")
+        assert seen.page.is_visible(BACK)
+        seen.page.keyboard.press("3")  # good
+        assert not seen.page.is_visible(BACK)
+        second = seen.page.inner_text(FRONT)
+        assert second != first
+        seen.page.keyboard.press("Space")
+        seen.page.keyboard.press("1")  # again
+        assert due(seen) == before - 1
+        known = seen.page.evaluate(STORE)
+        assert [each["passed"] for each in known.values()] == [1, 0]
+        seen.page.reload()
+        seen.page.wait_for_selector(f"{FRONT}:not(:empty)")
+        assert due(seen) == before - 1
+        assert seen.page.inner_text(FRONT) == second  # still to be known today
+
+
+def test_a_chapters_link_leads_to_its_own_cards(reviewing):
+    with reviewing("book/05-attention.html#further-reading") as seen:
+        pass
+    html = (HTML / "book/05-attention.html").read_text("utf-8")
+    assert 'href="review.html#chapter-05"' in html
+
+
+def test_a_store_that_is_broken_or_forbidden_costs_no_more_than_its_content(reviewing):
+    spoiled = {
+        "sum-along-an-axis": {"passed": "many"},
+        "a-card-of-tomorrow": {
+            **dict.fromkeys(("passed", "ease", "interval", "asked", "due"), 7),
+            "again": False,
+        },
+    }
+    with reviewing() as seen:
+        for text in ("{", "null", "[1]", json.dumps(spoiled)):
+            seen.page.evaluate("text => localStorage.setItem('tf-cards', text)", text)
+            seen.page.reload()
+            seen.page.click(".tf-deck-show")
+            seen.page.click("text=Good")
+        known = seen.page.evaluate(STORE)
+        assert known["a-card-of-tomorrow"] == spoiled["a-card-of-tomorrow"]
+        assert known["sum-along-an-axis"]["passed"] == 1
+        seen.page.add_init_script(
+            "Storage.prototype.getItem = Storage.prototype.setItem = "
+            "() => { throw new Error('forbidden'); }"
+        )
+        seen.page.reload()
+        before = due(seen)
+        seen.page.click(".tf-deck-show")
+        seen.page.click("text=Easy")
+        assert due(seen) == before - 1
+        assert "keeps nothing" in seen.page.inner_text("#tf-deck")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_deck_fits_a_phone(reviewing, dark):
+    with reviewing(size="phone", dark=dark) as seen:
+        assert seen.layout_shift() < 0.02
+        seen.page.click(".tf-deck-choice summary")
+        seen.page.click(".tf-deck-show")
+        assert seen.overflow() == []
+        assert seen.axe() == []
+
+
+def test_without_scripts_and_on_paper_the_answers_are_there(reviewing):
+    html = (HTML / PAGE).read_text("utf-8")
+    assert len(re.findall(r'<details class="tf-card" data-card=', html)) >= 120
+    with reviewing() as seen:
+        answer = seen.page.locator("details.tf-card > div").first
+        assert not answer.is_visible()
+        seen.page.emulate_media(media="print")
+        assert answer.is_visible()
+        assert not seen.page.is_visible("#tf-deck")
