@@ -1,8 +1,8 @@
 """A translation that appears word by word, with lines to the words that it came from.
 
 The book's first page shows it. ``words.js`` makes words of pieces; the lines are what
-`Translator.attention` gives for the cross-attention of the last layer, averaged over its
-heads.
+`Translator.attention` gives for the cross-attention of the last layer, the mean over
+its heads.
 """
 
 from __future__ import annotations

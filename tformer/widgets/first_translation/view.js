@@ -48,12 +48,14 @@ export function pairView() {
         return box;
       }),
     };
-    for (const side of ["english", "german"]) rows[side].replaceChildren(...boxes[side]);
+    for (const side of ["english", "german"])
+      rows[side].replaceChildren(...boxes[side]);
   }
   arrowKeys(rows.german, ALONG, (move) => {
     if (!known) return false;
     const to = within((at ?? 0) + move, known);
-    for (const [i, box] of boxes.german.entries()) put(box, { tabindex: i === to ? 0 : -1 });
+    for (const [i, box] of boxes.german.entries())
+      put(box, { tabindex: i === to ? 0 : -1 });
     boxes.german[to].focus();
     return true;
   });
