@@ -92,7 +92,7 @@ async function copyLink(figure) {
 function follow() {
   const parts = [...new URLSearchParams(location.hash.slice(1))].slice(0, MOST);
   const [[key, name] = ["", ""], ...settings] = parts;
-  const figure = key === "figure" && document.getElementById(`figure-${name}`);
+  const figure = key === "figure" ? document.getElementById(`figure-${name}`) : null;
   if (!figure?.querySelector(".tf-copy")) return;
   figure.scrollIntoView();
   if (!atFirst.has(figure)) return;
