@@ -88,7 +88,7 @@ STUDIES = {
     ),
     "chosen": Study(
         MULTI30K,
-        {"chosen": {"sample_pieces": 0.2}},
+        {"chosen": {}},
         seeds=(0, 1, 2),
         on_tests=True,
     ),
