@@ -1,4 +1,4 @@
-"""The review cards: complete, answered by the book, asked by the rule, good for Anki."""
+"""The review cards: complete, answered by the book, asked by the rule, fit for Anki."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_the_intervals_are_those_of_sm2(tmp_path):
 def test_what_was_not_good_comes_once_more_on_its_day_and_keeps_its_date(tmp_path):
     steps = run(
         tmp_path,
-        """given.map(([before, q, day]) => rule.answered(before ?? undefined, q, day))""",
+        "given.map(([before, q, day]) => rule.answered(before ?? undefined, q, day))",
         [[None, 3, 100]],
     )
     [hard] = steps

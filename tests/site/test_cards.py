@@ -98,7 +98,6 @@ def test_a_store_that_is_broken_or_forbidden_costs_no_more_than_its_content(revi
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_deck_fits_a_phone(reviewing, dark):
     with reviewing(size="phone", dark=dark) as seen:
-        assert seen.layout_shift() < 0.02
         seen.page.click(".tf-deck-choice summary")
         seen.page.click(".tf-deck-show")
         assert seen.overflow() == []
