@@ -18,7 +18,7 @@ def drawn(seen, figure=FIGURE):
     return seen.page.locator(figure)
 
 
-def followed(visit, link, figure=FIGURE):
+def followed(visit, link):
     """Open a page by a link that says how a figure is set."""
     return visit(f"{PAGE}{link}", settle=False)
 
