@@ -29,8 +29,8 @@ class FirstTranslation(ModelFigure):
         TypeError, ValueError: as `ModelFigure` and `Translator.attention`.
     """
 
-    page_height = traitlets.Int(470).tag(sync=True)
-    page_height_narrow = traitlets.Int(640).tag(sync=True)
+    page_height = traitlets.Int(482).tag(sync=True)
+    page_height_narrow = traitlets.Int(714).tag(sync=True)
 
     def __init__(
         self, sentences: Sequence[str], *, translator: Translator | None = None
