@@ -6,7 +6,7 @@ import pytest
 from chapters import HTML
 
 PAGE = "book/05-attention.html"
-WORK = ".bd-article a[href*='bibliography.html#']"
+WORK = ".bd-article a[href*='bibliography.html#']:visible"
 BOX = """(selector) => {
   const {left, right, top, bottom} =
     document.querySelector(selector).getBoundingClientRect();
@@ -55,6 +55,7 @@ def test_a_card_is_in_the_window_and_not_upon_its_link(reading, size):
             leave(seen)
             card_of(seen).wait_for(state="hidden")
         point_at(seen, link)
+        seen.page.wait_for_timeout(400)  # the link takes its colour gradually
         assert seen.overflow() == []
         assert [found for found in seen.axe() if "tf-card" in found] == []
         assert seen.layout_shift() < 0.1
@@ -105,7 +106,7 @@ def test_terms_and_figures_have_cards_as_well(reading):
     with reading() as seen:
         # Two links as text would write them.
         seen.page.evaluate("""() => {
-          const [first] = document.querySelectorAll('.bd-article p');
+          const [first] = document.querySelectorAll('.bd-article section > p');
           first.innerHTML += '<a href="glossary.html#term-gate">a gate</a> in '
             + '<a href="#figure-one-query">a figure</a>';
         }""")

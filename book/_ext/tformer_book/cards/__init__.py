@@ -10,7 +10,6 @@ one that leads nowhere. ``anki`` writes the same cards for Anki.
 from __future__ import annotations
 
 import json
-import shutil
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
+from ..assets import publish
 from ..pages import CHAPTER
 from . import anki
 
@@ -173,10 +173,7 @@ def write_files(app: Sphinx, problem: Exception | None) -> None:
     """Put script, style and the file for Anki on the site."""
     if problem or app.builder.format != "html":
         return
-    place = Path(app.outdir) / "_static" / FOLDER
-    place.mkdir(parents=True, exist_ok=True)
-    for name in FILES:
-        shutil.copyfile(HERE / name, place / name)
+    place = publish(app, HERE, FILES)
     text = anki.text(cards(), anchor, app.config.html_baseurl)
     (place / anki.NAME).write_text(text, encoding="utf-8")
 

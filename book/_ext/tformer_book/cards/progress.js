@@ -1,35 +1,44 @@
-// What the browser remembers of each card, under the card's id. Entries of cards that
-// this page doesn't have stay as they are; whatever cannot be read counts as nothing.
+// What the reader knows of each card, kept under the card's id: cards that this page
+// doesn't have stay as they are, and whatever cannot be read counts as nothing.
+import { keys, read, remove, write } from "../keep/keep.js";
 
-const KEY = "tf-cards";
+const START = "tf-cards:";
 const NUMBERS = ["passed", "ease", "interval", "asked", "due"];
-/** @type {Record<string, import("./schedule.js").Progress>} */
-let here = {}; // for as long as the page is open, should the browser forbid its store
+/** @typedef {import("./schedule.js").Progress} Progress */
+/** @type {Record<string, Progress>} */
+const here = {}; // for as long as the page is open, should the browser keep nothing
 
-const isProgress = (entry) =>
-  entry !== null &&
-  typeof entry === "object" &&
-  typeof entry.again === "boolean" &&
-  NUMBERS.every((name) => Number.isSafeInteger(entry[name]) && entry[name] >= 0);
+/** @returns {Progress | null} */
+function parsed(text) {
+  try {
+    const entry = JSON.parse(text);
+    const isWhole =
+      typeof entry.again === "boolean" &&
+      NUMBERS.every((name) => Number.isSafeInteger(entry[name]) && entry[name] >= 0);
+    return isWhole ? entry : null;
+  } catch {
+    return null;
+  }
+}
 
 /** The progress of all cards, as last saved, perhaps in another tab. */
 export function load() {
-  try {
-    const entries = Object.entries(JSON.parse(localStorage.getItem(KEY)) ?? {});
-    here = Object.fromEntries(entries.filter(([, entry]) => isProgress(entry)));
-  } catch {
-    // Forbidden, or not what we wrote.
+  for (const key of keys(START)) {
+    const entry = parsed(read(key));
+    if (entry) here[key.slice(START.length)] = entry;
   }
   return { ...here };
 }
 
-/** Save the progress of all cards; whether the browser keeps it. */
-export function save(known) {
-  here = { ...known };
-  try {
-    localStorage.setItem(KEY, JSON.stringify(known));
-    return true;
-  } catch {
-    return false;
+/** Save the progress of a card; whether the browser keeps it. */
+export function save(id, entry) {
+  here[id] = entry;
+  return write(START + id, JSON.stringify(entry));
+}
+
+export function forget(ids) {
+  for (const id of ids) {
+    delete here[id];
+    remove(START + id);
   }
 }

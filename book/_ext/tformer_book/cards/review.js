@@ -1,7 +1,7 @@
 // The review: asks the cards that are due, one by one, and keeps how they went. The cards
 // are those in the page's own list; without scripts there is only that list.
 
-import { load, save } from "./progress.js";
+import { forget, load, save } from "./progress.js";
 import { answered, isDue, QUALITY, queue, rest } from "./schedule.js";
 
 const deck = document.getElementById("tf-deck");
@@ -110,7 +110,7 @@ function take(i) {
   const known = load();
   const [id] = waiting;
   known[id] = answered(known[id], QUALITY[i], today());
-  isKept = save(known);
+  isKept = save(id, known[id]);
   waiting = rest(waiting, known[id].again);
   tell(known);
   ask();
@@ -127,9 +127,7 @@ function begin() {
 
 function startOver() {
   if (!confirm("Forget how well you know the cards of the chosen chapters?")) return;
-  const known = load();
-  for (const id of ids()) delete known[id];
-  isKept = save(known);
+  forget(ids());
   begin();
 }
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import shutil
 from collections.abc import Callable
 from html import escape
 from pathlib import Path
@@ -26,6 +25,7 @@ from sphinx.transforms import SphinxTransform
 
 from tformer import widgets
 
+from ..assets import publish
 from ..pages import CHAPTER
 
 SCRIPT = Path(__file__).with_name("figures.js")
@@ -132,11 +132,8 @@ def close_figure(translator: Any, figure: Figure) -> None:
 
 def copy_script(app: Sphinx, problem: Exception | None) -> None:
     """Put the script on the site."""
-    if problem or app.builder.format != "html":
-        return
-    place = Path(app.outdir) / "_static" / FOLDER
-    place.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(SCRIPT, place / SCRIPT.name)
+    if not problem and app.builder.format == "html":
+        publish(app, SCRIPT.parent, [SCRIPT.name])
 
 
 def add_script(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
 from .. import citations
+from ..assets import publish
 from ..figures import Figure
 from ..search import plain
 
@@ -140,10 +140,7 @@ def write(app: Sphinx, problem: Exception | None) -> None:
     """Write the cards beside the script."""
     if problem or app.builder.format != "html":
         return
-    place = Path(app.outdir) / "_static" / FOLDER
-    place.mkdir(parents=True, exist_ok=True)
-    for name in FILES:
-        shutil.copyfile(HERE / name, place / name)
+    place = publish(app, HERE, FILES)
     for kind, found in cards(app).items():
         text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
         (place / f"{kind}.json").write_text(text, encoding="utf-8")
