@@ -45,17 +45,17 @@ import {
 export const PHASES = ["Words in", "The encoder", "The decoder", "German out"];
 
 const BOOK = {
-  pieces: ["Chapter 2: Tokenization", "02-tokenization.html"],
-  table: ["Chapter 3: Embeddings", "03-embeddings.html"],
-  places: ["Chapter 4: Positions", "04-positions.html"],
-  attention: ["Chapter 5: Attention", "05-attention.html"],
-  heads: ["Chapter 6: Multi-head attention", "06-multi-head.html"],
-  masks: ["Chapter 7: Masks", "07-masks.html"],
-  encoder: ["Chapter 8: The encoder", "08-encoder.html"],
-  decoder: ["Chapter 9: The decoder", "09-decoder.html"],
-  whole: ["Chapter 10: The whole Transformer", "10-transformer.html"],
-  search: ["Chapter 13: Decoding and scoring", "13-decoding-and-scoring.html"],
-  inside: ["Chapter 14: Inside the trained model", "14-inside-the-model.html"],
+  pieces: ["Tokenization", "02-tokenization.html"],
+  table: ["Embeddings", "03-embeddings.html"],
+  places: ["Positions", "04-positions.html"],
+  attention: ["Attention", "05-attention.html"],
+  heads: ["Multi-head attention", "06-multi-head.html"],
+  masks: ["Masks", "07-masks.html"],
+  encoder: ["The encoder", "08-encoder.html"],
+  decoder: ["The decoder", "09-decoder.html"],
+  whole: ["The whole Transformer", "10-transformer.html"],
+  search: ["Decoding and scoring", "13-decoding-and-scoring.html"],
+  inside: ["Inside the trained model", "14-inside-the-model.html"],
 };
 
 const de = (text) => h("span", { lang: "de" }, `“${text}”`);
