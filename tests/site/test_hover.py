@@ -55,7 +55,6 @@ def test_a_card_is_in_the_window_and_not_upon_its_link(reading, size):
             leave(seen)
             card_of(seen).wait_for(state="hidden")
         point_at(seen, link)
-        seen.page.wait_for_timeout(400)  # the link takes its colour gradually
         assert seen.overflow() == []
         assert [found for found in seen.axe() if "tf-card" in found] == []
         assert seen.layout_shift() < 0.1

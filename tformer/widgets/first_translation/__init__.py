@@ -15,6 +15,13 @@ import traitlets
 from tformer.translator import Translator
 from tformer.widgets._model import ModelFigure
 
+SENTENCES = (  # the released model translates them well, in another order of words
+    "Why did you not call me yesterday?",
+    "A woman in a red dress is reading a book.",
+    "My brother has bought a new car.",
+    "The dog did not drink the water because it was cold.",
+)
+
 
 class FirstTranslation(ModelFigure):
     """A sentence above its translation, joined by what the model looked at.
@@ -33,7 +40,10 @@ class FirstTranslation(ModelFigure):
     page_height_narrow = traitlets.Int(714).tag(sync=True)
 
     def __init__(
-        self, sentences: Sequence[str], *, translator: Translator | None = None
+        self,
+        sentences: Sequence[str] = SENTENCES,
+        *,
+        translator: Translator | None = None,
     ) -> None:
         if not sentences:
             raise ValueError("sentences is empty: give at least one English sentence")
