@@ -81,3 +81,28 @@ def test_a_study_of_the_test_sets_scores_them_all(tiny, monkeypatch):
     (run,) = study(tiny, monkeypatch)
     assert run["scores"].keys() == {"valid", "random"}
     assert run["steps"] == 3
+
+
+def test_the_length_penalty_comes_from_the_validation_set_alone(tiny, monkeypatch):
+    alphas = (0.0, 1.0, 2.0)
+    chosen = experiments.Study(
+        TINY, {"chosen": {}}, length_penalties=alphas, on_tests=True
+    )
+    monkeypatch.setattr(experiments, "STUDIES", {"tiny": chosen})
+    valid = experiments.data.load("tiny").valid
+    asked = []
+
+    class Scored:  # 1.0 is the best on validation, 2.0 would be on the test set
+        def __init__(self, translator, pairs, *, length_penalty, **options):
+            best = 1.0 if pairs is valid else 2.0
+            self.bleu, self.alpha = -abs(length_penalty - best), length_penalty
+            asked.append((pairs is valid, length_penalty))
+
+        def to_dict(self, *, sentences):
+            return {"bleu": self.bleu, "length_penalty": self.alpha}
+
+    monkeypatch.setattr(experiments.evaluate, "score", Scored)
+    (run,) = study(tiny, monkeypatch)
+    assert asked == [*((True, alpha) for alpha in alphas), (False, 1.0)]
+    assert run["length_penalties"] == {"0.0": -1.0, "1.0": 0.0, "2.0": -1.0}
+    assert run["scores"]["random"]["length_penalty"] == 1.0

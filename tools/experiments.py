@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from tformer import TransformerConfig, data, evaluate, train
+from tformer.data.corpus import Pair
 from tformer.files import write_json
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -68,6 +69,8 @@ class Study:
         variants: name → the settings in which it differs.
         seeds: each variant is trained once with each.
         beam_size: of the search whose translations are scored.
+        length_penalties: exponents of the search to try on the validation set; the best
+            of them there, for each run on its own, is the one that counts.
         on_tests: score the test sets, too. Only for settings chosen before.
     """
 
@@ -75,6 +78,7 @@ class Study:
     variants: dict[str, dict[str, Any]]
     seeds: tuple[int, ...] = (0,)
     beam_size: int = 5
+    length_penalties: tuple[float, ...] = (0.6,)  # the paper's
     on_tests: bool = False
 
 
@@ -90,6 +94,7 @@ STUDIES = {
         MULTI30K,
         {"chosen": {}},
         seeds=(0, 1, 2),
+        length_penalties=(0.6, 1.0, 1.4, 1.8),
         on_tests=True,
     ),
     "ablations": Study(
@@ -143,16 +148,21 @@ def run(
     trained = train.fit(
         config, corpus, steps=recipe.last_step, recipe=recipe, folder=folder
     )
-    sets = {"valid": corpus.valid} | (corpus.test if study.on_tests else {})
-    scores = {
-        name: evaluate.score(
+
+    def score(name: str, pairs: list[Pair], length_penalty: float) -> dict[str, Any]:
+        return evaluate.score(
             trained.translator,
             pairs,
             tokenised_references=corpus.tokenised_references.get(name),
             beam_size=study.beam_size,
+            length_penalty=length_penalty,
         ).to_dict(sentences=False)
-        for name, pairs in sets.items()
-    }
+
+    tried = [score("valid", corpus.valid, alpha) for alpha in study.length_penalties]
+    scores = {"valid": max(tried, key=lambda each: each["bleu"])}
+    alpha = scores["valid"]["length_penalty"]
+    if study.on_tests:
+        scores |= {name: score(name, x, alpha) for name, x in corpus.test.items()}
     report = trained.report
     kept = "device precision torch date n_parameters steps epochs seconds valid_loss"
     return {
@@ -161,6 +171,7 @@ def run(
         "changes": study.variants[variant],
         **{name: report[name] for name in kept.split()},
         "load_average": [load, os.getloadavg()[0]],  # others may have run beside it
+        "length_penalties": {x["length_penalty"]: x["bleu"] for x in tried},
         "scores": scores,
     }
 
