@@ -168,6 +168,17 @@ export function button(name, text, onClick) {
   return node;
 }
 
+// What no control shows, but a link to the figure is to hold: handles that were dragged,
+// cells that were clicked. onSet hears the text of a link; `show(text)` says what it is.
+export function kept(name, onSet) {
+  const node = h("input", { type: "hidden", "data-control": name });
+  node.addEventListener("change", () => onSet(node.value));
+  const show = (text) => {
+    node.value = text;
+  };
+  return { node, show };
+}
+
 // What a screen reader hears, and everyone may read: the last text after a pause.
 export function liveRegion(pause = 700) {
   let timer = 0;
@@ -217,6 +228,11 @@ export function textTable(summary, corner = "") {
 // Let the pointer drag an SVG node: onMove gets the place in the drawing, 0 to 1 each way.
 export function draggable(node, onMove) {
   const svg = node.ownerSVGElement;
+  // A finger on the node drags it, and doesn't scroll the page: for parts of a drawing
+  // browsers disregard touch-action.
+  node.addEventListener("touchstart", (event) => event.preventDefault(), {
+    passive: false,
+  });
   node.addEventListener("pointerdown", (event) => {
     event.preventDefault();
     node.setPointerCapture(event.pointerId);
