@@ -89,8 +89,8 @@ def keys(site):
 
 
 @pytest.fixture(scope="module")
-def opened(chromium, site, playing):
-    visit = driver.visit(chromium, site, CHAPTER, settle=False)
+def opened(figure_page, playing):
+    visit = figure_page(MaskLaboratory(), settle=False)
     with playing(visit, ".tfml") as seen:
         yield seen
 

@@ -226,13 +226,14 @@ export function textTable(summary, corner = "") {
 }
 
 // Let the pointer drag an SVG node: onMove gets the place in the drawing, 0 to 1 each way.
-export function draggable(node, onMove) {
+// A finger on a node that holds the page drags it in any direction and does not scroll
+// (for parts of a drawing browsers disregard touch-action): for handles, not for areas.
+export function draggable(node, onMove, { holdsPage = false } = {}) {
   const svg = node.ownerSVGElement;
-  // A finger on the node drags it, and doesn't scroll the page: for parts of a drawing
-  // browsers disregard touch-action.
-  node.addEventListener("touchstart", (event) => event.preventDefault(), {
-    passive: false,
-  });
+  if (holdsPage)
+    node.addEventListener("touchstart", (event) => event.preventDefault(), {
+      passive: false,
+    });
   node.addEventListener("pointerdown", (event) => {
     event.preventDefault();
     node.setPointerCapture(event.pointerId);

@@ -64,10 +64,14 @@ function gripOf(svg, name, onMove) {
   const ring = h("circle", { r: 9, class: `tfq-ring ${kind}` });
   const grip = h("circle", { r: 16, class: "tfq-grip", "data-handle": name });
   svg.append(ring, grip);
-  draggable(grip, (x, y) => {
-    const unit = (LIMIT + 0.5) * 2;
-    onMove([(x - 0.5) * unit, (0.5 - y) * unit]);
-  });
+  draggable(
+    grip,
+    (x, y) => {
+      const unit = (LIMIT + 0.5) * 2;
+      onMove([(x - 0.5) * unit, (0.5 - y) * unit]);
+    },
+    { holdsPage: true },
+  );
   return { grip, ring };
 }
 

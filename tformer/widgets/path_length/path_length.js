@@ -319,12 +319,16 @@ function render({ model, el }) {
   const left = 24;
   const x = (p, n) => left + (p * (room - 2 * left)) / (n - 1);
   const grab = (node, name) =>
-    draggable(node, (across) => {
-      const n = state().length;
-      const p = Math.round(((across * room - left) * (n - 1)) / (room - 2 * left));
-      const now = Math.max(0, Math.min(n - 1, p));
-      if (now !== state()[name]) commit({ [name]: now });
-    });
+    draggable(
+      node,
+      (across) => {
+        const n = state().length;
+        const p = Math.round(((across * room - left) * (n - 1)) / (room - 2 * left));
+        const now = Math.max(0, Math.min(n - 1, p));
+        if (now !== state()[name]) commit({ [name]: now });
+      },
+      { holdsPage: true },
+    );
   grab(first, "start");
   grab(last, "end");
   for (const [node, name] of [
