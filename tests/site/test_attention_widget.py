@@ -243,7 +243,7 @@ def middle(locator):
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-@pytest.mark.parametrize("across, down", [(-30, 0), (0, 60), (-25, 50)])
+@pytest.mark.parametrize(("across", "down"), [(-30, 0), (0, 60), (-25, 50)])
 def test_a_finger_drags_a_tip_in_any_direction_and_the_page_stays(
     alone, finger, across, down
 ):

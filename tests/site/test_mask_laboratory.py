@@ -8,6 +8,7 @@ import torch
 
 from tformer.attention import attention
 from tformer.masks import causal_mask
+from tformer.widgets import MaskLaboratory
 
 CHAPTER = "book/07-masks.html"
 pytestmark = pytest.mark.xdist_group(CHAPTER)

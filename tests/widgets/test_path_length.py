@@ -86,9 +86,7 @@ def test_the_sentence_below_says_what_is_counted(node):
 def test_a_long_path_is_counted_in_few_stops_and_to_its_end(node):
     script = 'import { stopsOf } from "./path_length/path_length.js";'
     script += "console.log(JSON.stringify(given.map((n) => stopsOf(n))))"
-    for steps, stops in zip(
-        [1, 8, 1024], node(script, [1, 8, 1024]), strict=True
-    ):
+    for steps, stops in zip([1, 8, 1024], node(script, [1, 8, 1024]), strict=True):
         assert (stops[0], stops[-1]) == (0, steps)
         assert stops == sorted(set(stops))
         assert len(stops) <= 25
