@@ -25,6 +25,10 @@ const OF_PART = {
 };
 
 // -> { title, address: of its page, beside that of another chapter, isHere }
+/**
+ * @param {Record<string, any>} part
+ * @param {string} [path]
+ */
 export function chapterOf({ id, kind }, path = "") {
   const [page, title] = OF_PART[id] ?? OF_KIND[kind];
   const address = `${page}.html`;
