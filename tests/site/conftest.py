@@ -116,3 +116,30 @@ def figure_page(chromium, tmp_path_factory):
             return driver.visit(chromium, address, page, **options)
 
         yield open_page
+
+
+@pytest.fixture(scope="session")
+def finger():
+    """Drag by touch: ``finger(page, (x, y), (x, y))``, in pixels of the window."""
+
+    def drag(page, start, end, moves=8):
+        session = page.context.new_cdp_session(page)
+        session.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+
+        def touch(kind, *points):
+            points = [{"x": x, "y": y} for x, y in points]
+            session.send(
+                "Input.dispatchTouchEvent", {"type": kind, "touchPoints": points}
+            )
+
+        touch("touchStart", start)
+        for i in range(1, moves + 1):
+            share = i / moves
+            touch(
+                "touchMove",
+                tuple(a + (b - a) * share for a, b in zip(start, end, strict=True)),
+            )
+        touch("touchEnd")
+        session.detach()
+
+    return drag

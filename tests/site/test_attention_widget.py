@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from tformer.attention import attention
+from tformer.widgets import OneQuery
 from tformer.widgets.one_query import EXAMPLES
 
 CHAPTER = "book/05-attention.html"
@@ -228,3 +229,79 @@ def test_jupyterlab_leaves_the_arrow_keys_to_the_sliders(figure):
     slider.focus()
     for node in (figure.root, slider):
         assert node.get_attribute("data-lm-suppress-shortcuts") == "true"
+
+
+@pytest.fixture
+def alone(figure_page):
+    """The figure on a page of its own, on a phone."""
+    with figure_page(OneQuery(), size="phone") as seen:
+        yield Figure(seen.page)
+
+
+def middle(locator):
+    box = locator.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+@pytest.mark.parametrize(("across", "down"), [(-30, 0), (0, 60), (-25, 50)])
+def test_a_finger_drags_a_tip_in_any_direction_and_the_page_stays(
+    alone, finger, across, down
+):
+    alone.root.locator("svg.tfq-plane").first.scroll_into_view_if_needed()
+    grip = alone.root.locator('[data-handle="query"]')
+    x, y = middle(grip)
+    before = alone.page.evaluate("scrollY")
+    finger(alone.page, (x, y), (x + across, y + down))
+    assert middle(grip) == pytest.approx((x + across, y + down), abs=8)
+    assert alone.page.evaluate("scrollY") == before
+
+
+def test_a_finger_beside_the_tips_scrolls_the_page(alone, finger):
+    plane = alone.root.locator("svg.tfq-plane").first.bounding_box()
+    start = plane["x"] + 25, plane["y"] + plane["height"] - 25
+    finger(alone.page, start, (start[0], start[1] - 200))
+    alone.page.wait_for_function("scrollY > 100", timeout=driver.PATIENCE)
+
+
+def test_rings_show_what_can_be_dragged(alone):
+    rings, grips = alone.root.locator(".tfq-ring"), alone.root.locator(".tfq-grip")
+    assert rings.count() == grips.count() == 6
+    for ring, grip in zip(rings.all(), grips.all(), strict=True):
+        assert ring.evaluate("e => getComputedStyle(e).stroke") != "none"
+        at = "e => [e.getAttribute('cx'), e.getAttribute('cy')].join()"
+        assert ring.evaluate(at) == grip.evaluate(at)
+
+
+@pytest.mark.parametrize("size", ["wide", "phone"])
+def test_the_weights_stand_beside_the_plane_as_bars(figure_page, size):
+    figure = OneQuery()
+    with figure_page(figure, size=size) as seen:
+        shown = Figure(seen.page)
+        numbers = shown.root.locator(".tfq-much").all_inner_texts()
+        assert [float(x) for x in numbers] == pytest.approx(shown.weights(), abs=0.006)
+        shares = shown.root.locator(".tfq-shares").bounding_box()
+        plane = shown.root.locator("svg.tfq-plane").first.bounding_box()
+        if size == "wide":
+            assert shares["x"] >= plane["x"] + plane["width"]
+            assert shares["y"] < plane["y"] + plane["height"]
+        assert shares["y"] + shares["height"] < driver.SIZES[size][1]
+        shown.control("step-0").check(force=True)
+        assert not shown.root.locator(".tfq-shares").is_visible()
+        kept = figure.page_height if size == "wide" else figure.page_height_narrow
+        height = shown.root.bounding_box()["height"]
+        assert height == pytest.approx(kept, abs=25)
+        assert seen.axe() == []
+
+
+def test_a_link_brings_back_every_handle_that_was_dragged(alone):
+    was = [alone.key(j) for j in range(5)]
+    held = alone.root.locator('input[data-control="keys"]')
+    for text in ("1,1;2,2;0,-1;-1,0.5;0,0", "1,1;2,2", "1;2;3;4;5", "x,y;;;;"):
+        held.evaluate(
+            "(e, text) => { e.value = text; e.dispatchEvent(new Event('change')); }",
+            text,
+        )
+        now = [alone.key(j) for j in range(5)]
+        assert now == [[1, 1], [2, 2], [0, -1], [-1, 0.5], [0, 0]]
+    assert now != was
+    assert held.input_value() == "1,1;2,2;0,-1;-1,0.5;0,0"

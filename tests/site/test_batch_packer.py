@@ -93,7 +93,7 @@ def test_sliders_move_by_key_and_one_pair_a_batch_needs_no_padding(packer):
 
 def test_one_bar_for_each_side_and_hatching_where_there_is_padding(packer):
     bars = packer.root.locator("rect.tfbp-source, rect.tfbp-target")
-    hatched = packer.root.locator("rect.tfbp-padding")
+    hatched = packer.root.locator("rect.tfbp-padding:not([data-none])")
     assert bars.count() == 2 * len(LENGTHS)
     figure = BatchPacker()
     padded = sum(
@@ -103,6 +103,36 @@ def test_one_bar_for_each_side_and_hatching_where_there_is_padding(packer):
         for side in (0, 1)
     )
     assert hatched.count() == padded
+
+
+TOPS = """() => [...document.querySelectorAll('.tfbp-source')]
+  .map(e => e.getBoundingClientRect().y)"""
+
+
+def test_bars_glide_to_their_places_when_they_are_sorted(packer):
+    packer.page.wait_for_timeout(900)
+    before = packer.page.evaluate(TOPS)
+    packer.control("order-1").evaluate("e => e.click()")
+    soon = packer.page.evaluate(f"""() => new Promise(done => setTimeout(
+        () => done(({TOPS})()), 250))""")
+    packer.page.wait_for_timeout(1200)
+    after = packer.page.evaluate(TOPS)
+    moved = [
+        (a, b, c)
+        for a, b, c in zip(before, soon, after, strict=True)
+        if abs(a - c) > 20
+    ]
+    assert len(moved) > len(LENGTHS) / 2
+    on_the_way = [b for a, b, c in moved if min(a, c) + 1 < b < max(a, c) - 1]
+    assert len(on_the_way) > len(moved) / 2
+
+
+def test_with_reduced_motion_bars_are_there_at_once(figure_page):
+    with figure_page(BatchPacker(), dark=True) as seen:  # dark asks for stillness, too
+        Packer(seen.page).pick("order-1")
+        at_once = seen.page.evaluate(TOPS)
+        seen.page.wait_for_timeout(900)
+        assert seen.page.evaluate(TOPS) == at_once
 
 
 def test_the_table_behind_the_picture_has_its_batches(packer):

@@ -8,6 +8,7 @@ import torch
 
 from tformer.attention import attention
 from tformer.masks import causal_mask
+from tformer.widgets import MaskLaboratory
 
 CHAPTER = "book/07-masks.html"
 pytestmark = pytest.mark.xdist_group(CHAPTER)
@@ -81,7 +82,7 @@ class Laboratory:
         )
 
     def verdict(self):
-        return self.root.locator(".tfml-verdict").inner_text()
+        return self.root.locator(".tfml-beside").inner_text()
 
 
 def keys(site):
@@ -89,8 +90,8 @@ def keys(site):
 
 
 @pytest.fixture(scope="module")
-def opened(chromium, site, playing):
-    visit = driver.visit(chromium, site, CHAPTER, settle=False)
+def opened(figure_page, playing):
+    visit = figure_page(MaskLaboratory(), settle=False)
     with playing(visit, ".tfml") as seen:
         yield seen
 
@@ -110,6 +111,39 @@ def test_the_right_mask_of_every_place_gives_the_packages_weights(laboratory):
             mask = mask & causal_mask(len(site["keys"]))
         laboratory.agrees(number, mask)
         assert "right mask" in laboratory.verdict()
+
+
+def test_the_verdict_stands_beside_the_map_in_words_and_in_colour(laboratory):
+    judged = laboratory.root.locator(".tfml-judged")
+    colour = "e => getComputedStyle(e).color"
+    assert judged.inner_text() == "✓ The right mask"
+    right = judged.evaluate(colour)
+    laboratory.root.locator('[data-cell="1-6"]').click()
+    assert judged.inner_text() == "✗ A wrong mask"
+    assert judged.evaluate(colour) != right
+    beside = laboratory.root.locator(".tfml-beside").bounding_box()
+    map_ = laboratory.root.locator(".tfml-map").bounding_box()
+    assert beside["x"] >= map_["x"] + map_["width"]
+    assert map_["y"] <= beside["y"] < map_["y"] + map_["height"]
+    assert "Click a cell" in laboratory.root.locator(".tfml-hint").inner_text()
+
+
+def test_a_link_brings_back_the_cells_that_were_clicked(laboratory):
+    cell = laboratory.root.locator('[data-cell="1-6"]')
+    before = laboratory.verdict()
+    cell.click()
+    clicked = laboratory.verdict()
+    held = laboratory.root.locator('input[data-control="flips"]')
+    text = held.input_value()
+    assert text
+    cell.click()
+    assert laboratory.verdict() == before
+    for value, wanted in ((text, clicked), ("99999", clicked), ("", before)):
+        held.evaluate(
+            "(e, text) => { e.value = text; e.dispatchEvent(new Event('change')); }",
+            value,
+        )
+        assert laboratory.verdict() == wanted
 
 
 def test_a_click_forbids_a_cell_and_a_second_one_allows_it(laboratory):

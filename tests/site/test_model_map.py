@@ -9,7 +9,7 @@ import torch
 from tformer.config import TransformerConfig
 from tformer.model import Transformer
 from tformer.widgets import BatchPacker, ModelMap
-from tformer.widgets.model_map import PARTS
+from tformer.widgets.model_map import GROUPS, PARTS
 
 CHAPTER = "book/10-transformer.html"
 pytestmark = pytest.mark.xdist_group(CHAPTER)
@@ -195,7 +195,7 @@ def test_on_a_phone_the_map_fits_and_its_text_can_be_read(chromium, site):
 
 def test_the_small_map_is_a_picture_with_a_text(opened):
     small = opened.page.locator(".tfm-compact svg").first
-    assert small.get_attribute("role") == "img"
+    assert small.get_attribute("role") == "group"
     assert "encoder on the left" in small.get_attribute("aria-label")
     assert opened.page.locator(".tfm-compact input").count() == 0
 
@@ -209,3 +209,75 @@ def test_the_small_map_stays_small_beside_a_figure_that_comes_later(
     with playing(figure_page(small, BatchPacker(), size=size), ".tfbp") as seen:
         height = seen.page.locator(".tfm-compact").bounding_box()["height"]
         assert height == pytest.approx(wanted, abs=15)
+
+
+@pytest.fixture
+def small(figure_page):
+    with figure_page(ModelMap(highlight="masks", compact=True), settle=True) as seen:
+        yield seen.page
+
+
+def test_boxes_of_a_small_map_lead_to_their_chapters(small):
+    links = small.locator(".tfm-compact a")
+    assert links.count() == small.locator(".tfm-compact [data-part]").count()
+    for part, page in (
+        ("encoder.self_attention", "05-attention.html"),
+        ("decoder.mask", "07-masks.html"),
+        ("softmax", "13-decoding-and-scoring.html"),
+    ):
+        link = small.locator(f'.tfm-compact a:has([data-part="{part}"])')
+        assert link.get_attribute("href") == page
+        assert ", chapter " in link.get_attribute("aria-label")
+
+
+def test_a_small_map_has_one_stop_for_the_tab_key_and_arrows_within(small):
+    stops = small.locator('.tfm-compact a[tabindex="0"]')
+    assert stops.count() == 1
+    stops.focus()
+    before = small.evaluate("document.activeElement.getAttribute('aria-label')")
+    small.keyboard.press("ArrowUp")
+    assert small.evaluate("document.activeElement.getAttribute('aria-label')") != before
+    assert stops.count() == 1
+
+
+def test_a_small_map_marks_the_boxes_of_the_chapter_one_is_in(small):
+    assert small.locator(".tfm-compact a[aria-current]").count() == 0
+    state = ModelMap(highlight="masks", compact=True).get_state()
+    marked = small.evaluate(
+        """async (state) => {
+        const host = document.querySelector('script[src]').src;
+        const { default: figure } = await import(
+          new URL('model_map/model_map.js', host).href);
+        history.replaceState(null, '', '07-masks.html');
+        const el = document.createElement('div');
+        document.body.append(el);
+        figure.render({ model: { get: (name) => state[name] }, el });
+        return [...el.querySelectorAll('a[aria-current="page"] [data-part]')]
+          .map(e => e.dataset.part); }""",
+        state,
+    )
+    assert set(marked) == {*GROUPS["masks"], "decoder.self_attention"}
+
+
+@pytest.mark.parametrize("size", ["wide", "phone"])
+def test_parts_are_stepped_through_by_buttons_and_lead_to_their_chapter(
+    figure_page, size
+):
+    with figure_page(ModelMap(), size=size) as seen:
+        root = seen.page.locator(".tfm")
+        chapter = root.locator('[data-control="chapter"]')
+        assert chapter.inner_text() == "The decoder"
+        root.locator('[data-control="start"]').click()
+        assert chapter.get_attribute("href") == "02-tokenization.html"
+        root.locator('[data-control="forward"]').click()
+        root.locator('[data-control="forward"]').click()
+        assert chapter.inner_text() == "Positions"
+        tracks = root.locator('.tfm-sliders input[type="range"]')
+        widths = tracks.evaluate_all(
+            "all => all.map(e => e.getBoundingClientRect().width)"
+        )
+        assert min(widths) >= 120
+        figure = ModelMap()
+        kept = figure.page_height if size == "wide" else figure.page_height_narrow
+        assert root.bounding_box()["height"] == pytest.approx(kept, abs=25)
+        assert seen.axe() == []

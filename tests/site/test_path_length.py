@@ -19,7 +19,8 @@ class Figure:
         self.page, self.root = page, page.locator(".tfpl").first
 
     def control(self, name):
-        return self.root.locator(f'[data-control="{name}"]')
+        kind = "input" if name in ("start", "end") else ""  # buttons bear them, too
+        return self.root.locator(f'{kind}[data-control="{name}"]')
 
     def pick(self, kind):
         self.control(f"kind-{paths.KINDS.index(kind)}").check(force=True)
@@ -158,3 +159,63 @@ def test_a_screen_reader_hears_the_sentence(figure):
     figure.pick("self-attention")
     live = figure.root.locator("[aria-live]")
     live.filter(has_text="1 step, however far").wait_for(timeout=driver.PATIENCE)
+
+
+@pytest.fixture
+def alone(figure_page):
+    """The figure on a page of its own."""
+    with figure_page(PathLength(), size="phone") as seen:
+        yield Figure(seen.page)
+
+
+def test_a_pulse_runs_along_the_path_and_counts_its_steps(alone):
+    pulse, count = alone.root.locator(".tfpl-pulse"), alone.root.locator(".tfpl-count")
+    assert count.inner_text() == "0 of 8 steps"
+    alone.control("play").click()
+    alone.control("play").filter(has_text="Play").wait_for(timeout=driver.PATIENCE)
+    assert count.inner_text() == "8 of 8 steps"
+    end = alone.root.locator('[data-hand="end"]')
+    for axis in ("cx", "cy"):
+        assert float(pulse.get_attribute(axis)) == float(end.get_attribute(axis))
+    live = alone.root.locator("[aria-live]")
+    live.filter(has_text="has gone 8 steps of 8").wait_for(timeout=driver.PATIENCE)
+    alone.pick("self-attention")
+    assert count.inner_text() == "0 of 1 step"
+    alone.control("forward").click()
+    assert count.inner_text() == "1 of 1 step"
+    assert alone.control("forward").is_disabled()
+
+
+def test_the_two_dots_say_who_they_are_and_move_by_keys(alone):
+    dot = alone.page.get_by_role("slider", name="to token").first
+    hand = alone.root.locator('[data-hand="end"]')
+    assert hand.get_attribute("role") == "slider"
+    assert hand.get_attribute("aria-valuetext") == "9, it"
+    hand.focus()
+    alone.page.keyboard.press("ArrowRight")
+    assert hand.get_attribute("aria-valuetext") == "10, was"
+    assert alone.place("end") == 9
+    assert dot.count() == 1
+
+
+def test_a_finger_drags_a_dot_in_any_direction(alone, finger):
+    alone.root.locator("svg").scroll_into_view_if_needed()
+    (x, y), (other, _) = alone.hand("end"), alone.hand("start")
+    before = alone.page.evaluate("scrollY")
+    step = (x - other) / 7
+    finger(alone.page, (x, y), (x + 2 * step, y + 90))
+    assert alone.place("end") == 10
+    assert alone.page.evaluate("scrollY") == before
+
+
+@pytest.mark.parametrize("look", [{}, {"size": "phone"}, {"dark": True}], ids=str)
+def test_it_fits_its_place_and_can_be_read(figure_page, look):
+    figure = PathLength()
+    with figure_page(figure, **look) as seen:
+        narrow = look.get("size") == "phone"
+        kept = figure.page_height_narrow if narrow else figure.page_height
+        height = seen.page.locator(".tfpl").bounding_box()["height"]
+        assert height == pytest.approx(kept, abs=25)
+        seen.page.locator('[data-control="forward"]').click()
+        assert seen.axe() == []
+        assert seen.overflow() == []

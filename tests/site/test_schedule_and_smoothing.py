@@ -298,6 +298,55 @@ def test_each_half_fits_its_place_and_has_no_serious_finding(
         assert seen.overflow() == []
 
 
+def centre(handle):
+    box = handle.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_a_finger_drags_a_handle_up_and_the_page_stays(figure_page, finger):
+    with figure_page(ScheduleAndSmoothing("smoothing"), size="phone") as seen:
+        shown = Curves(seen.page)
+        grip = shown.handle("prediction-1")
+        grip.scroll_into_view_if_needed()
+        before, page = float(grip.get_attribute("data-exact")), "scrollY"
+        stayed = seen.page.evaluate(page)
+        x, y = centre(grip)
+        finger(seen.page, (x, y), (x, y - 70))
+        assert float(grip.get_attribute("data-exact")) > before + 0.15
+        assert seen.page.evaluate(page) == stayed
+
+
+def test_a_finger_drags_the_peak_down_and_sideways(figure_page, finger):
+    with figure_page(ScheduleAndSmoothing("schedule"), size="phone") as seen:
+        shown = Curves(seen.page)
+        shown.handle("peak").scroll_into_view_if_needed()
+        before = shown.curve()
+        (x, y), stayed = centre(shown.handle("peak")), seen.page.evaluate("scrollY")
+        finger(seen.page, (x, y), (x + 20, y + 60))
+        assert max(shown.curve()) < max(before)
+        assert seen.page.evaluate("scrollY") == stayed
+
+
+def test_a_link_brings_back_the_prediction_that_was_dragged(figure_page):
+    with figure_page(ScheduleAndSmoothing("smoothing")) as seen:
+        shown = Curves(seen.page)
+        held = shown.control("logits")
+        was = held.input_value()
+        shown.handle("prediction-2").press("PageUp")
+        dragged, nats = held.input_value(), shown.nats()
+        assert dragged != was
+        for text, wanted in ((was, None), (dragged, nats), ("1,2", nats)):
+            held.evaluate(
+                "(e, text) => { e.value = text;"
+                " e.dispatchEvent(new Event('change')); }",
+                text,
+            )
+            if wanted:
+                assert shown.nats() == pytest.approx(wanted, abs=1e-3)
+            else:
+                assert shown.nats() != pytest.approx(nats, abs=1e-3)
+
+
 def test_the_chapter_shows_each_half_where_it_teaches_it(visit, playing):
     with playing(visit(CHAPTER, settle=False), ".tfss", state="attached") as seen:
         labels = seen.page.locator(".tfss").evaluate_all(

@@ -230,9 +230,35 @@ def test_it_fits_its_place_and_has_no_serious_finding(figure_page, playing, size
     with playing(figure_page(figure, size=size), ".tfrp") as seen:
         box = seen.page.locator(".tfrp").bounding_box()
         kept = figure.page_height if size == "wide" else figure.page_height_narrow
-        assert kept - 80 <= box["height"] <= kept
+        assert box["height"] == pytest.approx(kept, abs=25)
         assert seen.axe() == []
         assert seen.overflow() == []
+
+
+@pytest.mark.parametrize("size", ["wide", "phone"])
+def test_curve_and_map_are_seen_together(figure_page, size):
+    with figure_page(TrainingReplay(), size=size) as seen:
+        curve, map_ = (
+            seen.page.locator(each).bounding_box()
+            for each in (".tfrp-chart", ".tfrp .tfk-grid")
+        )
+        if size == "wide":
+            assert map_["x"] >= curve["x"] + curve["width"]
+        else:
+            assert map_["y"] >= curve["y"] + curve["height"]
+        below = max(each["y"] + each["height"] for each in (curve, map_))
+        assert below - curve["y"] < driver.SIZES[size][1]
+
+
+def test_a_finger_scrubs_along_the_curve(figure_page, finger):
+    with figure_page(TrainingReplay(), size="phone") as seen:
+        replay = Replay(seen.page)
+        ground = seen.page.locator('[data-handle="loss"]')
+        ground.scroll_into_view_if_needed()
+        box = ground.bounding_box()
+        y = box["y"] + box["height"] / 2
+        finger(seen.page, (box["x"] + 30, y), (box["x"] + box["width"] - 2, y + 40))
+        assert replay.frame() == len(replay.frames) - 1
 
 
 def test_nothing_runs_by_itself_for_a_reader_who_wants_stillness(figure_page, playing):

@@ -1,7 +1,10 @@
 """The map's own arithmetic, in Node, against the package's models."""
 
 import itertools
+import json
 import random
+import re
+from pathlib import Path
 
 import pytest
 import torch
@@ -240,3 +243,50 @@ def test_the_released_models_sizes_are_its_cards():
     assert {name: sizes[name] for name in FIELDS} == {
         name: getattr(config, name) for name in FIELDS
     }
+
+
+def test_parts_lead_to_chapters_that_exist_and_as_on_the_first_page(node):
+    script = """
+    import { chapterOf } from "./model_map/chapters.js";
+    import { parts } from "./model_map/model_map.js";
+    console.log(JSON.stringify(parts(given).map((part) =>
+      [part.id, part.name, chapterOf(part)])));"""
+    sizes = ModelMap().get_state(
+        [
+            "vocab_size",
+            "d_model",
+            "n_heads",
+            "d_ff",
+            "n_encoder_layers",
+            "n_decoder_layers",
+            "norm",
+            "tie_embeddings",
+            "learned_positions",
+            "batch",
+            "source_length",
+            "target_length",
+        ]
+    )
+    book = Path(__file__).parents[2] / "book"
+    found = node(script, sizes)
+    for _, _, chapter in found:
+        source = book / chapter["address"].replace(".html", ".ipynb")
+        notebook = json.loads(source.read_text(encoding="utf-8"))
+        heading = "".join(notebook["cells"][0]["source"]).splitlines()[0]
+        assert heading == f"# {chapter['title']}"
+    leads = {part: chapter["address"] for part, _, chapter in found}
+    drawing = (book / "_static/whole-model.svg").read_text(encoding="utf-8")
+    shown = re.findall(r'<a href="([^"]+)">.*?<text[^>]*>([^<]+)<', drawing, re.S)
+    same = {
+        "Self-attention": "encoder.self_attention",
+        "Masked self-attention": "decoder.self_attention",
+        "Cross-attention": "decoder.cross_attention",
+        "Feed-forward": "decoder.feed_forward",
+        "Tokens": "source_ids",
+        "Embedding + position": "source_embedding",
+        "Linear + softmax": "unembedding",
+        "Next piece": "softmax",
+    }
+    assert {name for _, name in shown} == set(same)
+    for address, name in shown:
+        assert leads[same[name]] == address, name

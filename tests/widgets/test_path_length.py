@@ -83,6 +83,15 @@ def test_the_sentence_below_says_what_is_counted(node):
     assert "token 2 to token 9" in far and "1 step" in far
 
 
+def test_a_long_path_is_counted_in_few_stops_and_to_its_end(node):
+    script = 'import { stopsOf } from "./path_length/path_length.js";'
+    script += "console.log(JSON.stringify(given.map((n) => stopsOf(n))))"
+    for steps, stops in zip([1, 8, 1024], node(script, [1, 8, 1024]), strict=True):
+        assert (stops[0], stops[-1]) == (0, steps)
+        assert stops == sorted(set(stops))
+        assert len(stops) <= 25
+
+
 @pytest.mark.parametrize(
     "change",
     [{"length": 1}, {"start": 12}, {"end": -1}, {"width": 4}, {"kernel": 10}],

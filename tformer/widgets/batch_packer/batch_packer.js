@@ -161,8 +161,30 @@ function render({ model, el }) {
     { class: "tfbp-drawing", role: "img", height: HEIGHT },
     h("defs", {}, pattern),
   );
+  const bars = h("g", { class: "tfbp-bars" });
   const drawing = h("g");
-  svg.append(drawing);
+  svg.append(bars, drawing);
+  // One bar and its padding for each side of each pair. They stay, so that a pair whose
+  // place changes glides there.
+  let built = "";
+  let pairs = [];
+  function build(lengths) {
+    const key = JSON.stringify(lengths);
+    if (key === built) return;
+    built = key;
+    pairs = lengths.map((_, row) =>
+      [0, 1].map((side) => ({
+        real: h("rect", {
+          class: side ? "tfbp-target" : "tfbp-source",
+          "data-pair": row,
+        }),
+        padding: h("rect", { class: "tfbp-padding", fill: `url(#${hatch})` }),
+      })),
+    );
+    bars.replaceChildren(
+      ...pairs.flat().flatMap(({ real, padding }) => [real, padding]),
+    );
+  }
   const said = h("p", { class: "tfbp-said" });
   const body = h("tbody");
   const heads = ["steps", "padding", "largest batch", "smallest"];
@@ -227,6 +249,7 @@ function render({ model, el }) {
     const gap = Math.min(10, (0.4 * space) / found.steps);
     const high = Math.min(12, (space - gap * found.steps) / s.lengths.length);
     const thin = Math.max(0.5, high > 4 ? high - 1 : high * 0.85);
+    build(s.lengths);
     const parts = [];
     for (const [side, name] of ["source", "target"].entries()) {
       parts.push(
@@ -260,26 +283,15 @@ function render({ model, el }) {
         for (const side of [0, 1]) {
           const real = s.lengths[row][side] * unit;
           const all = batch[side ? "target" : "source"] * unit;
-          parts.push(
-            h("rect", {
-              x: starts[side],
-              y,
-              width: real,
-              height: thin,
-              class: side ? "tfbp-target" : "tfbp-source",
-            }),
-          );
-          if (all > real)
-            parts.push(
-              h("rect", {
-                x: starts[side] + real,
-                y,
-                width: all - real,
-                height: thin,
-                fill: `url(#${hatch})`,
-                class: "tfbp-padding",
-              }),
-            );
+          const bar = pairs[row][side];
+          put(bar.real, { x: starts[side], y, width: real, height: thin });
+          put(bar.padding, {
+            x: starts[side] + real,
+            y,
+            width: all - real,
+            height: thin,
+            "data-none": all <= real,
+          });
         }
         y += high;
       }

@@ -168,6 +168,17 @@ export function button(name, text, onClick) {
   return node;
 }
 
+// What no control shows, but a link to the figure is to hold: handles that were dragged,
+// cells that were clicked. onSet hears the text of a link; `show(text)` says what it is.
+export function kept(name, onSet) {
+  const node = h("input", { type: "hidden", "data-control": name });
+  node.addEventListener("change", () => onSet(node.value));
+  const show = (text) => {
+    node.value = text;
+  };
+  return { node, show };
+}
+
 // What a screen reader hears, and everyone may read: the last text after a pause.
 export function liveRegion(pause = 700) {
   let timer = 0;
@@ -215,8 +226,14 @@ export function textTable(summary, corner = "") {
 }
 
 // Let the pointer drag an SVG node: onMove gets the place in the drawing, 0 to 1 each way.
-export function draggable(node, onMove) {
+// A finger on a node that holds the page drags it in any direction and does not scroll
+// (for parts of a drawing browsers disregard touch-action): for handles, not for areas.
+export function draggable(node, onMove, { holdsPage = false } = {}) {
   const svg = node.ownerSVGElement;
+  if (holdsPage)
+    node.addEventListener("touchstart", (event) => event.preventDefault(), {
+      passive: false,
+    });
   node.addEventListener("pointerdown", (event) => {
     event.preventDefault();
     node.setPointerCapture(event.pointerId);

@@ -37,8 +37,8 @@ class LabelShift(PageFigure):
     inputs = traitlets.Unicode().tag(sync=True)
     labels = traitlets.Unicode().tag(sync=True)
     ignore_padding = traitlets.Bool(True).tag(sync=True)
-    page_height = traitlets.Int(500).tag(sync=True)
-    page_height_narrow = traitlets.Int(654).tag(sync=True)
+    page_height = traitlets.Int(548).tag(sync=True)
+    page_height_narrow = traitlets.Int(677).tag(sync=True)
 
     def __init__(
         self,

@@ -1,6 +1,7 @@
 // Inputs and labels, cut out of one row: what each place would be taught.
 // `rectangle`, `lessons` and `explain` are all of the logic; they run in Node, and the
 // tests hold them to Python's own slices.
+import { within } from "../kit/arrows.js";
 import {
   bind,
   choice,
@@ -10,8 +11,10 @@ import {
   put,
   radios,
   say,
+  textTable,
   toggle,
 } from "../kit/kit.js";
+import { player } from "../kit/player.js";
 
 const [BOS, EOS, PAD] = ["⟨bos⟩", "⟨eos⟩", "⟨pad⟩"];
 export const CUTS = ["[:, :-1]", "[:, 1:]", "[:, :]"];
@@ -109,6 +112,83 @@ export function explain(state) {
   return said;
 }
 
+// From two whole rows to inputs and labels that stand one place apart.
+const STEPS = [
+  [CUTS[2], CUTS[2]],
+  [CUTS[0], CUTS[2]],
+  [CUTS[0], CUTS[1]],
+];
+const BEAT = 1400; // ms between two steps while it plays
+const stepOf = ({ inputs, labels }) =>
+  STEPS.findIndex(([first, second]) => first === inputs && second === labels);
+
+// One sentence as two ribbons of pieces, the labels under the input. A cut that takes the
+// first piece away moves its ribbon one place to the left.
+function ribbonOf(whole, k, words) {
+  const slots = whole.length + 1; // one more, for what is cut away in front
+  const ribbon = (name) => {
+    const tiles = whole.map((piece) => h("span", { class: "tfls-tile" }, piece));
+    const node = h("div", { class: `tfls-ribbon tfls-${name}` }, ...tiles);
+    return { tiles, node };
+  };
+  const [reads, says] = [ribbon("reads"), ribbon("says")];
+  const kinds = whole.map(() => h("span"));
+  const line = (name, ...nodes) =>
+    h(
+      "div",
+      { class: "tfls-line" },
+      h("span", { class: "tfls-what" }, name),
+      h("div", { class: "tfls-track" }, ...nodes),
+    );
+  const places = whole.map((_, t) => h("span", {}, String(t)));
+  const picture = h(
+    "div",
+    { class: "tfls-picture", role: "img" },
+    line("place", h("div", { class: "tfls-ribbon tfls-places" }, ...places)),
+    line("reads", reads.node),
+    line("must say", says.node),
+    line("teaches", h("div", { class: "tfls-ribbon tfls-kind" }, ...kinds)),
+  );
+  picture.style.setProperty("--slots", String(slots));
+  picture.style.setProperty("--pieces", String(whole.length));
+  const node = h(
+    "div",
+    { "data-row": k },
+    h("p", { class: "tfls-name" }, `row ${k}: ${words}`),
+    picture,
+  );
+
+  function show({ inputs, labels }, row) {
+    for (const [{ node: moved, tiles }, cut] of [
+      [reads, inputs],
+      [says, labels],
+    ]) {
+      moved.style.setProperty("--begin", String(begin(cut)));
+      tiles.forEach((tile, i) =>
+        put(tile, {
+          "data-gone": (cut === CUTS[0] && i === whole.length - 1) || i < begin(cut),
+        }),
+      );
+    }
+    says.tiles.forEach((tile, i) => {
+      put(tile, { "data-kind": row?.[i - begin(labels)]?.kind });
+    });
+    kinds.forEach((each, t) => {
+      say(each, row ? (SIGNS[row[t]?.kind] ?? "") : "error");
+      put(each, { "data-kind": row ? row[t]?.kind : "error" });
+    });
+    places.forEach((each, t) => {
+      put(each, { "data-gone": row ? t >= row.length : false });
+    });
+    put(picture, {
+      "aria-label": row
+        ? `${words}. ${row.map(({ reads: read, says: must, kind }) => `Reads ${read}, must say ${must}: ${kind}`).join(". ")}.`
+        : `${words}. Input and labels differ in width: an error.`,
+    });
+  }
+  return { node, show };
+}
+
 function render({ model, el }) {
   const root = figure(el, "tfls", "Inputs and labels cut out of one row");
   const state = () => ({
@@ -124,117 +204,59 @@ function render({ model, el }) {
     () => update(),
   );
 
+  const cut = (changes) => {
+    walk.stop();
+    commit(changes);
+  };
   const shown = CUTS.map((cut) => NAMES[cut]);
   const inputs = radios("inputs", "input = whole", shown, 0, (i) =>
-    commit({ inputs: CUTS[i] }),
+    cut({ inputs: CUTS[i] }),
   );
   const labels = radios("labels", "labels = whole", shown, 1, (i) =>
-    commit({ labels: CUTS[i] }),
+    cut({ labels: CUTS[i] }),
   );
   const ignore = toggle("ignore", "labels ⟨pad⟩ stay out of the loss", true, (on) =>
     commit({ ignore_padding: on }),
   );
-  const tables = h("div", { class: "tfls-tables" });
+  const walk = player({
+    words: [
+      "To the uncut rows",
+      "One cut back",
+      "One cut forward",
+      "To the right pair of cuts",
+    ],
+    at: () => stepOf(state()),
+    last: () => STEPS.length - 1,
+    to: (i) => {
+      const [first, second] = STEPS[within(i, STEPS.length)];
+      commit({ inputs: first, labels: second });
+    },
+    beat: BEAT,
+  });
+  const ribbons = h("div", { class: "tfls-ribbons" });
   const said = h("p", { class: "tfls-said" });
+  const behind = textTable("The places as a table", "place");
   root.append(
+    h("div", { class: "tfls-steps" }, ...walk.nodes),
     inputs.set,
     labels.set,
     choice("loss", ignore.box),
-    tables,
+    ribbons,
     said,
+    behind.node,
     live.node,
   );
 
-  const line = (name, cells, kind = "") =>
-    h("tr", { class: kind }, h("th", { scope: "row" }, name), ...cells);
-  function table(whole, row, k, s) {
-    const places = row?.length ?? 0;
-    const struck = (cut) =>
-      whole.map((piece, i) => {
-        const gone =
-          (cut === CUTS[0] && i === whole.length - 1) || (cut === CUTS[1] && i === 0);
-        return h(
-          "td",
-          { class: gone ? "tfls-gone" : "" },
-          gone ? h("del", {}, piece) : piece,
-        );
-      });
-    const heading = h("p", { class: "tfls-name" }, `row ${k}: `, s.rows[k].join(" "));
-    if (!row) {
-      return h(
-        "div",
-        { "data-row": k },
-        heading,
-        h(
-          "div",
-          {
-            class: "tfk-scroll",
-            tabindex: 0,
-            role: "region",
-            "aria-label": `row ${k}`,
-          },
-          h(
-            "table",
-            {},
-            h(
-              "tbody",
-              {},
-              line("input", struck(s.inputs), "tfls-reads"),
-              line("labels", struck(s.labels), "tfls-says"),
-              line(
-                "teaches",
-                whole.map(() => h("td", {}, "error")),
-                "tfls-kind",
-              ),
-            ),
-          ),
-        ),
-      );
-    }
-    return h(
-      "div",
-      { "data-row": k },
-      heading,
-      h(
-        "div",
-        { class: "tfk-scroll", tabindex: 0, role: "region", "aria-label": `row ${k}` },
-        h(
-          "table",
-          {},
-          h(
-            "thead",
-            {},
-            h(
-              "tr",
-              {},
-              h("th", { scope: "col" }, "place"),
-              ...Array.from({ length: places }, (_, t) =>
-                h("th", { scope: "col" }, String(t)),
-              ),
-            ),
-          ),
-          h(
-            "tbody",
-            {},
-            line(
-              "reads",
-              row.map(({ reads }) => h("td", {}, reads)),
-              "tfls-reads",
-            ),
-            line(
-              "must say",
-              row.map(({ says, kind }) => h("td", { "data-kind": kind }, says)),
-              "tfls-says",
-            ),
-            line(
-              "teaches",
-              row.map(({ kind }) => h("td", { "data-kind": kind }, SIGNS[kind])),
-              "tfls-kind",
-            ),
-          ),
-        ),
-      ),
+  let built = "";
+  let rowsShown = [];
+  function build(rows) {
+    const key = JSON.stringify(rows);
+    if (key === built) return;
+    built = key;
+    rowsShown = rectangle(rows).map((whole, k) =>
+      ribbonOf(whole, k, rows[k].join(" ")),
     );
+    ribbons.replaceChildren(...rowsShown.map(({ node }) => node));
   }
 
   function update(speak = true) {
@@ -243,8 +265,15 @@ function render({ model, el }) {
     labels.pick(CUTS.indexOf(s.labels));
     ignore.input.checked = s.ignore;
     const found = lessons(s);
-    tables.replaceChildren(
-      ...rectangle(s.rows).map((whole, k) => table(whole, found?.[k], k, s)),
+    build(s.rows);
+    rowsShown.forEach((ribbon, k) => ribbon.show(s, found?.[k]));
+    walk.show();
+    behind.show(
+      s.rows.flatMap((_, k) => [`${k}: reads`, "must say", "teaches"]),
+      (found?.[0] ?? []).map((_, t) => [
+        String(t),
+        ...found.flatMap((row) => [row[t].reads, row[t].says, SIGNS[row[t].kind]]),
+      ]),
     );
     const text = explain(s).join(" ");
     say(said, text);
@@ -259,6 +288,7 @@ function render({ model, el }) {
   }
   update(false);
   return () => {
+    walk.stop();
     live.stop();
     stop();
   };

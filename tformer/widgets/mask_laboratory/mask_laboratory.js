@@ -8,7 +8,9 @@ import {
   choice,
   figure,
   h,
+  kept,
   liveRegion,
+  put,
   radios,
   say,
   select,
@@ -230,7 +232,15 @@ function render({ model, el }) {
     },
   });
   const where = h("p", { class: "tfml-where" });
+  const judged = h("p", { class: "tfml-judged" });
   const verdict = h("ul", { class: "tfml-verdict" });
+  const cells = kept("flips", (text) => {
+    const site = current();
+    const most = site.queries.length * site.keys.length;
+    const flips = text.split(",").filter(Boolean).map(Number);
+    if (flips.every((cell) => Number.isInteger(cell) && cell >= 0 && cell < most))
+      commit({ flips });
+  });
   const behind = textTable("The same as a table: weights", "query");
   const rows = Math.max(...get("sites").map((s) => s.queries.length));
   root.style.setProperty("--rows", rows); // the page below stays where it is
@@ -256,9 +266,23 @@ function render({ model, el }) {
       ),
     ),
     heading,
-    h("div", { class: "tfml-map" }, map.node),
+    h(
+      "div",
+      { class: "tfml-both" },
+      h(
+        "div",
+        { class: "tfml-map" },
+        h(
+          "p",
+          { class: "tfml-hint" },
+          "Click a cell (or press Space) to allow or forbid it.",
+        ),
+        map.node,
+      ),
+      h("div", { class: "tfml-beside" }, judged, verdict),
+    ),
     where,
-    verdict,
+    cells.node,
     behind.node,
     live.node,
   );
@@ -375,7 +399,10 @@ function render({ model, el }) {
           (rows.length ? `: ${rows.join(", ")}.` : ". Nothing depends on it."),
       );
     }
+    cells.show(o.flips.join(","));
     verdict.classList.toggle("tfml-wrong", found.length > 0);
+    put(judged, { "data-right": found.length === 0 });
+    say(judged, found.length ? "✗ A wrong mask" : "✓ The right mask");
     if (verdict.dataset.text !== notes.join("\n")) {
       verdict.dataset.text = notes.join("\n");
       verdict.replaceChildren(...notes.map((text) => h("li", {}, text)));

@@ -146,8 +146,8 @@ class ModelMap(PageFigure):
     highlight = traitlets.List().tag(sync=True)
     compact = traitlets.Bool(False).tag(sync=True)
     presets = traitlets.List().tag(sync=True)
-    page_height = traitlets.Int(1000).tag(sync=True)
-    page_height_narrow = traitlets.Int(1900).tag(sync=True)
+    page_height = traitlets.Int(993).tag(sync=True)
+    page_height_narrow = traitlets.Int(1848).tag(sync=True)
 
     def __init__(
         self,

@@ -15,6 +15,8 @@ import {
   textTable,
 } from "../kit/kit.js";
 import { commas, percent } from "../kit/numbers.js";
+import { player } from "../kit/player.js";
+import { chapterOf, isInTheBook } from "./chapters.js";
 
 export const sizesOf = (c) => ({
   B: c.batch,
@@ -444,7 +446,7 @@ function drawing(all, { compact, light }) {
   behind.append(
     h(
       "text",
-      { x: from, y: over - 5, "text-anchor": "middle", class: "tfm-small" },
+      { x: from + 8, y: over - 5, class: "tfm-small" }, // beside “encoder, 6 ×”
       "memory",
     ),
   );
@@ -522,6 +524,40 @@ function fill(drawn, all, c, compact) {
   }
 }
 
+// Let each box lead to its chapter, with one stop for the Tab key and arrows within.
+function navigable(drawn, all) {
+  const links = drawn.boxes.map(({ g, id }) => {
+    const part = all.find((each) => each.id === id);
+    const { title, address, isHere } = chapterOf(part, location.pathname);
+    const link = document.createElementNS("http://www.w3.org/2000/svg", "a");
+    put(link, {
+      href: address,
+      class: "tfm-link",
+      "aria-label": `${part.side}: ${part.name}, chapter ${title}`,
+      "aria-current": isHere ? "page" : null,
+    });
+    g.replaceWith(link);
+    link.append(g, h("title", {}, isHere ? `${title} (this chapter)` : title));
+    return link;
+  });
+  const rest = (now) =>
+    links.forEach((link, i) => put(link, { tabindex: i === now ? 0 : -1 }));
+  rest(
+    Math.max(
+      0,
+      links.findIndex((link) => link.hasAttribute("aria-current")),
+    ),
+  );
+  arrowKeys(drawn.svg, UPWARDS, (by) => {
+    const now = within(
+      links.findIndex((each) => each.tabIndex === 0) + by,
+      links.length,
+    );
+    rest(now);
+    links[now].focus();
+  });
+}
+
 function render({ model, el }) {
   const state = () => Object.fromEntries(FIELDS.map((name) => [name, model.get(name)]));
   const compact = model.get("compact");
@@ -531,6 +567,7 @@ function render({ model, el }) {
     compact ? "Where we are in the model" : "Map of the model: shapes and parameters",
   );
 
+  const inTheBook = isInTheBook();
   if (compact) {
     const light = model.get("highlight");
     const all = parts(state());
@@ -546,9 +583,10 @@ function render({ model, el }) {
       ),
     ];
     put(drawn.svg, {
-      role: "img",
-      "aria-label": `Map of the Transformer: the encoder on the left, the decoder on the right, joined by the memory. ${names.length ? `Lit: ${names.join(", ")}.` : ""}`,
+      role: inTheBook ? "group" : "img",
+      "aria-label": `Map of the Transformer: the encoder on the left, the decoder on the right, joined by the memory. ${names.length ? `Lit: ${names.join(", ")}.` : ""}${inTheBook ? " Arrow keys go from part to part; each leads to its chapter." : ""}`,
     });
+    if (inTheBook) navigable(drawn, all);
     root.append(drawn.svg);
     return undefined;
   }
@@ -623,6 +661,15 @@ function render({ model, el }) {
     does,
     h("dl", {}, ...facts.flatMap((f) => [f.name, f.value])),
   );
+  const chapter = h("a", { class: "tfm-chapter", "data-control": "chapter" });
+  const leads = h("p", { class: "tfm-leads" }, "Its chapter: ", chapter);
+  put(leads, { hidden: !inTheBook });
+  const walker = player({
+    words: ["To the first part", "One part back", "One part on", "To the last part"],
+    at: () => drawn.boxes.findIndex((b) => b.g.classList.contains("tfm-lit")),
+    last: () => drawn.boxes.length - 1,
+    to: (i) => choose(drawn.boxes[within(i, drawn.boxes.length)].id, false),
+  });
   const sum = h("p", { class: "tfm-sum" });
   const bars = h("div", { class: "tfm-bars" });
   const rows = shares(state()).map((s) => {
@@ -647,7 +694,15 @@ function render({ model, el }) {
       "div",
       { class: "tfm-both" },
       hold,
-      h("div", { class: "tfm-side" }, detail, sum, bars),
+      h(
+        "div",
+        { class: "tfm-side" },
+        h("div", { class: "tfm-steps" }, ...walker.nodes),
+        detail,
+        leads,
+        sum,
+        bars,
+      ),
     ),
     box,
     live.node,
@@ -666,13 +721,14 @@ function render({ model, el }) {
     drawn = drawing(all, { compact: false, light: null });
     put(drawn.svg, {
       role: "listbox",
-      "aria-label": "Parts of the model: arrow keys go from part to part",
+      "aria-label": `Parts of the model: arrow keys go from part to part${inTheBook ? ", Enter opens a part's chapter" : ""}`,
     });
     for (const b of drawn.boxes) {
       put(b.g, { role: "option" });
       b.g.addEventListener("click", () => choose(b.id, true));
     }
     arrowKeys(drawn.svg, UPWARDS, walk);
+    if (inTheBook) arrowKeys(drawn.svg, { Enter: 0 }, () => chapter.click());
     hold.replaceChildren(drawn.svg);
     root.dataset.norm = model.get("norm");
   }
@@ -727,6 +783,10 @@ function render({ model, el }) {
       file: `tformer/${chosen.file}`,
     };
     for (const f of facts) say(f.value, texts[f.key]);
+    const { title: where, address } = chapterOf(chosen);
+    say(chapter, where);
+    put(chapter, { href: address });
+    walker.show();
     const n = total(c);
     say(sum, `All together: ${commas(n)} parameters`);
     sum.dataset.exact = n;

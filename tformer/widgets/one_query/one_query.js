@@ -6,6 +6,7 @@ import {
   check,
   figure,
   h,
+  kept,
   liveRegion,
   radios,
   say,
@@ -15,7 +16,7 @@ import {
 import { format, percent } from "../kit/numbers.js";
 import { attend } from "./maths.js";
 import { keyPlane, LIMIT, STEP, valuePlane } from "./planes.js";
-import { pair, weightTable, work } from "./table.js";
+import { pair, weightBars, weightTable, work } from "./table.js";
 
 const STEPS = ["Compare", "Scale", "Mask", "Softmax", "Mix"];
 const TRAITS = [
@@ -87,6 +88,11 @@ function render({ model, el }) {
       onChoose: choose,
     });
     const values = valuePlane(s.tokens);
+    const bars = weightBars(s.tokens);
+    const [dragged, asked] = [
+      kept("keys", (text) => held("key", text)),
+      kept("queries", (text) => held("query", text)),
+    ];
     const controls = controlsOf(s, { setQuery, setKey, choose, commit, state: now });
     const step = radios(
       "step",
@@ -103,20 +109,41 @@ function render({ model, el }) {
     });
     root.replaceChildren(
       questions.node,
-      h("div", { class: "tfq-planes" }, keys.node, values.node),
+      h("div", { class: "tfq-planes" }, keys.node, bars.node, values.node),
       controls.node,
       h("div", { class: "tfq-steps" }, step.set, reset),
       worked,
       table.node,
       live.node,
+      dragged.node,
+      asked.node,
     );
-    parts = { questions, keys, values, controls, step, worked, table };
+    parts = {
+      questions,
+      keys,
+      bars,
+      values,
+      controls,
+      step,
+      worked,
+      table,
+      dragged,
+      asked,
+    };
     root.dataset.words = s.tokens.join(" ");
     update(false);
   }
 
   // The query and the chosen key, as they are now.
   const now = () => ({ query: state().query, key: get("key")[chosen] });
+
+  // Vectors from a link: as many as there are words, or nothing changes.
+  function held(name, text) {
+    const rows = text.split(";").map((row) => row.split(",").map(Number));
+    const fits = rows.length === state().tokens.length;
+    if (fits && rows.every((row) => row.length === 2 && row.every(Number.isFinite)))
+      commit({ [name]: rows.map((row) => row.map(snap)) });
+  }
 
   // Let the query see a key, or not; it must see one.
   function see(j, input) {
@@ -158,6 +185,9 @@ function render({ model, el }) {
     parts.step.pick(s.step - 1);
     parts.keys.show(s, result, chosen);
     parts.values.show(s, result);
+    parts.bars.show(s, result);
+    parts.dragged.show(s.keys.map(String).join(";"));
+    parts.asked.show(s.queries.map(String).join(";"));
     parts.controls.show(s, chosen);
     parts.table.show(s, result, chosen);
     say(parts.worked, work(s, result, chosen));

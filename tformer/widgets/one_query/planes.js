@@ -60,27 +60,33 @@ function moveLabel(node, text, vector, distance = 13) {
 
 // Let a circle be dragged over the plane; onMove hears where to, in its coordinates.
 function gripOf(svg, name, onMove) {
+  const kind = name === "query" ? "tfk-query" : "tfk-key";
+  const ring = h("circle", { r: 9, class: `tfq-ring ${kind}` });
   const grip = h("circle", { r: 16, class: "tfq-grip", "data-handle": name });
-  svg.append(grip);
-  draggable(grip, (x, y) => {
-    const unit = (LIMIT + 0.5) * 2;
-    onMove([(x - 0.5) * unit, (0.5 - y) * unit]);
-  });
-  return grip;
+  svg.append(ring, grip);
+  draggable(
+    grip,
+    (x, y) => {
+      const unit = (LIMIT + 0.5) * 2;
+      onMove([(x - 0.5) * unit, (0.5 - y) * unit]);
+    },
+    { holdsPage: true },
+  );
+  return { grip, ring };
 }
 
 function arrowOf(svg, kind) {
   const line = h("line", { class: `tfq-arrow tfk-${kind}` });
   const head = h("polygon", { class: `tfq-head tfk-${kind}` });
   svg.append(line, head);
-  return { line, head, text: label(svg, kind), grip: null };
+  return { line, head, text: label(svg, kind), grip: null, ring: null };
 }
-function moveArrow({ line, head, grip }, vector) {
+function moveArrow({ line, head, grip, ring }, vector) {
   const tip = place(vector);
   const [x, y] = tip.map((each) => each.toFixed(1));
   put(line, { x1: ORIGIN[0], y1: ORIGIN[1], x2: x, y2: y });
   put(head, { points: arrowHead(ORIGIN, tip) });
-  put(grip, { cx: x, cy: y });
+  for (const circle of [grip, ring]) put(circle, { cx: x, cy: y });
 }
 
 // The query and all keys as arrows. onQuery and onKey hear where one was dragged, onChoose
@@ -88,7 +94,7 @@ function moveArrow({ line, head, grip }, vector) {
 // -> { node, show(state, result, chosen) }; result as `attend` gives it
 export function keyPlane(tokens, { onQuery, onKey, onChoose }) {
   const { svg, figure } = plane(
-    "Query and keys: drag an arrow’s tip",
+    "Query and keys: drag a ringed tip",
     "A plane with the query and all keys as arrows. The numbers are in the table below.",
   );
   const foot = h("line", { class: "tfq-foot" });
@@ -97,15 +103,18 @@ export function keyPlane(tokens, { onQuery, onKey, onChoose }) {
   const keys = tokens.map(() => arrowOf(svg, "key"));
   const query = arrowOf(svg, "query");
   keys.forEach((arrow, j) => {
-    arrow.grip = gripOf(svg, `key-${j}`, (v) => onKey(j, v));
+    Object.assign(
+      arrow,
+      gripOf(svg, `key-${j}`, (v) => onKey(j, v)),
+    );
     arrow.grip.addEventListener("pointerdown", () => onChoose(j));
   });
-  query.grip = gripOf(svg, "query", onQuery);
+  Object.assign(query, gripOf(svg, "query", onQuery));
 
   function show(s, result, chosen) {
     keys.forEach((arrow, j) => {
       moveArrow(arrow, s.keys[j]);
-      moveLabel(arrow.text, s.tokens[j], s.keys[j]);
+      moveLabel(arrow.text, s.tokens[j], s.keys[j], 21);
       for (const node of [arrow.line, arrow.head, arrow.text]) {
         node.classList.toggle("tfq-hidden", s.visible[j] === false);
         node.classList.toggle("tfq-chosen", j === chosen);

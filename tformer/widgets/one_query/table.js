@@ -1,5 +1,5 @@
 // The numbers of the figure: a row for each key, the chosen key's own worked out in words.
-import { h, say } from "../kit/kit.js";
+import { h, put, say } from "../kit/kit.js";
 import { format } from "../kit/numbers.js";
 
 export const pair = (v) => `(${v.map((x) => format(x)).join(", ")})`;
@@ -109,6 +109,39 @@ function fill({ score, logit, weight, bar, share }, s, result, j) {
   weight.dataset.exact = result.weights[j];
   bar.style.width = `${(100 * result.weights[j]).toFixed(2)}%`;
   say(share, pair(s.values[j].map((v) => v * result.weights[j])));
+}
+
+// The weights once more, as bars beside the planes: who gets how much, while one drags.
+// -> { node, show(state, result) }
+export function weightBars(tokens) {
+  const bars = tokens.map((token) => {
+    const bar = h("span", { class: "tfq-bar" });
+    const number = h("span", { class: "tfq-much" });
+    const node = h(
+      "div",
+      { class: "tfq-share" },
+      h("span", {}, token),
+      number,
+      h("span", { class: "tfq-track" }, bar),
+    );
+    return { node, bar, number };
+  });
+  // (The table says the same to those who cannot see it.)
+  const node = h(
+    "div",
+    { class: "tfq-shares", "aria-hidden": "true" },
+    h("span", { class: "tfq-shares-name" }, "weights"),
+    ...bars.map((each) => each.node),
+  );
+  function show(s, result) {
+    put(node, { "data-none": s.step < 4 });
+    bars.forEach((each, j) => {
+      each.bar.style.width = `${(100 * result.weights[j]).toFixed(2)}%`;
+      say(each.number, format(result.weights[j], 2));
+      put(each.node, { "data-hidden": s.visible[j] === false });
+    });
+  }
+  return { node, show };
 }
 
 // The sentence under the steps: the chosen key's own numbers, worked out.

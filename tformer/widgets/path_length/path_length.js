@@ -1,6 +1,8 @@
 // The way of a signal between two tokens, in five kinds of layers.
 // `pathLength`, `multiplications` and `route` are the whole of the maths and run in Node,
 // too; the tests hold them to `tformer.paths`, which is held to real layers.
+
+import { ALONG, arrowKeys, within } from "../kit/arrows.js";
 import {
   bind,
   draggable,
@@ -13,6 +15,7 @@ import {
   slider,
 } from "../kit/kit.js";
 import { commas } from "../kit/numbers.js";
+import { player } from "../kit/player.js";
 
 export const KINDS = [
   "recurrent",
@@ -145,6 +148,13 @@ export function explain({ kind, start, end, length, kernel, words }) {
   return head + what;
 }
 
+// The steps at which the pulse stops to be counted: all of them, if there are few.
+export function stopsOf(steps, most = 24) {
+  const count = Math.min(steps, most);
+  return Array.from({ length: count + 1 }, (_, i) => Math.round((i * steps) / count));
+}
+
+const BEAT = 420; // ms for a step, or for one of the pulse's stops
 const HEIGHT = 314;
 const TOP = 36;
 const FLOOR = 236; // row of inputs; names of tokens below
@@ -207,7 +217,25 @@ function render({ model, el }) {
     (x) => commit({ kernel: x }),
   );
 
-  const svg = h("svg", { class: "tfpl-drawing", role: "img", height: HEIGHT });
+  let stopped = 0; // which stop the pulse is at
+  let run = { key: "", stops: [0, 1], places: [] };
+  const walk = player({
+    words: ["Signal to its start", "One step back", "One step on", "Signal to its end"],
+    at: () => stopped,
+    last: () => run.stops.length - 1,
+    to: (i) => {
+      stopped = within(i, run.stops.length);
+      showPulse();
+      if (stopped === run.stops.length - 1 || !walk.playing())
+        live.announce(
+          `The signal has gone ${plural(run.stops[stopped], "step")} of ${commas(run.stops.at(-1))}.`,
+        );
+    },
+    beat: BEAT,
+  });
+  const counted = h("span", { class: "tfpl-count" });
+
+  const svg = h("svg", { class: "tfpl-drawing", role: "group", height: HEIGHT });
   const back = h("g", { class: "tfpl-back" });
   const dots = h("g", { class: "tfpl-dots" });
   const line = h("polyline", { class: "tfpl-path" });
@@ -215,13 +243,18 @@ function render({ model, el }) {
   const labels = h("g", { class: "tfpl-labels" });
   const hand = (kind) =>
     h("circle", {
-      r: 9,
+      r: 10,
+      tabindex: 0,
+      role: "slider",
+      "aria-label": kind === "tfk-query" ? "from token" : "to token",
       class: `tfpl-hand ${kind}`,
       "data-hand": kind === "tfk-query" ? "start" : "end",
     });
   const first = hand("tfk-query");
   const last = hand("tfk-output");
-  svg.append(back, dots, line, stops, labels, first, last);
+  const gone = h("polyline", { class: "tfpl-gone" });
+  const pulse = h("circle", { class: "tfpl-pulse", r: 8 });
+  svg.append(back, dots, line, gone, stops, labels, first, last, pulse);
   const said = h("p", { class: "tfpl-said" });
   const body = h("tbody");
   const heads = [
@@ -257,6 +290,7 @@ function render({ model, el }) {
   });
   root.append(
     kinds.set,
+    h("div", { class: "tfpl-steps" }, ...walk.nodes, counted),
     svg,
     said,
     h(
@@ -285,14 +319,37 @@ function render({ model, el }) {
   const left = 24;
   const x = (p, n) => left + (p * (room - 2 * left)) / (n - 1);
   const grab = (node, name) =>
-    draggable(node, (across) => {
-      const n = state().length;
-      const p = Math.round(((across * room - left) * (n - 1)) / (room - 2 * left));
-      const now = Math.max(0, Math.min(n - 1, p));
-      if (now !== state()[name]) commit({ [name]: now });
-    });
+    draggable(
+      node,
+      (across) => {
+        const n = state().length;
+        const p = Math.round(((across * room - left) * (n - 1)) / (room - 2 * left));
+        const now = Math.max(0, Math.min(n - 1, p));
+        if (now !== state()[name]) commit({ [name]: now });
+      },
+      { holdsPage: true },
+    );
   grab(first, "start");
   grab(last, "end");
+  for (const [node, name] of [
+    [first, "start"],
+    [last, "end"],
+  ])
+    arrowKeys(node, { ...ALONG, ArrowUp: 1, ArrowDown: -1 }, (by) =>
+      commit({ [name]: within(state()[name] + by, state().length) }),
+    );
+
+  function showPulse() {
+    const step = run.stops[stopped];
+    const [cx, cy] = run.places[step];
+    put(pulse, { cx, cy, "data-idle": stopped === 0 });
+    const points = run.places.slice(0, step + 1);
+    put(gone, {
+      points: points.map((each) => each.map((v) => v.toFixed(1)).join(",")).join(" "),
+    });
+    say(counted, `${commas(step)} of ${plural(run.stops.at(-1), "step")}`);
+    walk.show();
+  }
 
   function draw(s) {
     const path = route(s.kind, s.start, s.end, s.kernel);
@@ -334,6 +391,14 @@ function render({ model, el }) {
         )
         .join(" "),
     });
+    const key = JSON.stringify([s.kind, path]);
+    if (run.key !== key) {
+      // Another path: the signal is back at its start.
+      walk.stop();
+      stopped = 0;
+    }
+    run = { key, stops: stopsOf(path.length - 1), places: path.map(at) };
+    showPulse();
     stops.replaceChildren(
       ...(path.length > 80
         ? []
@@ -341,8 +406,20 @@ function render({ model, el }) {
     );
     const [sx, sy] = at(path[0]);
     const [ex, ey] = at(path[path.length - 1]);
-    put(first, { cx: sx, cy: sy });
-    put(last, { cx: ex, cy: ey });
+    const ends = [
+      { node: first, cx: sx, cy: sy, token: s.start },
+      { node: last, cx: ex, cy: ey, token: s.end },
+    ];
+    for (const { node, cx, cy, token } of ends)
+      put(node, {
+        cx,
+        cy,
+        "aria-valuemin": 1,
+        "aria-valuemax": s.length,
+        "aria-valuenow": token + 1,
+        "aria-valuetext":
+          s.words.length >= s.length ? `${token + 1}, ${s.words[token]}` : token + 1,
+      });
     const texts = [
       h(
         "text",
@@ -440,6 +517,7 @@ function render({ model, el }) {
   watch.observe(root);
   update(false);
   return () => {
+    walk.stop();
     watch.disconnect();
     live.stop();
     stop();

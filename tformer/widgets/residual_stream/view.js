@@ -6,6 +6,7 @@ import { arrowKeys, DOWN, within } from "../kit/arrows.js";
 import { h, liveRegion, put, radios, say, textTable } from "../kit/kit.js";
 import { chance, format } from "../kit/numbers.js";
 import { meter, shown, spoken } from "../kit/pieces.js";
+import { wordsView } from "./words.js";
 
 // What the view shows; Python has traits of the same names. step -1: the last part.
 export const STATE = { side: "decoder", position: 1, step: -1 };
@@ -109,6 +110,11 @@ export function residualStreamView({ initial = {}, onState = () => {} } = {}) {
   let picker = null;
   const about = h("p", { class: "tfrs-about" });
 
+  const says = wordsView({
+    at: () => at(),
+    last: () => rows.length - 1,
+    onGo: (i) => go(i),
+  });
   const heads = ["part", "stream", "adds", "cosine", ""].map((name) =>
     h("th", { scope: "col" }, name),
   );
@@ -152,10 +158,11 @@ export function residualStreamView({ initial = {}, onState = () => {} } = {}) {
     sides.set,
     places,
     about,
-    box,
+    says.node,
     title,
     detail,
     verdict,
+    box,
     behind.node,
     live.node,
   );
@@ -193,6 +200,7 @@ export function residualStreamView({ initial = {}, onState = () => {} } = {}) {
       anchor.addEventListener("click", () => go(i));
       return anchor;
     });
+    says.build(rows.map((row) => row.title));
     body.replaceChildren(
       ...anchors.map((anchor, i) => {
         const line = h(
@@ -218,28 +226,34 @@ export function residualStreamView({ initial = {}, onState = () => {} } = {}) {
     say(
       about,
       isEncoder()
-        ? `What the encoder makes of ${quoted(piece)}. It never has to name a piece; the last column only says which row of the embedding table points most nearly the same way.`
-        : `The decoder has read ${quoted(piece)} and all before it. The last column says which piece would come next if the model ended there: last norm, table, softmax. (${stream.norm}-norm model)`,
+        ? `What the encoder makes of ${quoted(piece)}. It never has to name a piece; the words below only say which row of the embedding table points most nearly the same way.`
+        : `The decoder has read ${quoted(piece)} and all before it. The words below say which piece would come next if the model ended there: last norm, table, softmax. (${stream.norm}-norm model)`,
     );
 
     const most = Math.max(...rows.map((row) => Math.max(row.length, row.added)));
     const now = at();
     rows.forEach((row, i) => {
       const line = body.children[i];
-      const [length, added, cosine, says] = [...line.children].slice(1);
+      const [length, added, cosine, ends] = [...line.children].slice(1);
       cells(length, row.length, format(row.length, 1), row.length / most);
       cells(added, row.added, `+ ${format(row.added, 1)}`, row.added / most);
       cells(cosine, row.cosine, row.cosine === null ? "–" : format(row.cosine, 2));
       const [best, value] = row.next[0];
       const text = `${shown(best)} ${number(value)}`;
-      cells(says, value, text);
-      put(says, { "data-piece": best });
+      cells(ends, value, text);
+      put(ends, { "data-piece": best });
       line.className = i === now ? "tfrs-now" : "";
       put(line, { "aria-current": i === now ? "step" : null });
       put(anchors[i], { tabindex: i === now ? 0 : -1 });
     });
 
     const row = rows[now];
+    says.show(rows, now, {
+      before: isEncoder()
+        ? `After ${row.title}, nearest to`
+        : `If it ended after ${row.title}, the model would say`,
+      number: (x) => (isEncoder() ? `cosine ${number(x)}` : `p ${number(x)}`),
+    });
     say(title, headline(row));
     drawing.show(row, stream.norm);
     listed(
@@ -330,7 +344,11 @@ export function residualStreamView({ initial = {}, onState = () => {} } = {}) {
     Object.assign(state, changes);
     update();
   }
-  return { node, show, set, state, stop: live.stop };
+  function stop() {
+    says.stop();
+    live.stop();
+  }
+  return { node, show, set, state, stop };
 }
 
 // Three arrows: the stream before, what is added, the stream after.

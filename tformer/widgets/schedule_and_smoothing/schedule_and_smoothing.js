@@ -10,6 +10,7 @@ import {
   draggable,
   figure,
   h,
+  kept,
   liveRegion,
   put,
   radios,
@@ -318,25 +319,29 @@ function schedulePart(get, commit, live) {
     const box = svg.getBoundingClientRect();
     look(toShare((event.clientX - box.left) / box.width));
   });
-  draggable(peak, (x, y) => {
-    const s = read();
-    const step = stepAt(
-      Math.min(1, Math.max(0, toShare(x))),
-      s.total,
-      get("log_steps"),
-    );
-    const height =
-      Math.min(
-        1.02,
-        Math.max(0.01, (BOX.height - BOX.bottom - y * BOX.height) / INNER.y),
-      ) * top;
-    const next = {
-      ...s,
-      warmup: WARMUPS[nearest(WARMUPS, Math.max(step, WARMUPS[0]))],
-    };
-    next.factor = FACTORS[nearest(FACTORS, height / peakOf({ ...next, factor: 1 }))];
-    commit({ ...write(next), step: Math.min(next.warmup, next.total) });
-  });
+  draggable(
+    peak,
+    (x, y) => {
+      const s = read();
+      const step = stepAt(
+        Math.min(1, Math.max(0, toShare(x))),
+        s.total,
+        get("log_steps"),
+      );
+      const height =
+        Math.min(
+          1.02,
+          Math.max(0.01, (BOX.height - BOX.bottom - y * BOX.height) / INNER.y),
+        ) * top;
+      const next = {
+        ...s,
+        warmup: WARMUPS[nearest(WARMUPS, Math.max(step, WARMUPS[0]))],
+      };
+      next.factor = FACTORS[nearest(FACTORS, height / peakOf({ ...next, factor: 1 }))];
+      commit({ ...write(next), step: Math.min(next.warmup, next.total) });
+    },
+    { holdsPage: true },
+  );
   peak.addEventListener("pointerdown", () => {
     dragging = true;
   });
@@ -594,6 +599,13 @@ function smoothingPart(get, commit, live) {
     set("by-hand", "as above", () => BY_HAND),
   );
 
+  // What was dragged, for a link: one number for each bar that has a handle.
+  const held = kept("logits", (text) => {
+    const logits = text.split(",").map(Number);
+    if (logits.length === get("logits").length && logits.every(Number.isFinite))
+      commit({ logits });
+  });
+
   const grid = h("g", { class: "tfss-grid" });
   const svg = h(
     "svg",
@@ -651,7 +663,7 @@ function smoothingPart(get, commit, live) {
       }),
     );
     svg.append(grip);
-    draggable(grip, (_, y) => move(toMass(y)));
+    draggable(grip, (_, y) => move(toMass(y)), { holdsPage: true });
     arrowKeys(grip, BY_KEY, (by) => {
       const height = heightOf(Number(grip.dataset.exact), get("log_bars"));
       move(massAt(Math.min(1, Math.max(0, height + by / 100)), get("log_bars")));
@@ -757,6 +769,7 @@ function smoothingPart(get, commit, live) {
     stack,
     sum,
     verdict,
+    held.node,
   );
 
   function update(speak = true) {
@@ -771,6 +784,7 @@ function smoothingPart(get, commit, live) {
     const prediction = predictionOf(logits, V);
     const found = lossesOf(target, prediction);
     const rest = V - NAMED.length;
+    held.show(logits.map((x) => Number(x.toPrecision(5))).join(","));
     presets.pick(
       TARGETS.findIndex(
         ([, preset]) => preset.size === V && preset.epsilon === e && way === SPREADS[0],

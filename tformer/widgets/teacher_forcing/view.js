@@ -9,7 +9,9 @@ import { shown, spoken, written } from "../kit/pieces.js";
 import { player } from "../kit/player.js";
 import { distributions } from "./sides.js";
 import { positionsTable } from "./table.js";
+import { tracks } from "./tracks.js";
 
+const BEAT = 900; // ms between two steps while it plays
 const SAME = 1e-3; // how far the engine rounds: a change below this is none
 
 // Position by position: what both read, what they say, how probable it is.
@@ -111,6 +113,7 @@ export function teacherForcingView(
   const at = () => (place < 0 || place >= rows.length ? parting(rows) : place);
   const lesson = lessonOf(teach);
   const walk = walkOf({ at, length: () => rows.length, onGo: go });
+  const both = tracks({ at, onGo: go });
   const table = positionsTable({ at, onGo: go });
   const verdict = h("p", { class: "tft-verdict" });
   const sides = distributions(engine && teachPiece);
@@ -122,9 +125,15 @@ export function teacherForcingView(
     lesson.form,
     lesson.other,
     walk.node,
-    table.node,
+    both.node,
     verdict,
     sides.node,
+    h(
+      "details",
+      { class: "tfk-table" },
+      h("summary", {}, "Position by position, as a table"),
+      table.node,
+    ),
     behind.node,
     live.node,
   );
@@ -170,6 +179,7 @@ export function teacherForcingView(
   function refresh() {
     rows = align(positions, steps, before);
     table.build(rows.length);
+    both.build(rows, splitOf(rows));
     update();
   }
 
@@ -233,6 +243,7 @@ export function teacherForcingView(
     const now = at();
     walk.show();
     lesson.offer(recorded.find((each) => each.translation !== translation));
+    both.show(now);
     table.show(rows, now, splitOf(rows));
     sides.show(now, positions, steps);
     say(verdict, verdictText(rows, positions, before, now));
@@ -252,6 +263,7 @@ export function teacherForcingView(
   }
   const stop = () => {
     turn++;
+    walk.stop();
     live.stop();
   };
   return { node, run, show, set, teach, state, stop };
@@ -311,19 +323,21 @@ function walkOf({ at, length, onGo }) {
     at,
     last: () => length() - 1,
     to: onGo,
+    beat: BEAT,
   });
   const stepper = slider(
     "step",
     "step",
     { min: 1, max: 1, step: 1, text: (k) => `${k} of ${length()}` },
-    (k) => onGo(k - 1),
+    (k) => walk.go(k - 1),
   );
   function show() {
     put(stepper.input, { max: length() });
     stepper.show(at() + 1);
     walk.show();
   }
-  return { node: h("div", { class: "tft-steps" }, ...walk.nodes, stepper.box), show };
+  const node = h("div", { class: "tft-steps" }, ...walk.nodes, stepper.box);
+  return { node, show, stop: walk.stop };
 }
 
 function quoted(piece) {

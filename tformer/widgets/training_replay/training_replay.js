@@ -75,7 +75,7 @@ export function axisOf(most, parts = 4) {
   return Array.from({ length: parts + 1 }, (_, i) => i * step);
 }
 
-const BOX = { width: 640, height: 240, left: 46, right: 14, top: 12, bottom: 44 };
+const BOX = { width: 400, height: 236, left: 42, right: 14, top: 12, bottom: 44 };
 const INNER = {
   x: BOX.width - BOX.left - BOX.right,
   y: BOX.height - BOX.top - BOX.bottom,
@@ -360,13 +360,13 @@ function render({ model, el }) {
   root.append(
     sentenceLine,
     h("div", { class: "tfrp-steps" }, ...walk.nodes, scrub.box),
-    chart.svg,
-    legend,
-    said,
-    note,
-    heading,
-    readout,
-    map.node,
+    h(
+      "div",
+      { class: "tfrp-both" },
+      h("div", { class: "tfrp-curve" }, chart.svg),
+      h("div", { class: "tfrp-right" }, heading, map.node),
+      h("div", { class: "tfrp-left" }, legend, said, note, readout),
+    ),
     behind.node,
     weights.node,
     source,

@@ -7,7 +7,7 @@
 // one as a reader would, so it can do no more than a reader can: a slider keeps to its
 // ends, a list to its entries, and what the figure does not have is left out.
 
-const CONTROLS = ["range", "checkbox", "radio", "number", "text"]
+const CONTROLS = ["range", "checkbox", "radio", "number", "text", "hidden"]
   .map((type) => `input[type="${type}"][data-control]`)
   .concat("select[data-control]")
   .join(",");
@@ -46,7 +46,8 @@ function fits(control, text) {
     return [...control.options].some((each) => each.value === text);
   if (control.type === "radio") return control.value === text;
   if (control.type === "checkbox") return text === "0" || text === "1";
-  if (control.type === "text") return text.length <= LONGEST;
+  if (control.type === "text" || control.type === "hidden")
+    return text.length <= LONGEST;
   return text.trim() !== "" && Number.isFinite(Number(text));
 }
 
