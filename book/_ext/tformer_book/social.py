@@ -114,7 +114,7 @@ def describe(
     title = unescape(title)
     place = Path(app.outdir) / FOLDER
     place.mkdir(parents=True, exist_ok=True)
-    # Lists that are made of other pages, and pages without a text, share the first card.
+    # Lists made of other pages, and pages without a text, share one card.
     name = pagename.replace("/", "-") if doctree else "book"
     file = place / f"{name}.png"
     if doctree or not file.exists():
