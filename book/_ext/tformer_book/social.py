@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from docutils import nodes
 from PIL import Image
+from sphinx import addnodes
 from sphinx.application import Sphinx
 
 from .formulas import in_a_line
@@ -57,8 +58,10 @@ def shortened(text: str) -> str:
 def description(page: nodes.document | None, title: str, book: str) -> str:
     """What a page is about: its first paragraph, or its title if it has none."""
     for paragraph in page.findall(nodes.paragraph) if page else ():
+        # Not the example that is quoted, nor what a cell printed.
+        is_own = isinstance(paragraph.parent, (nodes.section, addnodes.desc_content))
         text = spoken(paragraph)
-        if len(text.strip()) >= SHORTEST:
+        if is_own and len(text.strip()) >= SHORTEST:
             return shortened(text)
     return f"{title}, in the interactive book “{book}”."
 
