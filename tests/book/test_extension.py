@@ -106,3 +106,25 @@ def test_code_that_may_scroll_is_a_stop_for_the_tab_key(extension):
     assert 'tabindex="0"' in made("short\n" + "x" * 41)
     assert "tabindex" not in made("short\n" * 20)
     assert "tabindex" not in made('<span class="k">&lt;</span>' * 40)
+
+
+@pytest.mark.parametrize(
+    ("tex", "text"),
+    [
+        ("W^O", "W^O"),
+        (r"\sqrt{d_k}", "√d_k"),
+        (r"\frac{a}{b}", "a/b"),
+        (r"\beta_2 = 0.98", "β_2 = 0.98"),
+        (r"d_\text{model}", "d_model"),
+    ],
+)
+def test_a_small_formula_can_be_read_in_a_line(extension, tex, text):
+    assert extension("formulas").in_a_line(tex) == text
+
+
+def test_a_description_ends_with_a_sentence(extension):
+    shortened = extension("social").shortened
+    assert shortened("One sentence that is short.") == "One sentence that is short."
+    first = "The first sentence says what the page is about, and stops here."
+    assert shortened(f"{first} {'Then more follows ' * 20}") == first
+    assert shortened("word " * 100).endswith("word …")

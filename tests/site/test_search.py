@@ -143,3 +143,63 @@ def test_the_right_section_is_first_or_second_for_nine_queries_in_ten(visit):
     ]
     assert len(wanted) >= 40
     assert len(missed) <= len(wanted) / 10, missed
+
+
+PUBLIC = tomllib.loads(
+    Path(__file__).with_name("asked_in_public.toml").read_text("utf-8")
+)["query"]
+
+
+def address(answer: str) -> str:
+    """Of a section named as in the file: from the site's root."""
+    page, _, anchor = answer.partition("#")
+    return f"book/{page}.html" + (f"#{anchor}" if anchor else "")
+
+
+def test_every_section_that_should_answer_is_in_the_index(entries):
+    places = {entry["url"] for entry in entries}
+    named = {address(each) for query in PUBLIC for each in query["answers"]}
+    assert named <= places
+
+
+def test_what_people_ask_in_public_is_answered_first_or_second(visit):
+    typed = [query["typed"] for query in PUBLIC]
+    with visit("book/intro.html", settle=False) as seen:
+        found = seen.page.evaluate(ASK, typed)
+    missed = [
+        (query["typed"], urls)
+        for query, urls in zip(PUBLIC, found, strict=True)
+        if not set(urls[:2]) & set(map(address, query["answers"]))
+    ]
+    assert len(PUBLIC) == 60
+    assert sum("source" in query for query in PUBLIC) == 30
+    assert len(missed) <= len(PUBLIC) / 10, missed
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("teecher forcing", "teacher forcing"),  # changed
+        ("lable smoothing", "label smoothing"),  # swapped
+        ("positonal encoding", "positional encoding"),  # left out
+        ("warmmup", "warmup"),  # added
+    ],
+)
+def test_one_wrong_letter_finds_what_was_meant(visit, typed, meant):
+    with visit("book/intro.html", settle=False) as seen:
+        [wrong, right] = seen.page.evaluate(ASK, [typed, meant])
+    assert wrong[0] == right[0]
+
+
+def test_a_symbol_is_found_as_one_types_it(visit):
+    with visit("book/intro.html", settle=False) as seen:
+        [found] = seen.page.evaluate(ASK, ["what does W_O do"])
+    assert "book/06-multi-head.html#what-the-last-matrix-does" in found[:2]
+
+
+def test_the_order_of_two_words_does_not_matter(visit):
+    with visit("book/intro.html", settle=False) as seen:
+        [found, swapped] = seen.page.evaluate(
+            ASK, ["softmax temperature", "temperature softmax"]
+        )
+    assert found[0] == swapped[0] == "book/05-attention.html#temperature"

@@ -21,6 +21,7 @@ and leave Plotly figures blank. This extension makes every page stand on its own
 - ``keep``: what the reader has done, kept in the browser;
 - ``search``: answers with sections, while one types;
 - ``hover``: cards for links to terms, works and figures;
+- ``social``: what a link to a page shows elsewhere;
 - ``icons``: cuts the icon fonts down to the icons in use;
 - ``policy``: the content-security policy of every page.
 """
@@ -48,6 +49,7 @@ from . import (
     reference,
     search,
     sessions,
+    social,
     widgets,
 )
 
@@ -70,6 +72,7 @@ def setup(app: Any) -> dict[str, Any]:
     sessions.setup(app)
     search.setup(app)
     hover.setup(app)
+    social.setup(app)
     formulas.setup(app)
     icons.setup(app)
     policy.setup(app)

@@ -25,6 +25,18 @@ FORMULA = re.compile(
     r"\s*\\([(\[])(.*?)\\[)\]]\s*(</\2>)",
     re.S,
 )
+# TeX as one would type it, for excerpts, cards and descriptions.
+SIGNS = {
+    **{"alpha": "α", "beta": "β", "gamma": "γ", "epsilon": "ε", "varepsilon": "ε"},
+    **{"lambda": "λ", "sigma": "σ", "tau": "τ", "theta": "θ", "infty": "∞"},
+    **{"cdot": "·", "times": "×", "le": "≤", "ge": "≥", "approx": "≈", "sqrt": "√"},
+    **{"log": "log", "exp": "exp", "sin": "sin", "cos": "cos", "top": "ᵀ"},
+}
+IN_A_LINE = (
+    (r"\\(?:text|mathrm|mathbf|operatorname)\{([^{}]*)\}", r"\1"),
+    (r"\\d?frac\{([^{}]*)\}\{([^{}]*)\}", r"\1/\2"),
+    (r"\^\{(..+?)\}", r"^(\1)"),
+)
 # MathJax asks for its parts by name; `files` has them all.
 START = """
 var global = globalThis, results = [], problems = [];
@@ -55,6 +67,14 @@ MathJax.startup.output.clearCache();
 })();
 """
 STYLES = "MathJax.startup.adaptor.textContent(MathJax.chtmlStylesheet())"
+
+
+def in_a_line(tex: str) -> str:
+    """A small formula as text: ``W^O``, ``√d_k``, ``β_2``."""
+    for pattern, text in IN_A_LINE:
+        tex = re.sub(pattern, text, tex)
+    tex = re.sub(r"\\([A-Za-z]+)", lambda sign: SIGNS.get(sign[1], " "), tex)
+    return re.sub(r"[{}\\]", "", tex)
 
 
 class Typesetter:

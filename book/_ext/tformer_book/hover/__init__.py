@@ -9,7 +9,6 @@ a link. It maps addresses, from the site's root, to the lines of a card, title f
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,20 +23,13 @@ from sphinx.transforms import SphinxTransform
 from .. import citations
 from ..assets import publish
 from ..figures import Figure
+from ..formulas import in_a_line
 from ..search import plain
 
 HERE = Path(__file__).parent
 FOLDER = "hover"  # in _static
 FILES = ("hover.js", "hover.css")
 GLOSSARY = "book/glossary"
-# TeX as it reads in a line of text; the glossary's formulas need no more.
-IN_A_LINE = (
-    (r"\\sqrt\{(\w+)\}", r"√\1"),
-    (r"\\text\{(\w+)\}", r"\1"),
-    (r"\\alpha", "α"),
-    (r"\\log", "log"),
-    (r"\^\{(.+?)\}", r"^(\1)"),
-)
 MOST_NAMES = 3
 Card = tuple[str, list[str]]  # an anchor, and the lines of its card
 
@@ -81,13 +73,6 @@ def definition(node: nodes.Element) -> str:
 def is_link(node: nodes.Node) -> bool:
     """Whether it is a link, resolved or not."""
     return isinstance(node, (nodes.reference, addnodes.pending_xref))
-
-
-def in_a_line(tex: str) -> str:
-    """A small formula as text."""
-    for pattern, text in IN_A_LINE:
-        tex = re.sub(pattern, text, tex)
-    return tex
 
 
 def work(entry: Entry) -> list[str]:

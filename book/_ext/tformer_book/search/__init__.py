@@ -22,6 +22,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 from ..assets import publish
+from ..formulas import in_a_line
 from ..pages import CHAPTER
 
 HERE = Path(__file__).parent
@@ -45,13 +46,14 @@ SKIPPED = (
     nodes.literal_block,
     nodes.image,
     nodes.comment,
-    nodes.math,
     nodes.math_block,
 )
+# What has an entry of its own, or is made of such.
+OWN = (addnodes.desc, addnodes.glossary)
 # Where a reader should be led first: the kinds of entry, and how much they count.
 KINDS = {
     "chapter": 1.0,
-    "page": 1.0,
+    "page": 0.9,
     "term": 0.8,
     "problems": 0.5,  # and other sections that every chapter has
     "reference": 0.4,
@@ -93,9 +95,11 @@ def kind_of(docname: str) -> str:
 
 def prose(node: nodes.Node) -> str:
     """The text of a node, without code, outputs and what has an entry of its own."""
+    if isinstance(node, nodes.math):
+        return in_a_line(node.astext())
     if isinstance(node, nodes.Text):
         return node.astext()
-    if isinstance(node, (nodes.section, nodes.title, addnodes.desc, *SKIPPED)):
+    if isinstance(node, (nodes.section, nodes.title, *OWN, *SKIPPED)):
         return ""
     if isinstance(node, nodes.container) and node.get("nb_element") == "cell_code":
         return ""

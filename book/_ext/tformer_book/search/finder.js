@@ -3,7 +3,7 @@
 
 const STOP = new Set(
   (
-    "a about an and are as at be between by can could difference differ different do does " +
+    "a about an and are as at be between but by can could difference differ different do does " +
     "doesnt dont exactly explain explained for from get has have how i if in is isnt it its " +
     "many me mean meaning much my need needed not of on or really should so than that the " +
     "their them then there these they this to understand use used using versus vs was we " +
@@ -20,8 +20,9 @@ const FIELDS = {
 const SATURATION = 1.6;
 const NUMBER = /^\d\d /; // of a chapter
 const FEWEST = 4; // letters of a word that may have a typo
+const GREEK = { α: "alpha", β: "beta", γ: "gamma", ε: "epsilon", λ: "lambda", σ: "sigma" };
 
-/** The words of a text: lower case, no accents; "d_k" and "dk" are one. */
+/** The words of a text: lower case, no accents; "d_k" and "dk", "W^O" and "wo" are one. */
 export function words(text) {
   return (
     text
@@ -30,7 +31,8 @@ export function words(text) {
       .normalize("NFKD")
       .replace(/[\u0300-\u036f]/g, "")
       .replace(/√/g, " sqrt ")
-      .replace(/\b([a-z])_([a-z])/g, "$1$2")
+      .replace(/[α-ω]/g, (letter) => GREEK[letter] ?? letter)
+      .replace(/\b([a-z]|alpha|beta)[_^]([a-z0-9])/g, "$1$2")
       .replace(/['’]/g, "")
       .match(/[a-z0-9]+/g) ?? []
   );
@@ -44,6 +46,7 @@ export function stem(word) {
     .replace(/is(e|ed|ing|ation|ations|er|ers)$/, "iz$1")
     .replace(/(ss|x|z|ch|sh)es$/, "$1")
     .replace(/ies$/, "y")
+    .replace(/([ae])nce$/, "$1nt")
     .replace(/([^aius])s$/, "$1");
   const cut = (ending) => {
     const short = end.replace(ending, "");
@@ -51,7 +54,8 @@ export function stem(word) {
     if (isWord) end = short.replace(/([bdfgkmnprt])\1$/, "$1");
   };
   if (end.length > 6) cut(/al$/);
-  cut(/(ation|ing|ed|ion|ly)$/);
+  cut(/ly$/);
+  cut(/(ation|ing|ed|ion)$/);
   cut(/e$/);
   cut(/at$/);
   return end;
@@ -146,7 +150,11 @@ export class Finder {
     const last = stem(typed.at(-1) ?? "");
     const parts = [];
     for (let i = 0; i < asked.length; ) {
-      const starts = (phrase) => phrase.every((word, j) => asked[i + j] === word);
+      // "softmax temperature" is "temperature softmax", too
+      const starts = (phrase) => {
+        const next = asked.slice(i, i + phrase.length);
+        return [...phrase].sort().join(" ") === next.sort().join(" ");
+      };
       const groups = this.same
         .map((group) => ({ group, own: group.filter(starts) }))
         .filter(({ own }) => own.length);
@@ -195,12 +203,12 @@ export class Finder {
     }
     const asked = new Set(parts.flatMap((part) => part.wordings[0]));
     const ranked = [...total].map(([i, [score, met]]) => {
-      const isExact = this.names[i].some(
-        (name) =>
-          name.size === asked.size && [...name].every((word) => asked.has(word)),
-      );
+      // The share of the query that is one of the entry's names, word for word.
+      const named = this.names[i]
+        .filter((name) => [...name].every((word) => asked.has(word)))
+        .reduce((most, name) => Math.max(most, name.size / asked.size), 0);
       const kind = this.kinds[this.entries[i].kind];
-      return { i, score: score * (met / size) ** 1.5 * kind * (isExact ? 1.5 : 1) };
+      return { i, score: score * (met / size) ** 1.2 * kind * (1 + named / 2) };
     });
     ranked.sort((a, b) => b.score - a.score || a.i - b.i);
     return ranked.slice(0, limit).map(({ i }) => this.entries[i]);
