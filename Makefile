@@ -16,7 +16,7 @@ PORT ?= 8000
 RUN ?= runs/first
 draft := $(if $(DRAFT),--draft)
 
-.PHONY: help setup book execute site serve test test-package lab train bench bench-growth bench-peers gpu-report mutate check course \
+.PHONY: help setup book execute site serve offline test test-package lab train bench bench-growth bench-peers gpu-report mutate check course \
 	format kernel strip setup-cells address lock site-report clean
 
 help:  ## list these commands
@@ -36,6 +36,9 @@ site: setup  ## build the site from the executed chapters
 
 serve: setup  ## show the built site at http://localhost:8000 (PORT=…)
 	@$(PY) tools/serve.py --port $(PORT)
+
+offline: setup  ## the built site as one zip, to read without a network
+	@$(PY) tools/offline.py
 
 test: setup  ## everything: check, the package, the chapters, the site in Chromium
 	@$(PY) tools/run_tests.py --workers $(WORKERS) --jobs $(JOBS)
