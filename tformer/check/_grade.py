@@ -104,7 +104,7 @@ def _is_a_function(part: str, mine: object) -> None:
         raise Mistake(
             "a-class",
             f"You gave me the class {mine.__name__}. I need something that I can call "
-            "with the inputs: a function, or an object that you made of the class.",
+            "with the inputs: a function, or an object made from the class.",
         )
     if not callable(mine):
         raise Mistake(

@@ -77,9 +77,10 @@ def call(
             if not matches(again, returned):
                 raise Mistake(
                     "random",
-                    "Two runs on the same inputs give different results: there is "
-                    "chance in it. Look for dropout, torch.rand, multinomial or a "
-                    "layer that is made anew, with new weights, at every call.",
+                    "Two runs on the same inputs give different results: "
+                    "something in it is random. Look for dropout, torch.rand, "
+                    "multinomial or a layer that is made anew, with new weights, "
+                    "at every call.",
                 )
     return returned
 

@@ -67,7 +67,7 @@ def add_parser(commands: Any) -> None:
         "--output",
         metavar="FILE",
         type=name_of("a file"),
-        help="instead of standard output; an old file stays until the new is complete",
+        help="instead of standard output; an old file stays until the new one is there",
     )
     add_model_and_search(parser)
     ways = parser.add_argument_group("instead of the best translation")

@@ -130,7 +130,9 @@ def check_room(config: ModelConfig, device: torch.device) -> None:
     try:
         needed = bytes_to_train(config)
     except (RuntimeError, OverflowError, TypeError) as error:  # beyond 64 bits
-        raise ValueError(f"no memory holds a model of {_sizes(config)}") from error
+        raise ValueError(
+            f"no machine has the memory for a model of {_sizes(config)}"
+        ) from error
     there = _memory_of(device)
     if there is not None and needed > there:
         raise ValueError(

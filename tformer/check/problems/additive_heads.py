@@ -48,7 +48,7 @@ SLIPS: Switches = {
     ),
     "other-activation": (
         [{"bend": torch.relu}, {"bend": torch.sigmoid}],
-        "Your bend is another one. Additive attention takes tanh.",
+        "Your bend is a different one. Additive attention takes tanh.",
     ),
     "tanh-before-adding": (
         {"early": True},

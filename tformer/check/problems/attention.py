@@ -420,8 +420,8 @@ def name_symptom(case: Case, found: Pair) -> None:
     if matches(mine_weights, raw) or matches(mine_weights, scores):
         raise Mistake(
             "returns-scores",
-            "The second thing you return are the scores, from before softmax. Return "
-            "the weights, which softmax makes of them.",
+            "The second thing you return is the scores, from before softmax. Return "
+            "the weights, which softmax makes from them.",
         )
     if matches(mine_weights, weights):
         raise Mistake(
@@ -457,9 +457,8 @@ def name_symptom(case: Case, found: Pair) -> None:
     row, want = mine_weights.flatten(0, -2)[i], weights.flatten(0, -2)[i]
     raise Mistake(
         "wrong-numbers",
-        "The form is right but the numbers are not, and I do not know this mistake. "
-        "For "
-        f"example, row {i} of the weights should be "
+        "The form is right but the numbers are not, and I don't know this mistake. "
+        f"For example, row {i} of the weights should be "
         f"[{', '.join(f'{x:.3f}' for x in want)}] and is "
         f"[{', '.join(f'{x:.3f}' for x in row)}]. Go through softmax(QKᵀ/√d) step by "
         "step for one query, as in the section “By hand”.",

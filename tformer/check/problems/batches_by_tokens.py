@@ -90,7 +90,7 @@ def _probe_whole(mine: Function) -> None:
         raise Mistake(
             "torn-apart",
             "Every source is there and every target, but not with each other: did you "
-            "sort both sides by themselves? A pair must travel as one. There is no "
+            "sort each side by itself? A pair must travel as one. There is no "
             "error, and the training loss falls all the same, by heart; only unseen "
             "pairs and a look at one translation tell.",
         )
@@ -171,7 +171,7 @@ def _probe_budget(mine: Function) -> None:
     if _is_cut_by_newest(batches):
         raise Mistake(
             "forgets-the-longest",
-            shape + "You reckon with the lengths of the pair that is about to come. A "
+            shape + "You count with the lengths of the pair that is about to come. A "
             "batch is as wide as its longest source and its longest target so far: "
             "s = max(s, len(source)), and the same for t.",
         )
@@ -200,7 +200,8 @@ def _probe_budget(mine: Function) -> None:
     if len({len(batch) for batch in batches[:-1]}) == 1:
         raise Mistake(
             "counts-pairs",
-            shape + "Your batches all hold as many pairs. With a budget of tokens, "
+            shape
+            + "Your batches all hold equally many pairs. With a budget of tokens, "
             "long sentences come in small batches and short ones in large.",
         )
     raise Mistake("overfull", shape + "Keep B·(S + T) within the budget.")

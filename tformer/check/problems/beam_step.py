@@ -85,14 +85,14 @@ WRONG: dict[str, tuple[Callable[[list[Beam], Tensor, int], list[Beam]], str]] = 
     ),
     "wrong-beginning": (
         lambda b, p, k: _step(b, p, k, parent=lambda i, v, n, size: v % n),
-        "Pieces and scores are right, but they are put behind the wrong beginnings. In "
-        "a flattened table of n rows and V columns, entry j is row j // V, column "
+        "Pieces and scores are right, but they are appended to the wrong beginnings. "
+        "In a flattened table of n rows and V columns, entry j is row j // V, column "
         "j % V.",
     ),
     "only-the-new-piece": (
         lambda b, p, k: _step(b, p, k, extend=lambda ids, v: [v]),
         "You return the new piece alone. A beam is a beginning: all pieces so far, and "
-        "the new one behind them.",
+        "the new one after them.",
     ),
     "nothing-is-appended": (
         lambda b, p, k: _step(b, p, k, extend=lambda ids, v: list(ids)),
@@ -148,7 +148,7 @@ def _probe(mine: Function) -> None:
         if not matches(each, right) and matches(sorted(each), sorted(right)):
             raise Mistake(
                 "not-sorted",
-                "The right beginnings, in another order. Return the best first.",
+                "The right beginnings, in a different order. Return the best first.",
             )
     i = next(
         i
@@ -157,7 +157,7 @@ def _probe(mine: Function) -> None:
     )
     raise Mistake(
         "wrong-beams",
-        f"I do not know this mistake. With beam_size={SIZES[i]} you keep "
+        f"I don't know this mistake. With beam_size={SIZES[i]} you keep "
         f"{[(ids, round(score, 2)) for ids, score in found[i]]} and should keep "
         f"{[(ids, round(score, 2)) for ids, score in wanted[i]]}.",
     )
@@ -177,6 +177,6 @@ def beam_step(mine: Function) -> Result:
     """
     praise = (
         "All continuations compete by the sum of their log-probabilities, and the best "
-        "of them stay, each behind its own beginning."
+        "of them stay, each after its own beginning."
     )
     return grade("beam_step", mine, [_probe], praise)

@@ -111,7 +111,7 @@ def _probe(mine: Function) -> None:
     _, rows, source, target, each = CASES[i]
     raise Mistake(
         "wrong-count",
-        f"I do not know this mistake. For {rows} rows, {source} source and {target} "
+        f"I don't know this mistake. For {rows} rows, {source} source and {target} "
         f"target pieces at {each} bytes and {CASES[i][0]} the cache takes {right[i]:,} "
         f"bytes, you say {found[i]:,}.",
     )

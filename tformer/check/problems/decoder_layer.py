@@ -368,7 +368,7 @@ def _probe_layer(mine: Function) -> None:
             )
     raise Mistake(
         "wrong-numbers",
-        "The shape is right but the numbers are not, and I do not know this mistake. "
+        "The shape is right but the numbers are not, and I don't know this mistake. "
         "Go through the three sub-layers: who asks, who answers, which mask, and is "
         "each inside its residual?",
     )

@@ -141,7 +141,7 @@ def _wrong_embedding(ids: Tensor, table: Tensor, positions: Tensor) -> Known:
     )
     yield Slip(
         "ids-counted-from-one",
-        "Each piece gets the row of another one: you subtract 1 from the ids. Row 0 "
+        "Each piece gets the row of its neighbour: you subtract 1 from the ids. Row 0 "
         "belongs to id 0.",
         table[(ids - 1) % size] * root + places,
     )

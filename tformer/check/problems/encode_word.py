@@ -128,8 +128,8 @@ def _wrong_encodings(word: str, merges: list[Pair]) -> Known:
     pieces = {left + right for left, right in merges}
     yield Slip(
         "longest-match",
-        "You take the longest known piece from the left. That is another rule (it is "
-        "WordPiece's), and it spells some words otherwise than training did. Replay "
+        "You take the longest known piece from the left. That is a different rule (it "
+        "is WordPiece's), and it spells some words differently from training. Replay "
         "the merges in their order.",
         _greedy(spelled, pieces),
     )

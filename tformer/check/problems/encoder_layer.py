@@ -178,12 +178,12 @@ def _wrong_order(layer: _Layer, attend: Callable[[Tensor], Tensor]) -> Known:
     )
     yield Slip(
         "first-norm-missing",
-        "There is no norm behind attention.",
+        "There is no norm after attention.",
         two((h := x + attend(x)) + think(h)),
     )
     yield Slip(
         "second-norm-missing",
-        "There is no norm behind the feed-forward network.",
+        "There is no norm after the feed-forward network.",
         first + think(first),
     )
     yield Slip(

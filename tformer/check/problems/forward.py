@@ -141,8 +141,8 @@ PASSES: dict[str, tuple[dict[str, object], str]] = {
     "target-padding-visible": (
         {"target_mask": "causal"},
         "The target mask is causal only. That changes no real position, since padding "
-        "stands to the right of it; but the padded positions come out otherwise than "
-        "in the model. masks.target_mask(target_ids, pad_id) hides padding, too.",
+        "stands to the right of it; but the padded positions differ from the model's. "
+        "masks.target_mask(target_ids, pad_id) hides padding, too.",
     ),
     "source-mask-forgotten": (
         {"encoder_mask": False, "cross_mask": False},

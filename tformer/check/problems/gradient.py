@@ -166,7 +166,7 @@ def _numbers(mine: Function) -> None:
         raise Mistake(
             "wrong-numbers",
             f"For {size} parameters your first slope is {found[0].item():.5f} and "
-            f"should be {wanted[0].item():.5f}. I do not know this mistake. Try it on "
+            f"should be {wanted[0].item():.5f}. I don't know this mistake. Try it on "
             "p², whose slope at 1 is 2.",
         )
 

@@ -247,7 +247,7 @@ def _probe_greedy(mine: Function) -> None:
     path, limit = settings[i]
     raise Mistake(
         "wrong-pieces",
-        f"I do not know this mistake. My model says {list(path)} and then eos; with "
+        f"I don't know this mistake. My model says {list(path)} and then eos; with "
         f"max_len={limit} you return {found[i]} and should return "
         f"{list(path[:limit])}.",
     )

@@ -88,7 +88,7 @@ def _wrong_lists(case: Lists) -> Known:
     late = torch.full((len(labels), 1), case.eos)
     yield Slip(
         "eos-after-the-padding",
-        "In short rows eos stands behind the padding: you pad first and append eos as "
+        "In short rows eos stands after the padding: you pad first and append eos as "
         "a column. The model then learns that padding follows the last piece. First "
         "append eos to each list, then pad.",
         (inputs, torch.cat([pieces[:, :-1], late], dim=1)),

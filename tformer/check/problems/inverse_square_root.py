@@ -120,7 +120,7 @@ def _rates(mine: Function) -> None:
     raise Mistake(
         "wrong-numbers",
         f"At step {step} with d_model {d} and warm-up {warmup} your rate is "
-        f"{found[i]:.4g} and should be {wanted[i]:.4g}; I do not know this mistake. "
+        f"{found[i]:.4g} and should be {wanted[i]:.4g}; I don't know this mistake. "
         "Compute both arms for this step by hand.",
     )
 

@@ -150,7 +150,7 @@ def _probe(mine: Function) -> None:
                 i, j = off[0].tolist()
                 raise Mistake(
                     "wrong-numbers",
-                    f"I do not know this mistake. For id {int(given[0][i, j])} with a "
+                    f"I don't know this mistake. For id {int(given[0][i, j])} with a "
                     f"chance of {float(given[1][i, j]):.4f} the {what} should have "
                     f"{int(right[i, j])}; yours have {int(mine_is[i, j])}.",
                 )

@@ -157,7 +157,7 @@ def _impossible(mine: Function) -> None:
                         "shapes-not-named",
                         f"{left} times {right} is refused, as it should be, but the "
                         f"error says only “{stopped.problem}”. Name both shapes in it: "
-                        "whoever reads it wants to know which of the two is wrong.",
+                        "the reader has to find out which of the two is wrong.",
                     ) from None
                 continue
             raise Mistake(

@@ -174,7 +174,7 @@ def wrong_layers(case: Case) -> Known:
         ),
         (
             "attends-among-heads",
-            "Each word attends to its own heads: the heads stand behind the words, "
+            "Each word attends to its own heads: the heads come after the words, "
             "(B, T, H, Dh), so the last two axes are heads and numbers. Bring the "
             f"heads forward before attention: {TRANSPOSE}.",
             dict(

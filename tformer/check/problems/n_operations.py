@@ -132,7 +132,7 @@ def _probe(mine: Function) -> None:
     config, source, target = CASES[i]
     raise Mistake(
         "wrong-count",
-        f"I do not know this mistake. For {config} with {source} source and {target} "
+        f"I don't know this mistake. For {config} with {source} source and {target} "
         f"target pieces there are {right[i]:,} operations, you count {found[i]:,}. "
         "Compare product by product with FlopCounterMode.",
     )

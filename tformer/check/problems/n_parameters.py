@@ -237,7 +237,7 @@ def _count_probe(mine: Function) -> None:
     sign = "too many" if found[i] > right[i] else "too few"
     raise Mistake(
         "wrong-count",
-        f"I do not know this mistake. For {configs[i]} the model has {right[i]:,} "
+        f"I don't know this mistake. For {configs[i]} the model has {right[i]:,} "
         f"parameters, you count {found[i]:,}: {abs(found[i] - right[i]):,} {sign}. "
         "Compare with sum(p.numel() for p in part.parameters()), part by part.",
     )

@@ -127,7 +127,7 @@ def _probe_offsets(mine: Function) -> None:
         raise Mistake(
             "wrong-offset",
             f"From row {PLACES[i][0]} to row {PLACES[i][1]} it is {wanted[i]} "
-            f"positions; you say {found[i]}. I do not know this mistake.",
+            f"positions; you say {found[i]}. I don't know this mistake.",
         )
 
 

@@ -70,7 +70,7 @@ def _wrong_steps(
     yield Slip(
         "bias-outside-tanh",
         "The bias is added after tanh, so the state can leave the range −1 to 1. It "
-        "belongs into the sum, inside the brackets of tanh.",
+        "belongs in the sum, inside the brackets of tanh.",
         (from_input + from_state).tanh() + b,
     )
     yield Slip(

@@ -82,7 +82,7 @@ def _probe(mine: Function) -> None:
     raise Mistake(
         "wrong-score",
         f"For “{' '.join(HYPOTHESES[i])}” against “{' '.join(REFERENCE)}” you say "
-        f"{found[i]:.2f}, sacreBLEU {wanted[i]:.2f}. I do not know this mistake.",
+        f"{found[i]:.2f}, sacreBLEU {wanted[i]:.2f}. I don't know this mistake.",
     )
 
 

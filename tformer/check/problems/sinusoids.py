@@ -56,7 +56,7 @@ SPEEDS: tuple[tuple[str, str, Speed], ...] = (
     (
         "an-angle-for-each-column",
         "Sine and cosine of a pair must have the SAME angle. Yours has an exponent "
-        "column/d, another one for each column: use 2i/d for both columns, 2i and "
+        "column/d, a different one for each column: use 2i/d for both columns, 2i and "
         "2i + 1.",
         lambda c, d: BASE ** -(c / d),
     ),
@@ -146,7 +146,7 @@ LAYOUTS: tuple[tuple[str, str, Callable[[Tensor, Tensor], Tensor]], ...] = (
     ("", "", lambda s, c: torch.stack([s, c], -1).flatten(-2)),
     (
         "halves",
-        "Your columns are right, but in another order: first all sines, then all "
+        "Your columns are right, but in a different order: first all sines, then all "
         "cosines. The paper interleaves them: sine in column 2i, cosine in 2i + 1. "
         "Both work; a model trained with one cannot use the other. "
         "torch.stack([sin, cos], dim=-1).flatten(-2) interleaves.",
@@ -154,7 +154,7 @@ LAYOUTS: tuple[tuple[str, str, Callable[[Tensor, Tensor], Tensor]], ...] = (
     ),
     (
         "cosine-first",
-        "Sine and cosine have changed places: sine belongs into column 2i, cosine "
+        "Sine and cosine have changed places: sine belongs in column 2i, cosine "
         "into 2i + 1. Row 0 must be 0, 1, 0, 1, …",
         lambda s, c: torch.stack([c, s], -1).flatten(-2),
     ),

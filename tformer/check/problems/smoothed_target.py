@@ -169,7 +169,7 @@ def _targets(mine: Function) -> None:
         raise Mistake(
             "wrong-numbers",
             f"For label {labels[0, 0].item()} of {size} pieces and smoothing {epsilon} "
-            f"your row is {yours} and should be {wanted}; I do not know this mistake.",
+            f"your row is {yours} and should be {wanted}; I don't know this mistake.",
         )
 
 

@@ -165,10 +165,10 @@ def _probe_stays(mine: Function) -> None:
             raise Mistake(
                 "moves-when-it-grows",
                 f"I added a tenth to the corpus, and {moved} of {len(_english(old))} "
-                f"{was} sentences are {now} sentences now: whoever compares models "
-                "across editions compares nothing. Let the place of a sentence depend "
-                "on the sentence alone: a hash of it, below the share or not; neither "
-                "its place in a list nor how many there are.",
+                f"{was} sentences are {now} sentences now, so a score on "
+                "one edition says nothing about the other. Let the place of a "
+                "sentence depend on the sentence alone: a hash of it, below the share "
+                "or not; neither its place in a list nor how many there are.",
             )
 
 

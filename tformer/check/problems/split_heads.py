@@ -42,7 +42,7 @@ def wrong_splits(x: Tensor, n_heads: int) -> Known:
     )
     yield Slip(
         "not-transposed",
-        "The width is cut rightly, but the heads stand behind the words: "
+        "The width is cut correctly, but the heads come after the words: "
         f"{(batch, length, n_heads, width // n_heads)}. Attention works on the last "
         "two axes, which would be heads and numbers, so each word would attend to its "
         "own heads. Bring the heads forward: .transpose(-3, -2).",

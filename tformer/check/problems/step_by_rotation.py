@@ -82,14 +82,14 @@ def _wrong_walks(rows: Tensor, k: int) -> Known:
     for turn in (place * speed, place * k * speed):
         yield Slip(
             "turned-by-the-row",
-            "You turn each row by another angle, as `rotate` does. Here all rows move "
-            "on by the same k.",
+            "You turn each row by a different angle, as `rotate` does. Here all rows "
+            "move on by the same k.",
             _woven(*_turned(sin, cos, turn)),
         )
         yield Slip(
             "turned-by-the-row",
-            "You turn each row by another angle, as `rotate` does, and the wrong way "
-            "round. Here all rows move on by the same k.",
+            "You turn each row by a different angle, as `rotate` does, and the wrong "
+            "way round. Here all rows move on by the same k.",
             _woven(*_turned(sin, cos, -turn)),
         )
     moved = _turned(sin, cos, k * speed)
@@ -133,7 +133,7 @@ def _probe_walks(mine: Function) -> None:
         raise Mistake(
             "wrong-numbers",
             f"Row {first + i}, moved by {k}, should have {wanted[i, c]:.4f} in column "
-            f"{c}; yours has {found[i, c]:.4f}. I do not know this mistake. Begin with "
+            f"{c}; yours has {found[i, c]:.4f}. I don't know this mistake. Begin with "
             "one pair: sin(a + b) = sin a cos b + cos a sin b.",
         )
 

@@ -69,7 +69,7 @@ def _probe(mine: Function) -> None:
     n, optimizer = cases[i]
     raise Mistake(
         "wrong-count",
-        f"I do not know this mistake. {n:,} parameters with {optimizer} take "
+        f"I don't know this mistake. {n:,} parameters with {optimizer} take "
         f"{right[i]:,} bytes, you say {found[i]:,}.",
     )
 
