@@ -348,7 +348,7 @@ def after(op: Op) -> str:
         if not current.used_by:
             return "other"
         for following in current.used_by:
-            if following.name in SUMS and _full(following) > 1:
+            if following.name in SUMS and _joins_earlier(following, op):
                 return "norm and sum" if normed else "sum"
         if not normed and any(
             e.name in NORMS or e.name in MOMENTS for e in current.used_by
@@ -360,10 +360,13 @@ def after(op: Op) -> str:
     return "norm" if normed else "other"
 
 
-def _full(op: Op) -> int:
-    """How many inputs of a sum have the size of the result, and are no parameters."""
-    full = [e for e in op.inputs if e.tensor.numel() == op.output.numel()]
-    return sum(not e.is_parameter for e in full)
+def _joins_earlier(total: Op, op: Op) -> bool:
+    """Whether a sum adds something of full size that was there before an operation."""
+    full = [e for e in total.inputs if e.tensor.numel() == total.output.numel()]
+    return any(
+        not e.is_parameter and (e.made_by is None or e.made_by.index < op.index)
+        for e in full
+    )
 
 
 def norms(ops: list[Op]) -> Iterator[tuple[Op, tuple[int, ...], Tensor]]:

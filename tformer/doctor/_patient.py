@@ -38,6 +38,7 @@ class Patient:
     Attributes:
         n_source, n_target: lengths of the probes.
         lengths_must_agree: whether the model runs only where both are equal.
+        strangers: parameters that a pass used, and that the model doesn't know of.
     """
 
     model: nn.Module
@@ -61,6 +62,7 @@ class Patient:
     n_source: int = 9
     n_target: int = 7
     lengths_must_agree: bool = False
+    strangers: dict[int, Tensor] = field(default_factory=dict)
     _passes: dict[Any, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -112,6 +114,7 @@ class Patient:
             with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), watch:
                 self.run(source, target)
             self._passes[key] = watch.ops, _anatomy.attentions(watch.ops)
+            self.strangers.update(watch.strangers)
         ops, found = self._passes[key]
         return ops, found
 

@@ -93,11 +93,13 @@ class Watch(TorchDispatchMode):
 
     Attributes:
         ops: the operations, in order.
+        strangers: parameters that were used, and that the model doesn't know of.
     """
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
         self.ops: list[Op] = []
+        self.strangers: dict[int, Tensor] = {}
         self._parameters = {_storage(each) for each in model.parameters()}
         self._makers: dict[Key, Op] = {}
 
@@ -105,6 +107,13 @@ class Watch(TorchDispatchMode):
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         name = func.name().removeprefix("aten::").partition(".")[0]
+        given = list(_tensors((args, kwargs or {})))
+        for tensor in given:
+            if isinstance(tensor, nn.Parameter) and (
+                _storage(tensor) not in self._parameters
+            ):
+                self.strangers[_storage(tensor)] = tensor
+                self._parameters.add(_storage(tensor))
         taken = [
             Input(
                 tensor,
@@ -112,7 +121,7 @@ class Watch(TorchDispatchMode):
                 _storage(tensor) in self._parameters,
                 tensor.detach().clone() if name in KEPT else None,
             )
-            for tensor in _tensors((args, kwargs or {}))
+            for tensor in given
         ]
         result = func(*args, **(kwargs or {}))
         made = list(_tensors(result))

@@ -48,7 +48,14 @@ def examine(patient: Patient) -> Iterator[Finding]:
             None if ids is None else patient.padded(ids[:, :3], ids.size(1))
             for ids in one
         )
-        lengths = _apart(patient, first, patient.logits(*_joined(mine, shorter))[0])
+        lengths = max(
+            _apart(patient, first, patient.logits(*_joined(mine, shorter))[0]),
+            _apart(
+                patient,
+                patient.logits(*_joined(one, mine))[-1],
+                patient.logits(*_joined(shorter, mine))[-1],
+            ),
+        )
         if lengths > patient.tolerance:
             yield Finding(
                 code="mask-of-another-row",

@@ -31,4 +31,5 @@ def examine(patient: Patient) -> Iterator[Finding]:
             look="F.dropout without training=self.training, nn.Dropout in a plain list "
             "(use nn.ModuleList), a train() in forward, or noise that is added always.",
             chapter="The encoder",
+            because=("hidden-parameters",),
         )

@@ -49,8 +49,8 @@ def _as_the_model(patient: Patient):  # type: ignore[no-untyped-def]
 
 def _softmaxes(patient: Patient) -> Iterator[Finding]:
     n = patient.plain.size(-1)
-    labels = patient.words(2, seed=61)
-    right = torch.zeros(1, 2, n).scatter(2, labels[..., None], SURE)
+    labels = patient.words(1, seed=61).expand(1, 4)  # one word: shifts don't matter
+    right = torch.zeros(1, 4, n).scatter(2, labels[..., None], SURE)
     wrong = right.roll(1, dims=-1)
     good, bad = (float(_ask(patient, each, labels)) for each in (right, wrong))
     form = _form(patient)
@@ -69,7 +69,7 @@ def _softmaxes(patient: Patient) -> Iterator[Finding]:
                 chapter="Training",
             )
             return
-    if bad - good < 3:
+    if bad - good < 5:
         yield Finding(
             code="double-softmax",
             title="the softmax is applied twice",

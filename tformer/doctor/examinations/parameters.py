@@ -19,6 +19,18 @@ def examine(patient: Patient) -> Iterator[Finding]:
     patient.has_numbers()
     named = dict(patient.model.named_parameters())
     ops, _ = patient.watch(patient.source(), patient.target())
+    if patient.strangers:
+        n = sum(each.numel() for each in patient.strangers.values())
+        yield Finding(
+            code="hidden-parameters",
+            title="the model doesn't know of some of its weights",
+            tried="compared the weights that a pass uses with model.parameters().",
+            seen=f"{len(patient.strangers)} tensors with {n:,} numbers are not there.",
+            means="no optimizer trains them, no state_dict stores them, and eval() "
+            "doesn't reach their layers.",
+            look="layers in a plain list or dict: use nn.ModuleList or nn.ModuleDict.",
+            chapter="The whole Transformer",
+        )
     tables = {
         id(lookup.op)
         for ids in (patient.source(), patient.target())
@@ -107,7 +119,12 @@ def _silent(code: str, names: list[str], named: dict[str, Tensor]) -> Finding:
             means="a part that you built is not part of the model.",
             look="forward: is the layer called, and its result kept?",
             chapter="The whole Transformer",
-            because=("keys-from-wrong-side",),
+            because=(
+                "keys-from-wrong-side",
+                "no-positions",
+                "no-final-norm",
+                "norm-wrong-axis",
+            ),
         )
     return Finding(
         code=code,
