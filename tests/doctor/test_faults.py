@@ -2,45 +2,42 @@
 
 from __future__ import annotations
 
+import tomllib
+
 import pytest
-from cases import NAMES, admitted, broken
-from faults import FAULTS
+from cases import HERE, NAMES, admitted, broken
 
 from tformer import doctor
 
-ALL = [(name, *fault) for name, faults in FAULTS.items() for fault in faults]
-MISSED = [each for each in ALL if each[-1].startswith("missed:")]
-
-
-def ids(rows):
-    return [f"{name}: {title}" for name, title, *_ in rows]
+TABLE = tomllib.loads((HERE.parent / "faults.toml").read_text("utf-8"))
+ALL = [
+    pytest.param(name, row, id=f"{name}: {row['fault']}")
+    for name, rows in TABLE.items()
+    for row in rows
+]
+NAMED = [each for each in ALL if "code" in each.values[1]]
+MISSED = [each for each in ALL if "missed" in each.values[1]]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "title", "old", "new", "code"),
-    [each for each in ALL if each not in MISSED],
-    ids=ids([each for each in ALL if each not in MISSED]),
-)
-def test_a_fault_is_named(name, title, old, new, code):
-    model, given = admitted(name, broken(name, old, new))
+@pytest.mark.parametrize(("name", "row"), NAMED)
+def test_a_fault_is_named(name, row):
+    model, given = admitted(name, broken(name, row["old"], row["new"]))
     report = doctor.examine(model, **given)
-    assert code in report.codes, str(report)
+    assert row["code"] in report.codes, str(report)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "title", "old", "new", "reason"), MISSED, ids=ids(MISSED)
-)
-def test_a_fault_is_expected_to_be_missed(name, title, old, new, reason):
+@pytest.mark.parametrize(("name", "row"), MISSED)
+def test_a_fault_is_expected_to_be_missed(name, row):
     """If one of these is found some day, its row has to say so."""
-    model, given = admitted(name, broken(name, old, new))
-    codes = set(doctor.examine(model, **given).codes)
-    assert codes <= {"unused-parameters"}
+    model, given = admitted(name, broken(name, row["old"], row["new"]))
+    assert set(doctor.examine(model, **given).codes) <= {"unused-parameters"}
 
 
 def test_there_are_faults_enough_and_few_are_missed():
-    assert len(NAMES) == 5 and set(FAULTS) == set(NAMES)
+    assert len(NAMES) == 5 and set(TABLE) == set(NAMES)
     assert len(ALL) >= 60
+    assert len(MISSED) + len(NAMED) == len(ALL)
     assert len(MISSED) <= 0.1 * len(ALL)
-    assert len(set(ids(ALL))) == len(ALL)
+    assert len({each.id for each in ALL}) == len(ALL)

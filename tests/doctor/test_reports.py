@@ -7,6 +7,7 @@ import importlib
 import json
 import pkgutil
 import re
+from pathlib import Path
 
 import pytest
 import torch
@@ -100,7 +101,9 @@ def broken_gpt():
 
 
 def test_what_a_finding_explains_is_listed_as_its_consequence():
-    text = broken("gpt", "y = y.transpose(1, 2).contiguous().view", "y = y.contiguous().view")
+    text = broken(
+        "gpt", "y = y.transpose(1, 2).contiguous().view", "y = y.contiguous().view"
+    )
     model, given = admitted("gpt", text)
     report = doctor.examine(model, **given)
     assert report.codes == ("heads-merged-wrongly",)
@@ -115,7 +118,7 @@ def test_every_chapter_that_a_finding_names_is_in_the_book():
     named = set()
     for module in pkgutil.iter_modules(examinations.__path__):
         source = importlib.import_module(f"{examinations.__name__}.{module.name}")
-        text = open(source.__file__, encoding="utf-8").read()
+        text = Path(source.__file__).read_text("utf-8")
         named |= set(re.findall(r'chapter="(.+?)"', text))
         assert source.__doc__ and callable(source.examine)
     assert len(named) > 8
@@ -126,7 +129,7 @@ def test_every_code_that_is_said_to_explain_another_exists():
     codes, causes = set(), set()
     for module in pkgutil.iter_modules(examinations.__path__):
         source = importlib.import_module(f"{examinations.__name__}.{module.name}")
-        text = open(source.__file__, encoding="utf-8").read()
+        text = Path(source.__file__).read_text("utf-8")
         codes |= set(re.findall(r'"([a-z]+(?:-[a-z]+)+)"', text))
         for block in re.findall(r"because=\((.*?)\)", text, re.S):
             causes |= set(re.findall(r'"([a-z-]+)"', block))

@@ -51,7 +51,7 @@ def state_of(model):
         "modes": [m.training for m in model.modules()],
         "chance": torch.get_rng_state(),
         "python": random.getstate(),
-        "numpy": np.random.get_state()[1].copy(),
+        "numpy": np.random.get_state()[1].copy(),  # noqa: NPY002
         "fused": torch.backends.mha.get_fastpath_enabled(),
     }  # fmt: skip
 
@@ -65,7 +65,9 @@ def assert_same(one, other):
     elif isinstance(one, torch.Tensor):
         assert torch.equal(one, other)
     else:
-        assert np.array_equal(one, other) if isinstance(one, np.ndarray) else one == other
+        assert (
+            np.array_equal(one, other) if isinstance(one, np.ndarray) else one == other
+        )
 
 
 @pytest.mark.parametrize("ends", ["well", "badly"])
@@ -80,7 +82,7 @@ def test_the_model_is_given_back_exactly_as_it_was(ends):
         model.h[0].attn.bias.mul_(1.0)
         model.h[1].attn.bias = model.h[1].attn.bias.clone()
         random.random()
-        np.random.rand()
+        np.random.rand()  # noqa: NPY002
         with torch.no_grad():
             model.ln_f.weight.add_(0.01)
         if ends == "badly":

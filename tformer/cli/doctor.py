@@ -32,6 +32,7 @@ def add_parser(commands: Any) -> None:
         2 = the model could not be examined.
         """,
         "doctor model.py:Net",
+        "doctor model.py:Net --pad-id none --bos-id none --eos-id none",
         "doctor model.py:make_model --with doctor --pad-id 3",
     )
     parser.add_argument(
@@ -101,7 +102,9 @@ def _run(options: argparse.Namespace) -> int:
     if not isinstance(model, nn.Module):
         model = _called(model, f"{file}:{name}")
     if not isinstance(model, nn.Module):
-        raise UsageError(f"{options.model} gives a {type(model).__name__}, no nn.Module")
+        raise UsageError(
+            f"{options.model} gives a {type(model).__name__}, no nn.Module"
+        )
     settings: Any = {}
     if options.arguments:
         settings = _found(names, file, options.arguments)

@@ -223,7 +223,9 @@ def _through_projection(start: Input, factor: float | None) -> float | None:
                 return factor  # rotary positions, which keep the length
             factor = _times(factor, op)
         elif op.name not in VIEWS | SUMS | {"neg"}:
-            return None if op.name in NORMS | {"rsqrt", "linalg_vector_norm"} else factor
+            return (
+                None if op.name in NORMS | {"rsqrt", "linalg_vector_norm"} else factor
+            )
         before = [e for e in op.inputs if not e.is_parameter]
         op = _main(before, op).made_by if before else None
     return factor
@@ -396,11 +398,11 @@ def _is_a_moment(op: Op) -> bool:
 
 def uniform(weights: Tensor) -> bool:
     """Whether each row spreads its weight evenly over whatever it sees."""
-    for row in weights.reshape(-1, weights.size(-1)):
-        seen = row[row > 0]
+    rows = [row[row > 0] for row in weights.reshape(-1, weights.size(-1))]
+    for seen in rows:
         if len(seen) and (seen.max() - seen.min()) > 1e-5 * seen.max():
             return False
-    return True
+    return any(len(seen) > 1 for seen in rows)
 
 
 def expected_factor(d_head: int) -> float:

@@ -163,7 +163,9 @@ class Patient:
             drawn += [real[i] for i in order.tolist()]
         return torch.tensor(drawn[: rows * n]).view(rows, n)
 
-    def source(self, seed: int = 1, *, rows: int = 1, n: int | None = None) -> Tensor | None:
+    def source(
+        self, seed: int = 1, *, rows: int = 1, n: int | None = None
+    ) -> Tensor | None:
         """A source (rows, S) without padding; None if the model has none."""
         if self.decoder_only:
             return None
@@ -336,7 +338,9 @@ def first_batches(
 def _shapes(batch: Any) -> str:
     if isinstance(batch, tuple | list):
         return f"({', '.join(_shapes(each) for each in batch)})"
-    return str(tuple(batch.shape)) if isinstance(batch, Tensor) else type(batch).__name__
+    return (
+        str(tuple(batch.shape)) if isinstance(batch, Tensor) else type(batch).__name__
+    )
 
 
 def _moved(ids: Tensor | None, device: torch.device) -> Tensor | None:
@@ -393,4 +397,6 @@ def _takes_one(model: nn.Module) -> bool:
 
 def share(value: float, whole: float) -> str:
     """One number as a share of another, for a sentence."""
-    return f"{value / whole:.0%}" if whole and math.isfinite(value) else "an unknown share"
+    return (
+        f"{value / whole:.0%}" if whole and math.isfinite(value) else "an unknown share"
+    )

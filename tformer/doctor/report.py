@@ -122,9 +122,7 @@ class Report:
         blocks += [f"{i}. {each}" for i, each in enumerate(self.findings, start=1)]
         for heading, lines in self._ends():
             wrapped = [
-                textwrap.fill(
-                    line, 80, initial_indent="   ", subsequent_indent="     "
-                )
+                textwrap.fill(line, 80, initial_indent="   ", subsequent_indent="     ")
                 for line in lines
             ]
             blocks.append("\n".join([f"{heading}:", *wrapped]))
@@ -134,8 +132,7 @@ class Report:
         """The whole report for a notebook; what is not urgent is folded."""
         say = html.escape
         parts = [
-            f"<p><strong>{say(self._headline())}</strong> "
-            f"({self.seconds:.1f} s)</p>"
+            f"<p><strong>{say(self._headline())}</strong> ({self.seconds:.1f} s)</p>"
         ]
         for i, finding in enumerate(self.findings, start=1):
             rows = "".join(

@@ -1,4 +1,4 @@
-"""Small classes, clones and a generator: pre-norm, masks (B, 1, S) as the model's input."""
+"""Small classes, clones, a generator: pre-norm, masks (B, 1, S) as inputs."""
 
 import copy
 import math
@@ -38,7 +38,7 @@ class Heads(nn.Module):
         b = query.size(0)
         query, key, value = [
             lin(x).view(b, -1, self.h, self.d_k).transpose(1, 2)
-            for lin, x in zip(self.linears, (query, key, value))
+            for lin, x in zip(self.linears, (query, key, value), strict=False)
         ]
         x, self.attn = attention(query, key, value, mask, self.dropout)
         x = x.transpose(1, 2).contiguous().view(b, -1, self.h * self.d_k)

@@ -1,4 +1,4 @@
-"""Lengths instead of masks, heads folded into the batch, AddNorm, a decoder with state."""
+"""Lengths instead of masks, heads folded into the batch, AddNorm, state."""
 
 import math
 
@@ -236,15 +236,13 @@ def predict(net, source, num_steps=11):
 
 def micro_batches(net, parts):
     words = [int((labels != PAD).sum()) for *_, labels in parts]
-    for (source, target, labels), n in zip(parts, words):
+    for (source, target, labels), n in zip(parts, words, strict=True):
         share = n / sum(words)
         (masked_ce(run(net, source, target)[0], labels) * share).backward()
 
 
 def case(width=32, layers=2):
-    net = EncoderDecoder(
-        Encoder(width, 4, layers, 0.1), Decoder(width, 4, layers, 0.1)
-    )
+    net = EncoderDecoder(Encoder(width, 4, layers, 0.1), Decoder(width, 4, layers, 0.1))
     with torch.no_grad():
         run(net, torch.ones(1, 3).long(), torch.ones(1, 3).long())
     return net, {

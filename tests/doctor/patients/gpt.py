@@ -39,7 +39,10 @@ class Block(nn.Module):
         super().__init__()
         self.ln_1, self.ln_2 = nn.LayerNorm(n_embd), nn.LayerNorm(n_embd)
         self.attn = CausalSelfAttention(n_embd, n_head, fused)
-        self.c_fc, self.c_out = nn.Linear(n_embd, 4 * n_embd), nn.Linear(4 * n_embd, n_embd)
+        self.c_fc, self.c_out = (
+            nn.Linear(n_embd, 4 * n_embd),
+            nn.Linear(4 * n_embd, n_embd),
+        )
         self.dropout = nn.Dropout(0.1)
 
     def forward(self, x):
@@ -65,7 +68,7 @@ class GPT(nn.Module):
             nn.init.zeros_(module.bias)
 
     def forward(self, idx, targets=None):
-        b, t = idx.size()
+        t = idx.size(1)
         pos = torch.arange(t)
         x = self.wte(idx) + self.wpe(pos)
         for block in self.h:
@@ -86,7 +89,9 @@ def get_batches():
     out = []
     for start in (0, 90, 200):
         x = torch.stack([data[start + i : start + i + 16] for i in range(0, 64, 16)])
-        y = torch.stack([data[start + i + 1 : start + i + 17] for i in range(0, 64, 16)])
+        y = torch.stack(
+            [data[start + i + 1 : start + i + 17] for i in range(0, 64, 16)]
+        )
         out.append((x, y))
     return out
 

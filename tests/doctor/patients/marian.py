@@ -1,4 +1,4 @@
-"""After Marian: post-norm, swish, tied tables, sinusoids of two halves, a final bias."""
+"""After Marian: post-norm, swish, tied tables, sinusoids, a final bias."""
 
 import math
 
@@ -46,7 +46,9 @@ class Attention(nn.Module):
             scores = scores + mask
         weights = F.softmax(scores, dim=-1)
         mixed = torch.einsum("bhqk,bhkd->bhqd", weights, v)
-        mixed = mixed.transpose(1, 2).reshape(hidden.size(0), -1, self.heads * self.size)
+        mixed = mixed.transpose(1, 2).reshape(
+            hidden.size(0), -1, self.heads * self.size
+        )
         return self.out_proj(mixed), (k, v)
 
 

@@ -17,8 +17,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
     wrong, cut = [], []
     for number, each in enumerate(found):
         sums = each.weights.sum(dim=-1)
-        off = float((sums - 1).abs().max())
-        if off < 1e-3 or float(each.weights.sum()) == 0:
+        sums = sums[sums > 0]  # a row without weight sees nothing: a mask's affair
+        off = float((sums - 1).abs().max()) if len(sums) else 0.0
+        if off < 1e-3:
             continue
         axis = int(each.softmax.arguments[1])
         made = each.softmax.result

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import math
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
@@ -71,9 +70,7 @@ def _writing(patient: Patient, source: Tensor, labels: Tensor) -> Iterator[Findi
     ]
     n = len(rows)
     copies = sum(a == b and a != c for a, b, c in zip(said, rows, wanted, strict=True))
-    loops = sum(
-        _loops(a) and not _loops(c) for a, c in zip(said, wanted, strict=True)
-    )
+    loops = sum(_loops(a) and not _loops(c) for a, c in zip(said, wanted, strict=True))
     if copies > n / 2:
         yield Finding(
             code="copies-source",
@@ -107,7 +104,6 @@ def _real(patient: Patient, row: list[int]) -> list[int]:
 def _loops(row: list[int]) -> bool:
     """Whether a row ends with the same one, two or three words, three times over."""
     return any(
-        len(row) >= 3 * n + 2
-        and row[-n:] == row[-2 * n : -n] == row[-3 * n : -2 * n]
+        len(row) >= 3 * n + 2 and row[-n:] == row[-2 * n : -n] == row[-3 * n : -2 * n]
         for n in (1, 2, 3)
     )

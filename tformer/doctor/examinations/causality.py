@@ -19,6 +19,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
     ahead = [(p, t) for p in range(n) for t in range(p) if moves[p, t]]
     back = [(p, t) for p in range(n) for t in range(p + 1, n) if moves[p, t]]
     itself = [p for p in range(1, n) if moves[p, p]]
+    if _hides_itself(patient):
+        yield _blind(n)
+        return
     if ahead and not back:
         yield _inverted(influence, n)
     elif ahead:
@@ -27,6 +30,15 @@ def examine(patient: Patient) -> Iterator[Finding]:
         if not itself and back:
             yield _blind(n)
         yield from _length(patient)
+
+
+def _hides_itself(patient: Patient) -> bool:
+    """Whether the first self-attention shows earlier words, but not the current one."""
+    if patient.lengths_must_agree or not (found := patient.self_attention(1)):
+        return False
+    weights = found[0].weights.amax(dim=0).nan_to_num(0.0)
+    diagonal = weights.diagonal()[2:]
+    return float(diagonal.max()) == 0 < float(weights[2:, 0].min())
 
 
 def _influence(patient: Patient) -> Tensor:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
@@ -43,7 +41,9 @@ def _overlap(
 def _sides(
     train: Sequence[tuple[str, str]], test: Sequence[tuple[str, str]]
 ) -> Iterator[Finding]:
-    words = [{w for pair in train[:5000] for w in pair[side].split()} for side in (0, 1)]
+    words = [
+        {w for pair in train[:5000] for w in pair[side].split()} for side in (0, 1)
+    ]
     mine = [w for source, _ in test for w in source.split()]
     own = sum(w in words[0] for w in mine)
     other = sum(w in words[1] for w in mine)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import inspect
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,7 +75,9 @@ def _places(patient: Patient) -> int:
 class _Listener(Watch):
     """Notes what the output projection says, and may put words into its mouth."""
 
-    def __init__(self, model: nn.Module, weight: int, forced: int | None) -> None:
+    def __init__(
+        self, model: nn.Module, weight: int, forced: int | list[int] | None
+    ) -> None:
         super().__init__(model)
         self.scores: list[Tensor] = []
         self._weight, self._forced = weight, forced
@@ -90,8 +91,14 @@ class _Listener(Watch):
             op = self.ops[-1]
             if any(_memory(e.tensor) == self._weight for e in op.inputs):
                 self.scores.append(op.result.reshape(-1, op.result.size(-1))[-1])
-                if self._forced is not None:
+                if isinstance(self._forced, int):
                     result[..., self._forced] = FAR
+                elif self._forced:  # one word at the last position, another elsewhere
+                    step = len(self.scores) - 1
+                    rows = result.view(-1, result.size(-1))
+                    rows[:, self._forced[-1]] = FAR
+                    rows[-1, self._forced[-1]] = -FAR
+                    rows[-1, self._forced[step % (len(self._forced) - 1)]] = FAR
                 if len(self.scores) > STEPS:
                     raise Skip(f"it was still writing after {STEPS} steps")
         return result
@@ -102,7 +109,11 @@ def _memory(tensor: Tensor) -> int:
 
 
 def _write(
-    patient: Patient, source: Tensor, *, forced: int | None = None, reference: Any = None
+    patient: Patient,
+    source: Tensor,
+    *,
+    forced: int | None = None,
+    reference: Any = None,
 ) -> Written:
     assert patient.decode is not None
     ops, _ = patient.watch(patient.source(), patient.target())
@@ -213,23 +224,29 @@ def _against_one_pass(patient: Patient, source: Tensor) -> Iterator[Finding]:
         return
     logits = patient.logits(wide, torch.tensor([given]))[0][skip:]
     passed = [
-        i
-        for i in range(n)
-        if not _is_likeliest(patient, logits[i], written.words[i])
+        i for i in range(n) if not _is_likeliest(patient, logits[i], written.words[i])
     ]
     if passed:
         yield Finding(
             code="decoding-disagrees",
             title="the decoding loop doesn't take the likeliest word",
             tried="let it write, and compared each word with one masked pass.",
-            seen=f"at {len(passed)} of {n} steps another word is likelier, first at "
-            f"step {passed[0]}.",
+            seen=f"at {len(passed)} steps the last position says another word, first "
+            f"at step {passed[0]}.",
             means="it reads the wrong row of the logits, or chooses otherwise.",
             look="logits[:, -1], the last position that was written, and argmax over "
             "the vocabulary. (Give a greedy loop, without sampling.)",
             chapter="Decoding and scoring",
             because=STRANGE,
         )
+
+
+def _misheard(patient: Patient, source: Tensor) -> list[int]:
+    """Steps at which the loop writes another word than the last position says."""
+    words = patient.words(5, seed=83)[0].tolist()
+    said = _write(patient, source, forced=words).words
+    wanted = [words[i % 4] for i in range(len(said))]
+    return [i for i, word in enumerate(said) if word != wanted[i]]
 
 
 def _centred(scores: Tensor) -> Tensor:
@@ -265,7 +282,6 @@ def _differs(
     total = len(written.words) + 1
     one_pass = [e for e in found if e.shape == (total, total)]
     second = [e for e in steps if e.shape[1] == 2 and e.shape[0] <= 2]
-    lonely = [e for e in steps if e.shape == (1, 1)]
     if wrong[0] >= 1 and not patient.decoder_only:
         if second and one_pass and second[0].key.shape[0] == one_pass[0].key.shape[0]:
             keys = one_pass[0].key[:, :2]
@@ -279,7 +295,7 @@ def _differs(
                     "the offset of the positions: a step that gets one word has to "
                     "add the number of words in the cache.",
                 )
-        elif len(lonely) > 1 and not second:
+        elif steps and not second:
             code, title, means, look = (
                 "decoding-forgets-past",
                 "each step sees nothing but its own word",

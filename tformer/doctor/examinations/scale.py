@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import math
+from collections.abc import Iterator
 
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip

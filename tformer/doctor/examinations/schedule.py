@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import math
+from collections.abc import Iterator
 
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-
 from typing import Any
 
 from tformer.doctor._patient import Patient, Skip
@@ -55,7 +54,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
 
 def _ids(encoded: Any) -> list[int]:
     encoded = getattr(encoded, "ids", encoded)
-    return [int(i) for i in (encoded.tolist() if hasattr(encoded, "tolist") else encoded)]
+    return [
+        int(i) for i in (encoded.tolist() if hasattr(encoded, "tolist") else encoded)
+    ]
 
 
 def _letters(text: str) -> str:
