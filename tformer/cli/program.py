@@ -25,7 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: without the program's name; those of the process by default.
 
     Returns:
-        0 = done, 1 = the doctor has findings, 2 = wrong input (one line on standard error), and as shells have it:
+        0 = done, 1 = the doctor has findings, 2 = wrong input (one line on standard
+        error), and as shells have it:
         130 = Ctrl-C, 141 = the reader of the output went away, 143 = SIGTERM.
     """
     streams.prepare()

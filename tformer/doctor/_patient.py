@@ -74,7 +74,7 @@ class Patient:
         self.device = torch.device("cpu") if first is None else first.device
         self.sizes = self._sizes()
 
-    # --- running the model ---------------------------------------------------------
+    # --- running the model ----------------------------------------------------------
 
     def run(self, source: Tensor | None, target: Tensor) -> Tensor:
         """Logits (B, T, V) with gradients, in whatever mode the model is.
@@ -118,7 +118,7 @@ class Patient:
         ops, found = self._passes[key]
         return ops, found
 
-    # --- probes -----------------------------------------------------------------------
+    # --- probes ---------------------------------------------------------------------
 
     def _sizes(self) -> tuple[int, int]:
         """Sizes of the two vocabularies, given or found out."""
@@ -201,7 +201,7 @@ class Patient:
         filler = torch.full((len(ids), n - ids.size(1)), self.pad_id)
         return torch.cat([ids, filler], dim=1)
 
-    # --- comparing --------------------------------------------------------------------
+    # --- comparing ------------------------------------------------------------------
 
     @cached_property
     def plain(self) -> Tensor:
@@ -240,7 +240,7 @@ class Patient:
         shape = (self.n_target, self.n_source)
         return [each for each in found if each.shape == shape]
 
-    # --- what can go wrong --------------------------------------------------------------
+    # --- what can go wrong ----------------------------------------------------------
 
     def admit(self) -> None:
         """Run the model once.

@@ -112,7 +112,7 @@ def _write(
     patient: Patient,
     source: Tensor,
     *,
-    forced: int | None = None,
+    forced: int | list[int] | None = None,
     reference: Any = None,
 ) -> Written:
     assert patient.decode is not None
@@ -226,6 +226,8 @@ def _against_one_pass(patient: Patient, source: Tensor) -> Iterator[Finding]:
     passed = [
         i for i in range(n) if not _is_likeliest(patient, logits[i], written.words[i])
     ]
+    if not passed:
+        passed = _misheard(patient, source)
     if passed:
         yield Finding(
             code="decoding-disagrees",
