@@ -66,8 +66,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
                 "and length stayed.",
                 means="the padding mask is broadcast along the wrong axis or repeated "
                 "in the wrong order, so rows wear each other's masks.",
-                look="how a mask (B, S) becomes (B, H, T, S): unsqueeze axes 1 and 2; if "
-                "heads are folded into the batch, repeat_interleave, not repeat.",
+                look="how a mask (B, S) becomes (B, H, T, S): unsqueeze axes 1 and 2; "
+                "if heads are folded into the batch, repeat_interleave, not repeat.",
                 chapter="Masks",
                 because=SPOILED,
             )

@@ -38,7 +38,8 @@ def _split(patient: Patient) -> Iterator[Finding]:
         if not before or not changed or before[0].query.shape != changed[0].query.shape:
             continue
         apart = (before[0].query - changed[0].query).abs().amax(dim=-1)
-        heads, places = (apart > 1e-6 * before[0].query.abs().max()).nonzero().T[-2:]
+        far = 1e-6 * before[0].query.abs().max()
+        places = (apart > far).nonzero().T[-1]
         strangers = sorted({int(p) for p in places if int(p) != place})
         if strangers:
             yield Finding(
@@ -73,8 +74,8 @@ def _merge(found: list[Attention]) -> Iterator[Finding]:
             title="merging the heads mixes the words",
             tried="compared what leaves the heads with what enters the projection.",
             seen=f"in {len(wrong)} of {len(judged)} attentions a word's row of "
-            f"{one.merged.size(-1)} numbers is not its own heads' {one.merged.size(-1)} "
-            "numbers side by side.",
+            f"{one.merged.size(-1)} numbers is not what its own heads have "
+            "side by side.",
             means="what a word has gathered arrives at other words, behind any mask.",
             look="transpose(1, 2) before reshape(B, T, H·Dh).",
             chapter="Multi-head attention",
