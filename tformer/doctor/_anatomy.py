@@ -88,7 +88,7 @@ class Lookup:
 
 def attentions(ops: list[Op]) -> list[Attention]:
     """Every attention of the pass, in order."""
-    mixes = {}
+    mixes: dict[int, tuple[Op, int]] = {}
     for op in ops:
         if op.name == "bmm":
             for side, operand in enumerate(_factors(op)):
@@ -100,7 +100,8 @@ def attentions(ops: list[Op]) -> list[Attention]:
         if op.name in SOFTMAXES and op.index in mixes:
             scores = _scores(op.inputs[0])
             if scores is not None:
-                found.append(_attention(op, scores, *mixes[op.index], ops))
+                mix, side = mixes[op.index]
+                found.append(_attention(op, scores, mix, side, ops))
     return found
 
 

@@ -14,7 +14,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
     _, found = patient.watch(patient.source(), patient.target())
     if not found:
         raise Skip("no softmax between two matrix products was seen")
-    wrong, cut = [], []
+    wrong: list[tuple[int, float, int]] = []
+    cut: list[tuple[int, float, int]] = []
     for number, each in enumerate(found):
         sums = each.weights.sum(dim=-1)
         sums = sums[sums > 0]  # a row without weight sees nothing: a mask's affair

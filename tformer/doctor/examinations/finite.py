@@ -36,7 +36,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
                 means="a query that may see no key at all gets a softmax over nothing, "
                 "0/0. A single such row spoils every gradient of the batch.",
                 look="the masks: is there a row in which everything is hidden? Let "
-                "each query see at least itself, and hide padding as keys, not as queries.",
+                "each query see at least itself, and hide padding as keys only.",
                 chapter="Masks",
                 because=("mask-off-by-one", "mask-inverted"),
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import torch
 from torch import Tensor
@@ -108,7 +108,7 @@ def _gradients(patient: Patient) -> dict[str, Tensor | None]:
     return found
 
 
-def _silent(code: str, names: list[str], named: dict[str, Tensor]) -> Finding:
+def _silent(code: str, names: list[str], named: Mapping[str, Tensor]) -> Finding:
     if code == "unused-parameters":
         return Finding(
             code=code,
@@ -144,7 +144,7 @@ def _memory(tensor: Tensor) -> int:
     return tensor.untyped_storage().data_ptr()
 
 
-def _listed(names: list[str], named: dict[str, Tensor]) -> str:
+def _listed(names: list[str], named: Mapping[str, Tensor]) -> str:
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     n = sum(named[name].numel() for name in names)
     return f"{', '.join(names[:3])}{more} ({n:,} numbers)"
