@@ -136,7 +136,12 @@ def _silent(code: str, names: list[str], named: Mapping[str, Tensor]) -> Finding
         look="detach(), .data, torch.no_grad(), argmax, .item() or a new tensor made "
         "of old numbers on the way.",
         chapter="Training",
-        because=("ignores-source", "keys-from-wrong-side", "mask-inverted"),
+        because=(
+            "ignores-source",
+            "keys-from-wrong-side",
+            "mask-inverted",
+            "no-positions",
+        ),
     )
 
 
