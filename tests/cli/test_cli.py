@@ -66,12 +66,14 @@ def start(*arguments: str, **options) -> subprocess.Popen:
 # --- help --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", ["train", "translate", "evaluate", "export"])
+@pytest.mark.parametrize(
+    "command", ["train", "translate", "evaluate", "export", "doctor"]
+)
 def test_help_describes_every_option_and_its_examples_work(command, capsys):
     assert cli.main([command, "--help"]) == 0
     text = capsys.readouterr().out
     options = re.findall(r"^  (--[\w-]+)(.*(?:\n {10,}.*)*)", text, re.MULTILINE)
-    assert len(options) >= (3 if command == "export" else 7)
+    assert len(options) >= (3 if command in ("export", "doctor") else 7)
     for option, words in options:
         assert len(re.findall("[a-z]{2,}", words)) >= 2, f"{option} is not explained"
     examples = re.findall(r"^  python -m tformer (.*)$", text, re.MULTILINE)
@@ -85,7 +87,7 @@ def test_help_describes_every_option_and_its_examples_work(command, capsys):
 def test_the_first_help_names_every_command(capsys):
     assert cli.main(["--help"]) == 0
     text = capsys.readouterr().out
-    for command in ("train", "translate", "evaluate", "export"):
+    for command in ("train", "translate", "evaluate", "export", "doctor"):
         assert re.search(rf"^ +{command}\b", text, re.MULTILINE)
 
 

@@ -353,7 +353,53 @@ EXPORTING = [
     ),
 ]
 
-ROWS = PROGRAM + TRAINING + TRANSLATING + EVALUATING + EXPORTING
+EXAMINING = [
+    ("doctor", "required: FILE:NAME"),
+    ("doctor ''", "'' is not the name of a file"),
+    ("doctor {model}", "must be FILE:NAME, such as model.py:Net"),
+    ("doctor :Net", "must be FILE:NAME"),
+    ("doctor {model}:1x", "must be FILE:NAME"),
+    ("doctor {gone}:Net", "there is no such file"),
+    ("doctor {folder}:Net", "there is no such file"),
+    ("doctor {text}:Net", "text.txt stopped with (NameError|SyntaxError)"),
+    ("doctor {zeros}:Net", "stopped with .*null bytes"),
+    ("doctor {model}:Gone", "has no 'Gone': it has .*Net"),
+    ("doctor {model}:number", "gives a int, no nn.Module"),
+    ("doctor {model}:Wide", "called with no arguments, stopped with TypeError"),
+    ("doctor {model}:Net --with gone", "has no 'gone'"),
+    ("doctor {model}:Net --with number", "is a int, no dictionary"),
+    ("doctor {model}:Net --with wrong", "unexpected keyword argument 'lost'"),
+    ("doctor {model}:Net --pad-id x", "'x' is no id: give a number, or none"),
+    ("doctor {model}:Net --pad-id -1", "'-1' is no id"),
+    ("doctor {model}:Net --vocab-size x", "invalid int value"),
+    ("doctor {model}:Broken", "Broken stopped with RuntimeError on target ids"),
+]
+
+ROWS = PROGRAM + TRAINING + TRANSLATING + EVALUATING + EXPORTING + EXAMINING
+MODEL = """\
+from torch import nn
+
+number, wrong = 3, {"lost": 1}
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table, self.out = nn.Embedding(12, 8), nn.Linear(8, 12)
+
+    def forward(self, ids):
+        return self.out(self.table(ids))
+
+
+class Wide(Net):
+    def __init__(self, width):
+        super().__init__()
+
+
+class Broken(Net):
+    def forward(self, ids):
+        raise RuntimeError("no")
+"""
 
 TYPED = {
     b"f\xfcnf\n": r"standard input, line 1 is not UTF-8 \(byte 0xfc\): convert it",
@@ -395,6 +441,8 @@ def places(tmp_path, run, pairs_file) -> dict[str, Path]:
         is_corpus = name in ("latin", "zeros", "empty", "one-column", "few")
         place[name] = tmp_path / f"{name}{'.tsv' if is_corpus else '.txt'}"
         place[name].write_bytes(content)
+    place["model"] = tmp_path / "model.py"
+    place["model"].write_text(MODEL)
     place["pairs"] = Path(shutil.copy(pairs_file, tmp_path))
     for name in ("link", "circle", "dangling"):
         place[name] = tmp_path / name

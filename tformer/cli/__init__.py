@@ -1,4 +1,4 @@
-"""The command line: ``python -m tformer train|translate|evaluate|export``.
+"""The command line: ``python -m tformer train|translate|evaluate|export|doctor``.
 
 For people without notebooks. A user's mistake gives one line on standard error and exit
 status 2, never a traceback; Ctrl-C exits with 130. Results go to standard output,

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from tformer.cli import evaluate, export, streams, train, translate
+from tformer.cli import doctor, evaluate, export, streams, train, translate
 from tformer.cli.options import PROGRAM, Parser, examples
 from tformer.cli.streams import UsageError, one_line, say
 
@@ -25,7 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: without the program's name; those of the process by default.
 
     Returns:
-        0 = done, 2 = wrong input (one line on standard error), and as shells have it:
+        0 = done, 1 = the doctor has findings, 2 = wrong input (one line on standard
+        error), and as shells have it:
         130 = Ctrl-C, 141 = the reader of the output went away, 143 = SIGTERM.
     """
     streams.prepare()
@@ -80,18 +81,20 @@ def build_parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog=PROGRAM,
         description="Train a Transformer that translates English into German, "
-        "translate with it, score it, and export it to other programs.",
+        "translate with it, score it, export it to other programs, and examine one "
+        "of your own.",
         epilog=examples(
             'translate "A man is riding a horse."',
             "train --corpus multi30k --steps 300 --out runs/first",
             "evaluate --model runs/first --test test_2016_flickr",
             "export --model runs/first --to hf exported/hf",
+            "doctor model.py:Net",
         ),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", required=True, parser_class=Parser
     )
-    for command in (train, translate, evaluate, export):
+    for command in (train, translate, evaluate, export, doctor):
         command.add_parser(commands)
     return parser

@@ -1,0 +1,101 @@
+"""About a sound model the doctor says nothing, and leaves it as it was."""
+
+from __future__ import annotations
+
+import copy
+import random
+
+import numpy as np
+import pytest
+import torch
+from cases import NAMES, admitted
+
+from tformer import Transformer, TransformerConfig, doctor
+
+SIZES = [(0, 32, 2), (1, 32, 2), (2, 64, 1), (3, 16, 3)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("seed", "width", "layers"), SIZES)
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_found_in_a_sound_model(name, seed, width, layers):
+    model, given = admitted(name, seed=seed, width=width, layers=layers)
+    report = doctor.examine(model, **given)
+    assert report, str(report)
+    assert not report.consequences
+    assert not [each for each in report.not_tried if "stopped with" in each.reason]
+    assert len(report.sound) >= 15
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_nothing_is_found_in_the_books_own_model(norm):
+    torch.manual_seed(0)
+    model = Transformer(
+        TransformerConfig(
+            vocab_size=20, d_model=32, n_heads=4, d_ff=64, norm=norm,
+            n_encoder_layers=1, n_decoder_layers=1,
+        )
+    )  # fmt: skip
+    report = doctor.examine(model)
+    assert report, str(report)
+
+
+def state_of(model):
+    return {
+        "weights": {n: p.detach().clone() for n, p in model.named_parameters()},
+        "buffers": {n: b.clone() for n, b in model.named_buffers()},
+        "grads": {n: None if p.grad is None else p.grad.clone()
+                  for n, p in model.named_parameters()},
+        "identities": [id(p.grad) for p in model.parameters()],
+        "trains": [p.requires_grad for p in model.parameters()],
+        "modes": [m.training for m in model.modules()],
+        "chance": torch.get_rng_state(),
+        "python": random.getstate(),
+        "numpy": np.random.get_state()[1].copy(),  # noqa: NPY002
+        "fused": torch.backends.mha.get_fastpath_enabled(),
+    }  # fmt: skip
+
+
+def assert_same(one, other):
+    assert type(one) is type(other)
+    if isinstance(one, dict):
+        assert one.keys() == other.keys()
+        for key in one:
+            assert_same(one[key], other[key])
+    elif isinstance(one, torch.Tensor):
+        assert torch.equal(one, other)
+    else:
+        assert (
+            np.array_equal(one, other) if isinstance(one, np.ndarray) else one == other
+        )
+
+
+@pytest.mark.parametrize("ends", ["well", "badly"])
+def test_the_model_is_given_back_exactly_as_it_was(ends):
+    model, given = admitted("gpt")
+    model.train()
+    model.h[0].eval()
+    model.wpe.weight.requires_grad_(False)
+    next(model.parameters()).grad = torch.ones_like(next(model.parameters()))
+
+    def forward(model, ids):
+        model.h[0].attn.bias.mul_(1.0)
+        model.h[1].attn.bias = model.h[1].attn.bias.clone()
+        random.random()
+        np.random.rand()  # noqa: NPY002
+        with torch.no_grad():
+            model.ln_f.weight.add_(0.01)
+        if ends == "badly":
+            raise RuntimeError("no")
+        return model(ids)
+
+    before = copy.deepcopy(state_of(model)) | {
+        "identities": [id(p.grad) for p in model.parameters()]
+    }
+    given = given | {"forward": forward}
+    if ends == "badly":
+        with pytest.raises(doctor.CannotExamine):
+            doctor.examine(model, **given)
+    else:
+        doctor.examine(model, **given)
+    assert_same(state_of(model), before)

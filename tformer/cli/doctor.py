@@ -1,0 +1,156 @@
+"""``doctor``: examine a Transformer that stands in a Python file of the user's."""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+from tformer.cli.options import add_command, name_of
+from tformer.cli.streams import UsageError, check_output_is_open
+
+FOUND = 1  # the exit status if there is a finding
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command ``doctor`` to the program."""
+    parser = add_command(
+        commands,
+        "doctor",
+        _run,
+        "examine a Transformer of your own, and say what is wrong",
+        """\
+        Runs your file, takes the model from it, and tries what must hold for every
+        sound Transformer: that the future cannot change the past, that padding counts
+        nowhere, and so on. NAME is an nn.Module, or a class or function without
+        required arguments that makes one. The model is called as model(source, target)
+        or model(ids), batch first; for anything else, name a dictionary in the same
+        file that has the arguments of tformer.doctor.examine (forward, loss, batches,
+        decode, …). Nothing is changed. Exit status: 0 = nothing found, 1 = findings,
+        2 = the model could not be examined.
+        """,
+        "doctor model.py:Net",
+        "doctor model.py:Net --pad-id none --bos-id none --eos-id none",
+        "doctor model.py:make_model --with doctor --pad-id 3",
+    )
+    parser.add_argument(
+        "model",
+        metavar="FILE:NAME",
+        type=name_of("a file"),
+        help="a Python file, and the model in it",
+    )
+    parser.add_argument(
+        "--with",
+        dest="arguments",
+        metavar="NAME",
+        type=name_of("a dictionary"),
+        help="a dictionary in the file, or a function of the model that makes one",
+    )
+    for name in ("pad", "bos", "eos"):
+        parser.add_argument(
+            f"--{name}-id",
+            type=_id,
+            metavar="N",
+            default=argparse.SUPPRESS,
+            help="the id, or none if there is none",
+        )
+    parser.add_argument(
+        "--vocab-size",
+        type=int,
+        metavar="N",
+        default=argparse.SUPPRESS,
+        help="number of ids (default: as many as there are logits)",
+    )
+
+
+def _id(text: str) -> int | None:
+    if text == "none":
+        return None
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no id: give a number, or none")
+    return number
+
+
+def _run(options: argparse.Namespace) -> int:
+    file, colon, name = options.model.rpartition(":")
+    if not colon or not file or not name.isidentifier():
+        raise UsageError(
+            f"{options.model!r} must be FILE:NAME, such as model.py:Net: a Python "
+            "file, and the name of a model in it"
+        )
+    if not Path(file).is_file():
+        raise UsageError(f"{file}: there is no such file")
+    check_output_is_open("the report goes there; send it to /dev/null")
+    given = {
+        key: getattr(options, key)
+        for key in ("pad_id", "bos_id", "eos_id", "vocab_size")
+        if hasattr(options, key)
+    }
+
+    from torch import nn
+
+    from tformer import doctor
+
+    names = _names(file)
+    model = _found(names, file, name)
+    if not isinstance(model, nn.Module):
+        model = _called(model, f"{file}:{name}")
+    if not isinstance(model, nn.Module):
+        raise UsageError(
+            f"{options.model} gives a {type(model).__name__}, no nn.Module"
+        )
+    settings: Any = {}
+    if options.arguments:
+        settings = _found(names, file, options.arguments)
+        if callable(settings):
+            settings = _called(settings, f"{file}:{options.arguments}", model)
+        if not isinstance(settings, dict):
+            raise UsageError(
+                f"{file}:{options.arguments} is a {type(settings).__name__}, no "
+                "dictionary of arguments"
+            )
+    report = doctor.examine(model, **(settings | given))
+    print(report)
+    sys.stdout.flush()
+    return 0 if report else FOUND
+
+
+def _names(file: str) -> dict[str, Any]:
+    """What the file defines; it is run as if it were imported."""
+    folder = str(Path(file).resolve().parent)
+    sys.path.insert(0, folder)
+    try:
+        return runpy.run_path(file, run_name=Path(file).stem)
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"{file} stopped with {_said(error)}") from error
+    finally:
+        sys.path.remove(folder)
+
+
+def _found(names: dict[str, Any], file: str, name: str) -> Any:
+    if name not in names:
+        theirs = ", ".join(sorted(each for each in names if not each.startswith("_")))
+        raise UsageError(f"{file} has no {name!r}: it has {theirs or 'nothing'}")
+    return names[name]
+
+
+def _called(made: Any, name: str, *arguments: Any) -> Any:
+    if not callable(made):
+        return made
+    try:
+        return made(*arguments)
+    except Exception as error:
+        wants = "the model" if arguments else "no arguments"
+        raise UsageError(
+            f"{name}, called with {wants}, stopped with {_said(error)}"
+        ) from error
+
+
+def _said(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,19 @@
+"""A doctor for a Transformer of your own: it tries the model and says what is wrong.
+
+`examine` takes your ``nn.Module``, however it is written, and runs it on small inputs
+of its own. It asks what must hold for every sound Transformer: the future cannot
+change the past, padding counts nowhere, every row of a batch stands for itself. It also
+watches the operations inside a forward pass, so it sees the weights of each attention,
+what the scores are divided by, and where the residual connections are. Whatever else
+you give it (your loss, batches, decoding function, optimizer, schedule, tokenizer,
+corpus) is examined, too.
+
+Each examination is a module of `tformer.doctor.examinations`, and needs no further
+registration. Chapters *When training fails* and *Bring your own model*.
+"""
+
+from tformer.doctor._patient import CannotExamine
+from tformer.doctor._run import examine
+from tformer.doctor.report import Finding, NotTried, Report
+
+__all__ = ["CannotExamine", "Finding", "NotTried", "Report", "examine"]

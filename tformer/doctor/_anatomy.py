@@ -1,0 +1,416 @@
+"""Find the parts of a Transformer in the operations of one forward pass.
+
+Whatever the classes are called: attention is a product of two computed matrices, a
+softmax, and a second product; its way out is the next product with a weight; the
+residual connection is the sum that follows. Everything here is read from one pass with
+a single sequence, so that the shapes of the weights, (heads, queries, keys), tell
+which attention it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from tformer.doctor._watch import (
+    DROPS,
+    FACTORS,
+    FILLS,
+    MOMENTS,
+    NORMS,
+    PRODUCTS,
+    SOFTMAXES,
+    SUMS,
+    VIEWS,
+    Input,
+    Op,
+)
+
+DEEP = 60  # more steps than lie between any two parts
+
+
+@dataclass(frozen=True)
+class Attention:
+    """One attention, as it was computed for one sequence.
+
+    Attributes:
+        query, key: (H, Tq, Dh) and (H, Tk, Dh), as they were multiplied.
+        factor: what the products were multiplied by altogether, before the softmax;
+            None if that was no single number.
+        d_head: the size Dh over which query and key are multiplied.
+        softmax: the operation that made the weights.
+        weights: (H, Tq, Tk), as they multiplied the values.
+        context: (H, Tq, Dv), what came out.
+        merged: (Tq, H Dv), what went into the output projection; None if not found.
+        out: the output projection; None if not found.
+        into_query, into_key: the operations that made what the query's and the key's
+            projection read, or None.
+    """
+
+    query: Tensor
+    key: Tensor
+    factor: float | None
+    d_head: int
+    softmax: Op
+    weights: Tensor
+    context: Tensor
+    merged: Tensor | None
+    out: Op | None
+    into_query: Input | None
+    into_key: Input | None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(Tq, Tk): the number of queries and of keys."""
+        return self.weights.size(-2), self.weights.size(-1)
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """Token ids looked up in a table, and what happens to the vectors.
+
+    Attributes:
+        op: the look-up.
+        factor: what the vectors are multiplied by.
+        vectors: (…, D), after that.
+        added: what is added to them before the first layer, in order.
+    """
+
+    op: Op
+    factor: float
+    vectors: Tensor
+    added: tuple[Input, ...]
+
+
+def attentions(ops: list[Op]) -> list[Attention]:
+    """Every attention of the pass, in order."""
+    mixes: dict[int, tuple[Op, int]] = {}
+    for op in ops:
+        if op.name == "bmm":
+            for side, operand in enumerate(_factors(op)):
+                origin = _origin(operand, VIEWS | DROPS | FACTORS | FILLS)
+                if origin is not None and origin.name in SOFTMAXES:
+                    mixes.setdefault(origin.index, (op, side))
+    found = []
+    for op in ops:
+        if op.name in SOFTMAXES and op.index in mixes:
+            scores = _scores(op.inputs[0])
+            if scores is not None:
+                mix, side = mixes[op.index]
+                found.append(_attention(op, scores, mix, side, ops))
+    return found
+
+
+def _factors(op: Op) -> tuple[Input, Input]:
+    """The two matrices of a product."""
+    return op.inputs[-2], op.inputs[-1]
+
+
+def _origin(start: Input, through: frozenset[str] | set[str]) -> Op | None:
+    """The operation behind a tensor that is not one of those to look through."""
+    op = start.made_by
+    for _ in range(DEEP):
+        if op is None or op.name not in through:
+            return op
+        before = [each for each in op.inputs if not each.is_parameter]
+        op = _main(before, op).made_by if before else None
+    return None
+
+
+def _main(inputs: list[Input], op: Op) -> Input:
+    """The input that has the shape of the result: the one that is masked or scaled."""
+    full = [each for each in inputs if each.tensor.numel() == op.output.numel()]
+    made = [each for each in full if each.made_by is not None]
+    chosen = made or full or inputs
+    return max(chosen, key=lambda each: each.made_by.index if each.made_by else -1)
+
+
+def _scores(start: Input) -> tuple[Op, float | None] | None:
+    """The product of queries and keys behind a softmax, and the factors on the way."""
+    best: tuple[Op, float | None] | None = None
+    stack: list[tuple[Input, float | None, int]] = [(start, 1.0, 0)]
+    while stack:
+        each, factor, depth = stack.pop()
+        op = each.made_by
+        if op is None or depth > DEEP:
+            continue
+        if op.name in ("bmm", "baddbmm"):
+            if not any(_from_parameter(factor_) for factor_ in _factors(op)):
+                best = (op, factor)
+                break
+        elif op.name in VIEWS | FILLS | SUMS | FACTORS | DROPS | {"rsub", "neg"}:
+            scaled = _times(factor, op)
+            wide = [e for e in op.inputs if e.tensor.numel() > 1]
+            stack += [(e, scaled, depth + 1) for e in wide]
+    return best
+
+
+def _times(factor: float | None, op: Op) -> float | None:
+    """A factor, after an operation that may multiply by a number."""
+    if op.name not in FACTORS or factor is None:
+        return factor
+    number = _number(op)
+    if number is None:
+        return None
+    return factor / number if op.name.startswith("div") else factor * number
+
+
+def _number(op: Op) -> float | None:
+    """The number that an operation multiplies or divides by; None if it is none."""
+    for other in op.arguments[1::-1]:
+        if isinstance(other, int | float):
+            return float(other)
+    for each in op.inputs[::-1]:
+        if each.tensor.numel() == 1 and not each.is_parameter:
+            return float(each.tensor)
+    return None
+
+
+def _from_parameter(start: Input) -> bool:
+    """Whether a matrix is a weight of the model, perhaps seen from another side."""
+    each: Input | None = start
+    for _ in range(DEEP):
+        if each is None or each.is_parameter:
+            return each is not None
+        op = each.made_by
+        if op is None or op.name not in VIEWS or len(op.inputs) != 1:
+            return False
+        each = op.inputs[0]
+    return False
+
+
+def _attention(
+    softmax: Op, scores: tuple[Op, float | None], mix: Op, side: int, ops: list[Op]
+) -> Attention:
+    product, factor = scores
+    first, second = _factors(product)
+    query, key = first.numbers, second.numbers.transpose(-1, -2)
+    weights = _factors(mix)[side].numbers
+    context = mix.result
+    if side == 1:  # written the other way round: values times weights
+        weights, context = weights.transpose(-1, -2), context.transpose(-1, -2)
+    for each in (first, second):
+        factor = _through_projection(each, factor)
+    out, merged = _output(mix, ops)
+    return Attention(
+        query=query,
+        key=key,
+        factor=factor,
+        d_head=query.size(-1),
+        softmax=softmax,
+        weights=weights,
+        context=context,
+        merged=merged,
+        out=out,
+        into_query=_projected(first),
+        into_key=_projected(second),
+    )
+
+
+def _through_projection(start: Input, factor: float | None) -> float | None:
+    """The factor, with what query or key was multiplied by after its projection."""
+    op = start.made_by
+    for _ in range(DEEP):
+        if op is None or op.name in PRODUCTS:
+            return factor
+        if op.name in FACTORS:
+            if _number(op) is None and any(e.is_parameter for e in op.inputs):
+                return None  # a gain: query and key are normalised
+            if _number(op) is None:
+                return factor  # rotary positions, which keep the length
+            factor = _times(factor, op)
+        elif op.name not in VIEWS | SUMS | {"neg"}:
+            return (
+                None if op.name in NORMS | {"rsqrt", "linalg_vector_norm"} else factor
+            )
+        before = [e for e in op.inputs if not e.is_parameter]
+        op = _main(before, op).made_by if before else None
+    return factor
+
+
+def _projected(start: Input) -> Input | None:
+    """What the projection read that made a query or a key."""
+    op = _origin(start, VIEWS | FACTORS | SUMS | {"neg"})
+    if op is None or op.name not in PRODUCTS:
+        return None
+    first, second = _factors(op)
+    return second if _from_parameter(first) else first
+
+
+def _output(mix: Op, ops: list[Op]) -> tuple[Op | None, Tensor | None]:
+    """The output projection of an attention, and what went in, (Tq, H Dv)."""
+    for op in ops[mix.index + 1 :]:
+        if op.name in PRODUCTS:
+            first, second = _factors(op)
+            if _from_parameter(second) and _origin(first, VIEWS | DROPS) is mix:
+                return op, first.numbers.reshape(-1, first.numbers.size(-1))
+    return None, None
+
+
+def unembedding(ops: list[Op], n_logits: int) -> Op | None:
+    """The last product with a weight: the one that makes the logits."""
+    for op in reversed(ops):
+        if op.name in PRODUCTS and op.output.size(-1) == n_logits:
+            return op
+    return None
+
+
+def lookups(ops: list[Op], ids: Tensor) -> list[Lookup]:
+    """Where these token ids are looked up, and what is added to their vectors."""
+    found = []
+    wanted = sorted(ids.flatten().tolist())
+    for op in ops:
+        if op.name == "embedding":
+            indices = op.inputs[1].tensor
+            if sorted(indices.flatten().tolist()) == wanted:
+                found.append(_followed(op))
+    return found
+
+
+def _followed(op: Op) -> Lookup:
+    factor, added, vectors, current = 1.0, [], op.result, op
+    for _ in range(DEEP):
+        nexts = [e for e in current.used_by if e.output.numel() >= op.output.numel()]
+        following = next(
+            (e for e in nexts if e.name in VIEWS | FACTORS | SUMS | DROPS), None
+        )
+        if following is None:
+            break
+        if following.name in FACTORS:
+            number = _number(following)
+            if number is None:
+                break
+            by = 1 / number if following.name.startswith("div") else number
+            factor, vectors = factor * by, vectors * by
+        elif following.name in SUMS:
+            others = [e for e in following.inputs if e.made_by is not current]
+            if len(others) != 1 or others[0].tensor.numel() == 1:
+                break
+            if _origin(others[0], VIEWS | DROPS | FACTORS) in current_line(current):
+                break  # a residual sum of the first layer
+            added.append(others[0])
+        current = following
+        if any(e.name in PRODUCTS | NORMS | MOMENTS for e in current.used_by):
+            break
+    return Lookup(op, factor, vectors, tuple(added))
+
+
+def current_line(op: Op) -> set[Op]:
+    """An operation and everything that led to it."""
+    seen: set[Op] = set()
+    stack = [op]
+    while stack:
+        each = stack.pop()
+        if each not in seen:
+            seen.add(each)
+            stack += [e.made_by for e in each.inputs if e.made_by is not None]
+    return seen
+
+
+# --- norms and the residual stream ---------------------------------------------------
+
+
+def norm_behind(start: Input | None) -> Op | None:
+    """The norm that a tensor comes from, or None if it is a sum of the stream."""
+    if start is None or start.made_by is None:
+        return None
+    stack = [(start.made_by, 0)]
+    while stack:
+        op, depth = stack.pop()
+        if op.name in NORMS or op.name in MOMENTS:
+            return op
+        if depth > DEEP or op.name not in _OF_A_NORM:
+            continue
+        inputs = [e for e in op.inputs if e.made_by is not None and not e.is_parameter]
+        if op.name in SUMS:
+            sizes = {e.tensor.numel() for e in inputs if e.tensor.numel() > 1}
+            if len(inputs) > 1 and len(sizes) == 1:
+                continue  # two full tensors: the residual sum
+        for each in inputs:
+            if each.made_by is not None:
+                stack.append((each.made_by, depth + 1))
+    return None
+
+
+_OF_A_NORM = VIEWS | SUMS | FACTORS | DROPS | {"rsqrt", "sqrt", "pow", "square"}
+
+
+def after(op: Op) -> str:
+    """What follows a sublayer's last projection.
+
+    Returns:
+        ``"sum"`` (a residual connection), ``"norm and sum"``, ``"norm"``,
+        or ``"other"``.
+    """
+    current, normed = op, False
+    for _ in range(DEEP):
+        if not current.used_by:
+            return "other"
+        for following in current.used_by:
+            if following.name in SUMS and _joins_earlier(following, op):
+                return "norm and sum" if normed else "sum"
+        if not normed and any(
+            e.name in NORMS or e.name in MOMENTS for e in current.used_by
+        ):
+            normed = True
+        current = current.used_by[-1]
+        if current.name in PRODUCTS:
+            return "norm" if normed else "other"
+    return "norm" if normed else "other"
+
+
+def _joins_earlier(total: Op, op: Op) -> bool:
+    """Whether a sum adds something of full size that was there before an operation."""
+    full = [e for e in total.inputs if e.tensor.numel() == total.output.numel()]
+    return any(
+        not e.is_parameter and (e.made_by is None or e.made_by.index < op.index)
+        for e in full
+    )
+
+
+def norms(ops: list[Op]) -> Iterator[tuple[Op, tuple[int, ...], Tensor]]:
+    """Each norm, the axes that it averages over (from the end), and its input."""
+    for op in ops:
+        taken = op.inputs[0].tensor if op.inputs else None
+        if taken is None or taken.dim() < 2:
+            continue
+        if op.name == "native_layer_norm":
+            n = len(op.arguments[1])
+            yield op, tuple(range(-n, 0)), taken
+        elif op.name in ("native_group_norm", "native_batch_norm", "cudnn_batch_norm"):
+            yield op, (-2,), taken
+        elif op.name in ("var", "std", "var_mean", "std_mean") or (
+            op.name == "mean" and _is_a_moment(op)
+        ):
+            axes = op.arguments[1] if len(op.arguments) > 1 else None
+            if isinstance(axes, list | tuple):
+                n_axes = taken.dim()
+                yield op, tuple(a - n_axes if a >= 0 else a for a in axes), taken
+
+
+def _is_a_moment(op: Op) -> bool:
+    """Whether a mean keeps its axis: it is going to be subtracted or divided by."""
+    return op.output.dim() == op.inputs[0].tensor.dim()
+
+
+def uniform(weights: Tensor) -> bool:
+    """Whether each row spreads its weight evenly over whatever it sees."""
+    rows = [row[row > 0] for row in weights.reshape(-1, weights.size(-1))]
+    for seen in rows:
+        if len(seen) and (seen.max() - seen.min()) > 1e-5 * seen.max():
+            return False
+    return any(len(seen) > 1 for seen in rows)
+
+
+def expected_factor(d_head: int) -> float:
+    """1/√Dh, the paper's."""
+    return 1 / math.sqrt(d_head)
+
+
+def spread(tensor: Tensor) -> float:
+    """The root of the mean square of all entries."""
+    return float(torch.sqrt((tensor.float() ** 2).mean()))

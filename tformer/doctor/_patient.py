@@ -1,0 +1,402 @@
+"""The model that is examined, as the examinations see it: ids in, logits out."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import math
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from tformer.doctor import _anatomy
+from tformer.doctor._anatomy import Attention
+from tformer.doctor._watch import Op, Watch
+
+SEED = 1234
+MOVED = 1e-4  # of the logits' spread: rounding stays far below, real effects above
+
+
+class CannotExamine(ValueError):
+    """The model does not run as the adapter runs it; the message says what to do."""
+
+
+class Skip(Exception):
+    """Raised by an examination that cannot take place; the message is the reason."""
+
+
+@dataclass
+class Patient:
+    """The model with everything that is known about it; see `examine` for the rest.
+
+    Attributes:
+        n_source, n_target: lengths of the probes.
+        lengths_must_agree: whether the model runs only where both are equal.
+        strangers: parameters that a pass used, and that the model doesn't know of.
+    """
+
+    model: nn.Module
+    forward: Callable[..., Any] | None = None
+    decoder_only: bool = False
+    vocab_size: int | tuple[int, int] | None = None
+    pad_id: int | None = 0
+    bos_id: int | None = 1
+    eos_id: int | None = 2
+    loss: Callable[..., Any] | None = None
+    batches: Sequence[tuple[Tensor, ...]] | None = None
+    gradients: Callable[..., Any] | None = None
+    decode: Callable[..., Any] | None = None
+    optimizer: torch.optim.Optimizer | None = None
+    schedule: Callable[[int], float] | None = None
+    steps: int | None = None
+    tied: bool | None = None
+    tokenizer: Any = None
+    pairs: Sequence[tuple[str, str]] | None = None
+    test_pairs: Sequence[tuple[str, str]] | None = None
+    n_source: int = 9
+    n_target: int = 7
+    lengths_must_agree: bool = False
+    strangers: dict[int, Tensor] = field(default_factory=dict)
+    _passes: dict[Any, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.forward is None:
+            self.decoder_only = self.decoder_only or _takes_one(self.model)
+        else:
+            self.decoder_only = _n_places(self.forward) == 2
+        first = next(self.model.parameters(), None)
+        self.device = torch.device("cpu") if first is None else first.device
+        self.sizes = self._sizes()
+
+    # --- running the model ----------------------------------------------------------
+
+    def run(self, source: Tensor | None, target: Tensor) -> Tensor:
+        """Logits (B, T, V) with gradients, in whatever mode the model is.
+
+        Raises:
+            CannotExamine: what comes back is no tensor of that shape.
+        """
+        target = target.to(self.device)
+        given = [target] if self.decoder_only else [_moved(source, self.device), target]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if self.forward is None:
+                out = self.model(*given)
+            else:
+                out = self.forward(self.model, *given)
+        return _logits(out, target)
+
+    def logits(self, source: Tensor | None, target: Tensor) -> Tensor:
+        """Logits (B, T, V) while evaluating, with the same chance each time."""
+        self.model.eval()
+        torch.manual_seed(SEED)
+        with torch.no_grad():
+            return self.run(source, target).detach().double().cpu()
+
+    def watch(
+        self, source: Tensor | None, target: Tensor
+    ) -> tuple[list[Op], list[Attention]]:
+        """The operations of one pass with one sequence, and the attention in them."""
+        key = (
+            None if source is None else tuple(source.flatten().tolist()),
+            tuple(target.flatten().tolist()),
+        )
+        if key not in self._passes:
+            self.model.eval()
+            torch.manual_seed(SEED)
+            watch = Watch(self.model)
+            with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), watch:
+                self.run(source, target)
+            self._passes[key] = watch.ops, _anatomy.attentions(watch.ops)
+            self.strangers.update(watch.strangers)
+        ops, found = self._passes[key]
+        return ops, found
+
+    # --- probes ---------------------------------------------------------------------
+
+    def _sizes(self) -> tuple[int, int]:
+        """Sizes of the two vocabularies, given or found out."""
+        if isinstance(self.vocab_size, tuple):
+            return self.vocab_size
+        if self.vocab_size is not None:
+            return self.vocab_size, self.vocab_size
+        few = torch.tensor([[i for i in range(12) if i not in self.special][:5]])
+        self.model.eval()
+        try:
+            with torch.no_grad():
+                n = self.run(None if self.decoder_only else few, few).size(-1)
+        except CannotExamine:
+            raise
+        except Exception as problem:
+            raise CannotExamine(self._stopped(problem, 5, 5)) from problem
+        tables = [
+            each.num_embeddings
+            for each in self.model.modules()
+            if isinstance(each, nn.Embedding)
+        ]
+        source = n if not tables or n in tables[:1] else min(n, tables[0])
+        return source, n
+
+    @property
+    def special(self) -> set[int]:
+        """Ids that no probe uses as a word."""
+        return {i for i in (self.pad_id, self.bos_id, self.eos_id) if i is not None}
+
+    def words(self, n: int, *, seed: int, side: int = 1, rows: int = 1) -> Tensor:
+        """Random ids (rows, n) that are words; different ones, if there are enough."""
+        real = [i for i in range(self.sizes[side]) if i not in self.special]
+        if len(real) < 3:
+            raise CannotExamine(
+                f"the vocabulary has {self.sizes[side]} ids, too few to try anything: "
+                "give vocab_size=…, or (source size, target size)"
+            )
+        generator = torch.Generator().manual_seed(seed)
+        drawn: list[int] = []
+        while len(drawn) < rows * n:
+            order = torch.randperm(len(real), generator=generator)
+            drawn += [real[i] for i in order.tolist()]
+        return torch.tensor(drawn[: rows * n]).view(rows, n)
+
+    def source(
+        self, seed: int = 1, *, rows: int = 1, n: int | None = None
+    ) -> Tensor | None:
+        """A source (rows, S) without padding; None if the model has none."""
+        if self.decoder_only:
+            return None
+        return self.words(n or self.n_source, seed=seed, side=0, rows=rows)
+
+    def target(self, seed: int = 2, *, rows: int = 1, n: int | None = None) -> Tensor:
+        """A target (rows, T) without padding, as the decoder reads it."""
+        ids = self.words(n or self.n_target, seed=seed, rows=rows)
+        if self.bos_id is not None:
+            ids[:, 0] = self.bos_id
+        return ids
+
+    def other(self, ids: Tensor, place: int, *, side: int = 1) -> Tensor:
+        """The ids with another word in one place of every row."""
+        changed = ids.clone()
+        for row in changed:
+            present = set(row.tolist()) | self.special
+            real = [i for i in range(self.sizes[side]) if i not in self.special]
+            free = [i for i in real if i not in present] or [
+                i for i in real if i != row[place]
+            ]
+            row[place] = free[(SEED + place) % len(free)]
+        return changed
+
+    def padded(self, ids: Tensor, n: int) -> Tensor:
+        """The ids with padding on the right, up to n columns.
+
+        Raises:
+            Skip: there is no padding.
+        """
+        if self.pad_id is None:
+            raise Skip("there is no padding (pad_id=None)")
+        filler = torch.full((len(ids), n - ids.size(1)), self.pad_id)
+        return torch.cat([ids, filler], dim=1)
+
+    # --- comparing ------------------------------------------------------------------
+
+    @cached_property
+    def plain(self) -> Tensor:
+        """The logits of the first probe."""
+        return self.logits(self.source(), self.target())
+
+    @cached_property
+    def tolerance(self) -> float:
+        """How far logits may move by rounding alone."""
+        finite = self.plain[torch.isfinite(self.plain)]
+        scale = float(finite.std()) if finite.numel() > 1 else 1.0
+        first = next(self.model.parameters(), None)
+        epsilon = torch.finfo(first.dtype).eps if first is not None else 1e-7
+        return max(min(max(MOVED, 100 * epsilon), 0.3) * scale, 1e-12)
+
+    def moved(self, one: Tensor, other: Tensor) -> Tensor:
+        """By how much the logits of each position differ: (B, T)."""
+        return (one - other).abs().amax(dim=-1)
+
+    def has_numbers(self) -> None:
+        """Skip unless the first probe gave finite logits everywhere."""
+        if not torch.isfinite(self.plain).all():
+            raise Skip("the logits are not finite: mend that first")
+
+    def self_attention(self, side: int) -> list[Attention]:
+        """The self-attention of the source's (0) or the target's side (1)."""
+        _, found = self.watch(self.source(), self.target())
+        n = self.n_target if side else self.n_source
+        if self.lengths_must_agree:
+            raise Skip("source and target must have one length: mend that first")
+        return [each for each in found if each.shape == (n, n)]
+
+    def cross_attention(self) -> list[Attention]:
+        """The attention from the target to the source."""
+        _, found = self.watch(self.source(), self.target())
+        shape = (self.n_target, self.n_source)
+        return [each for each in found if each.shape == shape]
+
+    # --- what can go wrong ----------------------------------------------------------
+
+    def admit(self) -> None:
+        """Run the model once.
+
+        Raises:
+            CannotExamine: it stops, or returns something else than logits.
+        """
+        try:
+            self.plain  # noqa: B018
+        except CannotExamine:
+            raise
+        except Exception as problem:
+            if not self.decoder_only and self._runs_at_one_length():
+                return
+            raise CannotExamine(
+                self._stopped(problem, self.n_source, self.n_target)
+            ) from problem
+        if self.plain.size(-1) < max(self.special, default=0) + 1:
+            raise CannotExamine(
+                f"the model returned {self.plain.size(-1)} numbers for each position, "
+                "so its last axis is no vocabulary: return logits (B, T, V)"
+            )
+
+    def _runs_at_one_length(self) -> bool:
+        self.n_source = self.n_target
+        try:
+            self.plain  # noqa: B018
+        except Exception:
+            self.n_source = 9
+            return False
+        self.lengths_must_agree = True
+        return True
+
+    def _stopped(self, problem: Exception, n_source: int, n_target: int) -> str:
+        reason = (str(problem).strip().splitlines() or ["no message"])[0].rstrip(".")
+        given = f"target ids (1, {n_target})"
+        if not self.decoder_only:
+            given = f"source ids (1, {n_source}) and {given}"
+        return (
+            f"{type(self.model).__name__} stopped with {type(problem).__name__} on "
+            f"{given}: {reason}. Ids are given batch first; if your model wants "
+            "anything else (masks, lengths, the sequence first, other ids), adapt it: "
+            f"doctor.examine(model, forward={self._example()})"
+        )
+
+    def _example(self) -> str:
+        if self.decoder_only:
+            return "lambda model, ids: …"
+        return "lambda model, source, target: …"
+
+
+@contextlib.contextmanager
+def seeded(seed: int = SEED) -> Iterator[None]:
+    """Chance that is the same each time; `as_found` puts the reader's back."""
+    torch.manual_seed(seed)
+    yield
+
+
+def first_batches(
+    batches: Iterable[Any] | None, decoder_only: bool, n: int = 3
+) -> list[tuple[Tensor, ...]] | None:
+    """The first few batches, each checked.
+
+    Raises:
+        CannotExamine: an entry is no tuple of id tensors, or there is none.
+    """
+    if batches is None:
+        return None
+    taken: list[tuple[Tensor, ...]] = []
+    wanted = 2 if decoder_only else 3
+    names = "(ids, labels)" if decoder_only else "(source, target, labels)"
+    for batch in batches:
+        entries = tuple(batch) if isinstance(batch, tuple | list) else ()
+        if len(entries) != wanted or not all(
+            isinstance(e, Tensor) and e.dim() == 2 and not e.is_floating_point()
+            for e in entries
+        ):
+            raise CannotExamine(
+                f"batches must give {names}, each a tensor of ids, batch first; one "
+                f"gave {_shapes(batch)}"
+            )
+        if entries[-1].shape != entries[-2].shape:
+            raise CannotExamine(
+                "what the decoder reads and the labels must have one shape: a batch "
+                f"gave {_shapes(batch)}"
+            )
+        taken.append(entries)
+        if len(taken) == n:
+            break
+    if not taken:
+        raise CannotExamine("batches gave nothing: pass a list, or a fresh loader")
+    return taken
+
+
+def _shapes(batch: Any) -> str:
+    if isinstance(batch, tuple | list):
+        return f"({', '.join(_shapes(each) for each in batch)})"
+    return (
+        str(tuple(batch.shape)) if isinstance(batch, Tensor) else type(batch).__name__
+    )
+
+
+def _moved(ids: Tensor | None, device: torch.device) -> Tensor | None:
+    return None if ids is None else ids.to(device)
+
+
+def _logits(out: Any, target: Tensor) -> Tensor:
+    if not isinstance(out, Tensor):
+        out = _unpacked(out)
+    b, t = target.shape
+    if out.dim() == 3 and out.shape[:2] == (b, t) and out.is_floating_point():
+        return out
+    hint = "return the logits of every position, before any softmax"
+    if out.dim() == 3 and out.shape[:2] == (t, b):
+        hint = "the sequence is first here: end the adapter with .transpose(0, 1)"
+    elif out.dim() == 2 and out.size(0) == b * t:
+        hint = "the positions are flattened: end the adapter with .view(B, T, -1)"
+    raise CannotExamine(
+        f"the model returned {tuple(out.shape)} for a target of {(b, t)}, but logits "
+        f"are (B, T, V): {hint}"
+    )
+
+
+def _unpacked(out: Any) -> Tensor:
+    """The logits among whatever a model returns."""
+    if isinstance(getattr(out, "logits", None), Tensor):
+        return out.logits  # type: ignore[no-any-return]
+    if isinstance(out, dict) and isinstance(out.get("logits"), Tensor):
+        return out["logits"]  # type: ignore[no-any-return]
+    if isinstance(out, tuple | list):
+        for each in out:
+            if isinstance(each, Tensor) and each.dim() == 3:
+                return each
+    raise CannotExamine(
+        f"the model returned a {type(out).__name__} in which I find no logits: let "
+        "forward=… return the tensor (B, T, V)"
+    )
+
+
+def _n_places(function: Callable[..., Any]) -> int:
+    try:
+        places = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 3
+    return sum(
+        p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty
+        for p in places
+    )
+
+
+def _takes_one(model: nn.Module) -> bool:
+    return _n_places(model.forward) == 1
+
+
+def share(value: float, whole: float) -> str:
+    """One number as a share of another, for a sentence."""
+    return (
+        f"{value / whole:.0%}" if whole and math.isfinite(value) else "an unknown share"
+    )

@@ -1,0 +1,204 @@
+"""Watch every operation of a forward pass, however the model is written.
+
+A Transformer in any style comes down to the same few operations of PyTorch: matrix
+products, softmax, look-ups, sums. `Watch` notes them as they happen, with what went in
+and which earlier operation that came from. `tformer.doctor._anatomy` then finds the
+attention in them, the residual stream, the embeddings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+Key = tuple[Any, ...]
+
+# The same numbers in another shape, order, place or precision.
+VIEWS = frozenset(
+    [
+        "view",
+        "_unsafe_view",
+        "reshape",
+        "expand",
+        "transpose",
+        "permute",
+        "t",
+        "unsqueeze",
+        "squeeze",
+        "select",
+        "slice",
+        "split",
+        "split_with_sizes",
+        "chunk",
+        "unbind",
+        "clone",
+        "contiguous",
+        "_to_copy",
+        "alias",
+        "detach",
+        "unflatten",
+        "flatten",
+        "as_strided",
+        "narrow",
+        "lift_fresh",
+        "copy_",
+        "cat",
+        "stack",
+        "movedim",
+        "_reshape_alias",
+        "numpy_T",
+        "mT",
+        "adjoint",
+        "unfold",
+    ]
+)
+PRODUCTS = frozenset({"mm", "bmm", "addmm", "baddbmm", "linear"})
+SOFTMAXES = frozenset({"_softmax", "_safe_softmax"})
+SUMS = frozenset({"add", "add_", "sub", "sub_"})
+FACTORS = frozenset({"mul", "mul_", "div", "div_"})
+FILLS = frozenset(
+    [
+        "masked_fill",
+        "masked_fill_",
+        "where",
+        "nan_to_num",
+        "clamp",
+        "index_put",
+        "index_put_",
+        "fill_",
+    ]
+)
+DROPS = frozenset({"native_dropout", "bernoulli_", "dropout"})
+NORMS = frozenset({"native_layer_norm", "_fused_rms_norm", "rms_norm"})
+MOMENTS = frozenset({"mean", "var", "std", "var_mean", "std_mean"})
+KEPT = PRODUCTS | SOFTMAXES | {"embedding"}  # their numbers are copied
+
+
+@dataclass(frozen=True)
+class Input:
+    """A tensor that went into an operation.
+
+    Attributes:
+        tensor: the tensor itself; later operations may have changed it in place.
+        made_by: the operation that made it, or None if it came from outside.
+        is_parameter: whether it is, or shows, a parameter of the model.
+        value: a copy of its numbers, for the operations in `KEPT`.
+    """
+
+    tensor: Tensor
+    made_by: Op | None
+    is_parameter: bool
+    value: Tensor | None = None
+
+    @property
+    def numbers(self) -> Tensor:
+        """Its numbers at the time, as far as they were kept."""
+        return self.tensor if self.value is None else self.value
+
+
+@dataclass(eq=False)
+class Op:
+    """One operation: its name, what went in, what came out.
+
+    Attributes:
+        name: PyTorch's, without overload, such as ``"bmm"``.
+        index: its place in the pass.
+        inputs: the tensors among its arguments, in order.
+        arguments: all arguments, tensors included.
+        output: its first result.
+        value: a copy of that, for the operations in `KEPT`.
+        used_by: the operations that took one of its results.
+    """
+
+    name: str
+    index: int
+    inputs: list[Input]
+    arguments: tuple[Any, ...]
+    output: Tensor
+    value: Tensor | None = None
+    used_by: list[Op] = field(default_factory=list)
+
+    @property
+    def result(self) -> Tensor:
+        """What came out, as it was then."""
+        return self.output if self.value is None else self.value
+
+
+class Watch(TorchDispatchMode):
+    """Notes every operation while it is active.
+
+    Attributes:
+        ops: the operations, in order.
+        strangers: parameters that were used, and that the model doesn't know of.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.ops: list[Op] = []
+        self.strangers: dict[int, Tensor] = {}
+        self._parameters = {_storage(each) for each in model.parameters()}
+        self._makers: dict[Key, Op] = {}
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        name = func.name().removeprefix("aten::").partition(".")[0]
+        given = list(_tensors((args, kwargs or {})))
+        for tensor in given:
+            if isinstance(tensor, nn.Parameter) and (
+                _storage(tensor) not in self._parameters
+            ):
+                self.strangers[_storage(tensor)] = tensor
+                self._parameters.add(_storage(tensor))
+        taken = [
+            Input(
+                tensor,
+                self._makers.get(_key(tensor)),
+                _storage(tensor) in self._parameters,
+                tensor.detach().clone() if name in KEPT else None,
+            )
+            for tensor in given
+        ]
+        result = func(*args, **(kwargs or {}))
+        made = list(_tensors(result))
+        if made:
+            op = Op(name, len(self.ops), taken, tuple(args), made[0])
+            if name in KEPT:
+                op.value = made[0].detach().clone()
+            self.ops.append(op)
+            for each in taken:
+                if each.made_by is not None:
+                    each.made_by.used_by.append(op)
+            for tensor in made:
+                self._makers[_key(tensor)] = op
+        return result
+
+
+def _storage(tensor: Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+def _key(tensor: Tensor) -> Key:
+    """What identifies a tensor as long as it is alive: its memory, seen how."""
+    return (
+        _storage(tensor),
+        tensor.storage_offset(),
+        tuple(tensor.shape),
+        tensor.stride(),
+    )
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        if value.layout is torch.strided and not value.is_nested:
+            yield value
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _tensors(each)
+    elif isinstance(value, dict):
+        yield from _tensors(list(value.values()))

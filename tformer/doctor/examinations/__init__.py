@@ -1,0 +1,1 @@
+"""A module for each examination: what it tries, what it may find."""

@@ -1,0 +1,82 @@
+"""Several small batches give the gradient of one large batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from tformer.doctor._patient import Patient, Skip
+from tformer.doctor.report import Finding
+
+
+def examine(patient: Patient) -> Iterator[Finding]:
+    """Accumulate two unequal halves of a batch, then the whole, and compare."""
+    if patient.gradients is None or patient.batches is None:
+        missing = "gradients=…" if patient.gradients is None else "batches=…"
+        raise Skip(f"it was not given ({missing})")
+    patient.has_numbers()
+    batch = patient.batches[0]
+    words = _real(patient, batch[-1]).sum(dim=1)
+    half = len(words) // 2
+    if half == 0:
+        raise Skip("the first batch has a single row")
+    order = words.argsort()
+    short = tuple(each[order[:half]] for each in batch)
+    long = tuple(each[order[-half:]] for each in batch)
+    whole = tuple(torch.cat(both) for both in zip(short, long, strict=True))
+    at_once, again = (_gradient(patient, [whole], seed) for seed in (1, 2))
+    if float((at_once - again).norm()) > 1e-4 * float(at_once.norm()):
+        raise Skip("chance plays a part in the gradients (is dropout on?)")
+    parts = _gradient(patient, [short, long], 1)
+    times = float(parts @ at_once / (at_once @ at_once))
+    apart = float((parts - times * at_once).norm() / parts.norm())
+    counts = f"{int(words[order[:half]].sum())} and {int(words[order[-half:]].sum())}"
+    if apart > 1e-3:
+        yield Finding(
+            code="accumulation-not-weighted",
+            title="accumulated batches are not weighted by their words",
+            tried=f"accumulated two halves of a batch, with {counts} words, and the "
+            "whole batch.",
+            seen=f"the two gradients point in different directions: {apart:.1%} of "
+            "the one is not along the other.",
+            means="a mean of means: words in short batches count more than words in "
+            "long ones, and the result depends on how batches are cut.",
+            look="sum the losses and divide by the words of all parts together.",
+            chapter="Training",
+        )
+    elif abs(times - 1) > 0.02:
+        yield Finding(
+            code="accumulation-not-averaged",
+            title="accumulating changes the size of the gradient",
+            tried=f"accumulated two halves of a batch, with {counts} words, and the "
+            "whole batch.",
+            seen=f"the gradient of the halves is {times:.2f} times as large.",
+            means="the learning rate grows with the number of parts, unless the "
+            "optimizer normalises it away; clipping doesn't.",
+            look="divide each loss by the number of parts, or by all words.",
+            chapter="Training",
+        )
+
+
+def _real(patient: Patient, labels: Tensor) -> Tensor:
+    real = labels >= 0
+    return real if patient.pad_id is None else real & (labels != patient.pad_id)
+
+
+def _gradient(patient: Patient, parts: list[tuple[Tensor, ...]], seed: int) -> Tensor:
+    assert patient.gradients is not None
+    model = patient.model.eval()
+    for each in model.parameters():
+        each.grad = None
+    torch.manual_seed(seed)
+    with torch.enable_grad():
+        patient.gradients(model, [tuple(e.clone() for e in part) for part in parts])
+    grads = [p.grad.flatten().double() for p in model.parameters()
+             if p.grad is not None]  # fmt: skip
+    for each in model.parameters():
+        each.grad = None
+    if not grads:
+        raise Skip("gradients(model, batches) left nothing in .grad")
+    return torch.cat(grads)

@@ -1,0 +1,99 @@
+"""Every row of a batch stands for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from tformer.doctor._patient import Patient
+from tformer.doctor.report import Finding
+
+SPOILED = ("dropout-while-evaluating",)
+
+
+def examine(patient: Patient) -> Iterator[Finding]:
+    """Put a row among others, exchange these, shorten them, and change its place."""
+    patient.has_numbers()
+    alone = patient.plain[0]
+    mine = patient.source(), patient.target()
+    one = patient.source(11, rows=2), patient.target(12, rows=2)
+    two = patient.source(13, rows=2), patient.target(14, rows=2)
+
+    first = patient.logits(*_joined(mine, one))[0]
+    content = _apart(patient, first, patient.logits(*_joined(mine, two))[0])
+    if content > patient.tolerance:
+        yield Finding(
+            code="batch-leak",
+            title="a row of the batch depends on the words of the others",
+            tried="ran one row twice, beside different rows of the same lengths.",
+            seen=f"its logits moved by up to {content:.2g}.",
+            means="sentences see each other, so the same sentence gets another "
+            "translation in another batch, and the loss can cheat.",
+            look="which axis is the batch: attention or a norm along it, a transpose "
+            "or view that mixes batch and sequence, batch_first.",
+            chapter="Attention",
+            because=(
+                *SPOILED,
+                "heads-split-wrongly",
+                "heads-merged-wrongly",
+                "softmax-wrong-axis",
+                "norm-wrong-axis",
+            ),
+        )
+        return
+    if patient.pad_id is not None:
+        shorter = tuple(
+            None if ids is None else patient.padded(ids[:, :3], ids.size(1))
+            for ids in one
+        )
+        lengths = max(
+            _apart(patient, first, patient.logits(*_joined(mine, shorter))[0]),
+            _apart(
+                patient,
+                patient.logits(*_joined(one, mine))[-1],
+                patient.logits(*_joined(shorter, mine))[-1],
+            ),
+        )
+        if lengths > patient.tolerance:
+            yield Finding(
+                code="mask-of-another-row",
+                title="a row is masked by the length of another row",
+                tried="ran one row twice, once with its neighbours shortened and "
+                "padded.",
+                seen=f"its logits moved by up to {lengths:.2g}, though its own words "
+                "and length stayed.",
+                means="the padding mask is broadcast along the wrong axis or repeated "
+                "in the wrong order, so rows wear each other's masks.",
+                look="how a mask (B, S) becomes (B, H, T, S): unsqueeze axes 1 and 2; "
+                "if heads are folded into the batch, repeat_interleave, not repeat.",
+                chapter="Masks",
+                because=SPOILED,
+            )
+            return
+    last = patient.logits(*_joined(one, mine))[-1]
+    place = max(_apart(patient, first, last), _apart(patient, first, alone))
+    if place > patient.tolerance:
+        yield Finding(
+            code="positions-along-batch",
+            title="a row depends on its place in the batch",
+            tried="ran one row alone, as the first of three, and as the last.",
+            seen=f"its logits moved by up to {place:.2g}.",
+            means="positions number the rows of the batch instead of the words, so "
+            "the model doesn't know the order of the words.",
+            look="the axis along which positions are added: pe[: x.size(0)] is for "
+            "(T, B, D), pe[:, : x.size(1)] for (B, T, D).",
+            chapter="Positions",
+            because=SPOILED,
+        )
+
+
+def _joined(*parts: tuple[Tensor | None, ...]) -> tuple[Tensor | None, Tensor]:
+    sources = [each[0] for each in parts if each[0] is not None]
+    targets = [each[1] for each in parts if each[1] is not None]
+    return torch.cat(sources) if sources else None, torch.cat(targets)
+
+
+def _apart(patient: Patient, one: Tensor, other: Tensor) -> float:
+    return float(patient.moved(one, other).max())

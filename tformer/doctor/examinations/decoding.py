@@ -1,0 +1,335 @@
+"""What the decoding loop writes is what the model would say, given its own words."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from tformer.doctor import _anatomy
+from tformer.doctor._patient import SEED, Patient, Skip
+from tformer.doctor._watch import PRODUCTS, Op, Watch
+from tformer.doctor.report import Finding
+
+STEPS = 600  # more than a loop should take for a few words
+FAR = 1e4
+APART = 1e-3  # of the logits' spread
+STRANGE = (  # a model of which one pass is no measure
+    "future-leak", "mask-off-by-one", "mask-inverted", "length-leak",
+    "softmax-wrong-axis", "heads-split-wrongly", "heads-merged-wrongly",
+    "norm-wrong-axis", "dropout-while-evaluating", "hidden-parameters",
+    "positions-along-batch", "batch-leak", "mask-of-another-row",
+)  # fmt: skip
+
+
+@dataclass
+class Written:
+    """What the loop did with one source.
+
+    Attributes:
+        row: ids as they came back.
+        words: without the beginning, the prompt, the end and padding.
+        scores: what the output projection said at each step, its last row.
+        ops: every operation.
+    """
+
+    row: list[int]
+    words: list[int]
+    scores: list[Tensor]
+    ops: list[Op]
+
+
+def examine(patient: Patient) -> Iterator[Finding]:
+    """Let it write; force it to end; compare each step with one masked pass."""
+    if patient.decode is None:
+        raise Skip("no decoding function was given (decode=…)")
+    patient.has_numbers()
+    source = patient.words(5, seed=81) if patient.decoder_only else patient.source()
+    assert source is not None
+    if _places(patient) >= 3:
+        yield from _labels(patient, source)
+    if patient.eos_id is not None:
+        yield from _end(patient, source)
+    difference = list(_against_one_pass(patient, source))
+    yield from difference
+    if not difference and patient.pad_id is not None and not patient.decoder_only:
+        yield from _padded(patient)
+
+
+def _places(patient: Patient) -> int:
+    assert patient.decode is not None
+    try:
+        places = inspect.signature(patient.decode).parameters.values()
+    except (TypeError, ValueError):
+        return 2
+    return sum(
+        p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty
+        for p in places
+    )
+
+
+class _Listener(Watch):
+    """Notes what the output projection says, and may put words into its mouth."""
+
+    def __init__(
+        self, model: nn.Module, weight: int, forced: int | list[int] | None
+    ) -> None:
+        super().__init__(model)
+        self.scores: list[Tensor] = []
+        self._weight, self._forced = weight, forced
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        before = len(self.ops)
+        result = super().__torch_dispatch__(func, types, args, kwargs)
+        if len(self.ops) > before and self.ops[-1].name in PRODUCTS:
+            op = self.ops[-1]
+            if any(_memory(e.tensor) == self._weight for e in op.inputs):
+                self.scores.append(op.result.reshape(-1, op.result.size(-1))[-1])
+                if isinstance(self._forced, int):
+                    result[..., self._forced] = FAR
+                elif self._forced:  # one word at the last position, another elsewhere
+                    step = len(self.scores) - 1
+                    rows = result.view(-1, result.size(-1))
+                    rows[:, self._forced[-1]] = FAR
+                    rows[-1, self._forced[-1]] = -FAR
+                    rows[-1, self._forced[step % (len(self._forced) - 1)]] = FAR
+                if len(self.scores) > STEPS:
+                    raise Skip(f"it was still writing after {STEPS} steps")
+        return result
+
+
+def _memory(tensor: Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+def _write(
+    patient: Patient,
+    source: Tensor,
+    *,
+    forced: int | list[int] | None = None,
+    reference: Any = None,
+) -> Written:
+    assert patient.decode is not None
+    ops, _ = patient.watch(patient.source(), patient.target())
+    last = _anatomy.unembedding(ops, patient.plain.size(-1))
+    weights = [] if last is None else [e for e in last.inputs if e.is_parameter]
+    weights = [e for e in weights if e.tensor.dim() > 1]
+    if not weights:
+        raise Skip("no output projection was seen")
+    patient.model.eval()
+    torch.manual_seed(SEED)
+    listener = _Listener(patient.model, _memory(weights[-1].tensor), forced)
+    given = [source.clone().to(patient.device)]
+    if _places(patient) >= 3:
+        given.append(patient.target(84) if reference is None else reference)
+    with torch.no_grad(), listener:
+        out = patient.decode(patient.model, *given)
+    row = _row(out)
+    prompt = source[0].tolist() if patient.decoder_only else []
+    return Written(row, _words(patient, row, prompt), listener.scores, listener.ops)
+
+
+def _row(out: Any) -> list[int]:
+    if isinstance(out, Tensor):
+        out = out.tolist()
+    while isinstance(out, tuple | list) and out and isinstance(out[0], tuple | list):
+        out = out[0]
+    if isinstance(out, tuple | list) and out and isinstance(out[0], Tensor):
+        out = out[0].flatten().tolist() if out[0].dim() else [int(e) for e in out]
+    if not isinstance(out, tuple | list) or not all(isinstance(e, int) for e in out):
+        raise Skip(f"decode returned a {type(out).__name__}, not rows of ids")
+    return list(out)
+
+
+def _words(patient: Patient, row: list[int], prompt: list[int]) -> list[int]:
+    if prompt and row[: len(prompt)] == prompt:
+        row = row[len(prompt) :]
+    if row and row[0] == _start(patient):
+        row = row[1:]
+    if patient.eos_id is not None and patient.eos_id in row:
+        row = row[: row.index(patient.eos_id)]
+    return row
+
+
+def _start(patient: Patient) -> int | None:
+    return patient.bos_id if patient.bos_id is not None else patient.pad_id
+
+
+def _labels(patient: Patient, source: Tensor) -> Iterator[Finding]:
+    one, other = (
+        _write(patient, source, reference=patient.target(seed)).words
+        for seed in (85, 86)
+    )
+    if one != other:
+        yield Finding(
+            code="decoding-feeds-labels",
+            title="the decoding loop reads the reference",
+            tried="let it translate one source twice, with different references.",
+            seen=f"{one[:6]} with the one, {other[:6]} with the other.",
+            means="the scores are those of teacher forcing, which no translation "
+            "will reach.",
+            look="what the loop appends: the word just chosen, never the label.",
+            chapter="Decoding and scoring",
+        )
+
+
+def _end(patient: Patient, source: Tensor) -> Iterator[Finding]:
+    done = _write(patient, source, forced=patient.eos_id)
+    n = done.row.count(patient.eos_id)  # type: ignore[arg-type]
+    if len(done.scores) > 4 and n > 2:
+        yield Finding(
+            code="decoding-ignores-eos",
+            title="the decoding loop goes on after the end",
+            tried="made the end sign the likeliest word at every step.",
+            seen=f"it took {len(done.scores)} steps and wrote the end sign {n} times.",
+            means="whatever stands after the end is rubbish, and it is kept.",
+            look="the comparison with eos_id, for every row of the batch, and the "
+            "break.",
+            chapter="Decoding and scoring",
+        )
+
+
+def _against_one_pass(patient: Patient, source: Tensor) -> Iterator[Finding]:
+    written = _write(patient, source)
+    begin = _start(patient)
+    if patient.decoder_only:
+        given = [*source[0].tolist(), *written.words]
+        skip = source.size(1) - 1
+    elif begin is None:
+        raise Skip("it is not known what begins a target (bos_id=…)")
+    else:
+        given, skip = [begin, *written.words], 0
+    if not written.words:
+        return
+    wide = None if patient.decoder_only else source
+    ops, found = patient.watch(wide, torch.tensor([given]))
+    last = _anatomy.unembedding(ops, patient.plain.size(-1))
+    assert last is not None
+    right = last.result.reshape(-1, last.result.size(-1))[skip:]
+    scale = float(right.std()) or 1.0
+    n = min(len(written.words), len(written.scores), len(right))
+    apart = [
+        float(_centred(written.scores[i] - right[i]).abs().max()) / scale
+        for i in range(n)
+    ]
+    wrong = [i for i, each in enumerate(apart) if each > APART]
+    if wrong:
+        yield _differs(patient, written, found, wrong, apart, n)
+        return
+    logits = patient.logits(wide, torch.tensor([given]))[0][skip:]
+    passed = [
+        i for i in range(n) if not _is_likeliest(patient, logits[i], written.words[i])
+    ]
+    if not passed:
+        passed = _misheard(patient, source)
+    if passed:
+        yield Finding(
+            code="decoding-disagrees",
+            title="the decoding loop doesn't take the likeliest word",
+            tried="let it write, and compared each word with one masked pass.",
+            seen=f"at {len(passed)} steps the last position says another word, first "
+            f"at step {passed[0]}.",
+            means="it reads the wrong row of the logits, or chooses otherwise.",
+            look="logits[:, -1], the last position that was written, and argmax over "
+            "the vocabulary. (Give a greedy loop, without sampling.)",
+            chapter="Decoding and scoring",
+            because=STRANGE,
+        )
+
+
+def _misheard(patient: Patient, source: Tensor) -> list[int]:
+    """Steps at which the loop writes another word than the last position says."""
+    words = patient.words(5, seed=83)[0].tolist()
+    said = _write(patient, source, forced=words).words
+    wanted = [words[i % 4] for i in range(len(said))]
+    return [i for i, word in enumerate(said) if word != wanted[i]]
+
+
+def _centred(scores: Tensor) -> Tensor:
+    return scores - scores.mean()
+
+
+def _is_likeliest(patient: Patient, logits: Tensor, word: int) -> bool:
+    logits = logits.clone()
+    for each in {patient.pad_id, patient.bos_id} - {None}:
+        logits[each] = -FAR  # type: ignore[index]
+    return float(logits.max() - logits[word]) <= patient.tolerance or word in (
+        patient.pad_id,
+        patient.bos_id,
+    )
+
+
+def _differs(
+    patient: Patient,
+    written: Written,
+    found: list[_anatomy.Attention],
+    wrong: list[int],
+    apart: list[float],
+    n: int,
+) -> Finding:
+    code, title, means, look = (
+        "decoding-disagrees",
+        "the decoding loop runs a different model from the one that was trained",
+        "the model never sees in training what it sees here.",
+        "what begins a target, the masks, eval(), and whatever else differs between "
+        "the loop and the forward pass.",
+    )
+    steps = _anatomy.attentions(written.ops)
+    total = len(written.words) + 1
+    one_pass = [e for e in found if e.shape == (total, total)]
+    second = [e for e in steps if e.shape[1] == 2 and e.shape[0] <= 2]
+    if wrong[0] >= 1 and not patient.decoder_only:
+        if second and one_pass and second[0].key.shape[0] == one_pass[0].key.shape[0]:
+            keys = one_pass[0].key[:, :2]
+            if float((second[0].key - keys).abs().max()) > 1e-4 * float(
+                keys.abs().max()
+            ):
+                code, title, means, look = (
+                    "decoding-cache-positions",
+                    "with the cache, the positions are wrong",
+                    "every new word believes that it stands elsewhere in the sentence.",
+                    "the offset of the positions: a step that gets one word has to "
+                    "add the number of words in the cache.",
+                )
+        elif steps and not second:
+            code, title, means, look = (
+                "decoding-forgets-past",
+                "each step sees nothing but its own word",
+                "every word is written without those before it.",
+                "is the cache returned, kept and passed on? Or give the loop all "
+                "words so far.",
+            )
+    return Finding(
+        code=code,
+        title=title,
+        tried="let it write, and compared each step's logits with one masked pass.",
+        seen=f"{len(wrong)} of {n} steps differ, first step {wrong[0]}, by up to "
+        f"{max(apart):.2g} of the logits' spread.",
+        means=means,
+        look=look,
+        chapter="Decoding and scoring",
+        because=STRANGE,
+    )
+
+
+def _padded(patient: Patient) -> Iterator[Finding]:
+    wide = patient.padded(patient.words(5, seed=82, side=0), patient.n_source)
+    for finding in _against_one_pass(patient, wide):
+        yield Finding(
+            code="decoding-forgets-mask",
+            title="the decoding loop forgets the padding mask",
+            tried="let it write for a padded source, and compared with one pass.",
+            seen=finding.seen,
+            means="without padding it writes what the model says; with padding it "
+            "attends to that as well.",
+            look="the source mask in the loop: for the encoder, and for every "
+            "cross-attention.",
+            chapter="Decoding and scoring",
+            because=STRANGE,
+        )

@@ -1,0 +1,154 @@
+"""The loss asks about real words only, once, and from logits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from tformer.doctor._patient import Patient, Skip, seeded
+from tformer.doctor.report import Finding
+
+SURE = 30.0  # a logit that leaves no doubt
+
+
+def examine(patient: Patient) -> Iterator[Finding]:
+    """Move logits where there is padding, widen the batch, and be sure or wrong."""
+    if patient.loss is None:
+        raise Skip("no loss was given (loss=…)")
+    patient.has_numbers()
+    yield from _softmaxes(patient)
+    if patient.pad_id is not None:
+        yield from _padding(patient)
+
+
+def _ask(patient: Patient, scores: Tensor, labels: Tensor) -> Tensor:
+    """The loss of raw scores, passed on in the form in which the model returns them."""
+    assert patient.loss is not None
+    value = patient.loss(_as_the_model(patient)(scores), labels)
+    return value[0] if isinstance(value, tuple) else value
+
+
+def _form(patient: Patient) -> str:
+    sums = patient.plain.sum(dim=-1)
+    if float(patient.plain.min()) >= 0 and float((sums - 1).abs().max()) < 1e-3:
+        return "probabilities"
+    if float((patient.plain.exp().sum(dim=-1) - 1).abs().max()) < 1e-3:
+        return "log-probabilities"
+    return "logits"
+
+
+def _as_the_model(patient: Patient):  # type: ignore[no-untyped-def]
+    return {
+        "logits": lambda x: x,
+        "log-probabilities": lambda x: x.log_softmax(dim=-1),
+        "probabilities": lambda x: x.softmax(dim=-1),
+    }[_form(patient)]
+
+
+def _softmaxes(patient: Patient) -> Iterator[Finding]:
+    n = patient.plain.size(-1)
+    labels = patient.words(1, seed=61).expand(1, 4)  # one word: shifts don't matter
+    right = torch.zeros(1, 4, n).scatter(2, labels[..., None], SURE)
+    wrong = right.roll(1, dims=-1)
+    good, bad = (float(_ask(patient, each, labels)) for each in (right, wrong))
+    form = _form(patient)
+    if form == "logits":
+        moved = float(_ask(patient, right + 5, labels)) - good
+        if abs(moved) > 1e-2:
+            yield Finding(
+                code="no-softmax",
+                title="the loss takes logits for log-probabilities",
+                tried="added 5 to every logit, which changes no probability.",
+                seen=f"the loss moved by {moved:+.2f}.",
+                means="nll_loss on raw logits can be made as small as you like by "
+                "larger numbers; nothing has to be learned.",
+                look="cross_entropy instead of nll_loss, or log_softmax at the end of "
+                "the model.",
+                chapter="Training",
+            )
+            return
+    if bad - good < 5:
+        yield Finding(
+            code="double-softmax",
+            title="the softmax is applied twice",
+            tried="compared the loss of sure, right answers with sure, wrong ones.",
+            seen=f"{good:.2f} when right, {bad:.2f} when wrong: no answer costs much "
+            f"more than another (the model returns {form}).",
+            means="probabilities go through a softmax again, which makes them nearly "
+            "even: the loss stays high, and gradients are tiny.",
+            look="cross_entropy takes logits: no softmax in the model, none before "
+            "the loss.",
+            chapter="Training",
+        )
+
+
+def _padding(patient: Patient) -> Iterator[Finding]:
+    assert patient.pad_id is not None
+    n = patient.plain.size(-1)
+    labels = patient.words(6, seed=62, rows=2)
+    labels[0, 3:] = patient.pad_id
+    blank = labels == patient.pad_id
+    even = _slopes(patient, torch.zeros(2, 6, n), labels)
+    with seeded():
+        scores = torch.randn(2, 6, n)
+    uneven = _slopes(patient, scores, labels)
+    on_blank, on_words = float(even[blank].max()), float(even[~blank].max())
+    whole = float(_ask(patient, scores, labels))
+    wider = torch.full((2, 5), patient.pad_id)
+    wide = float(
+        _ask(
+            patient,
+            torch.cat([scores, torch.zeros(2, 5, n)], dim=1),
+            torch.cat([labels, wider], dim=1),
+        )
+    )
+    if on_blank > 0.3 * on_words:
+        seen = (
+            f"the slope there is {on_blank:.2g}; at real words it is {on_words:.2g}. "
+            f"Five more columns of padding change the loss from {whole:.3f} to "
+            f"{wide:.3f}."
+        )
+        yield _over_padding(seen)
+    elif float(uneven[blank].max()) > 1e-3 * float(uneven[~blank].max()):
+        yield Finding(
+            code="smoothing-on-padding",
+            title="label smoothing counts padding",
+            tried="looked at the slope of the loss where the label is padding.",
+            seen=f"it is {float(uneven[blank].max()):.2g}, against "
+            f"{float(uneven[~blank].max()):.2g} at real words: too little for the "
+            "label itself, as much as smoothing gives.",
+            means="the model is taught to be unsure after the end, and the loss "
+            "depends on how much padding a batch has.",
+            look="hide padding after both parts of the loss have been added, the "
+            "label's and the smoothing's.",
+            chapter="Training",
+        )
+    elif abs(wide - whole) > 1e-3 * abs(whole):
+        yield _over_padding(
+            f"five more columns change the loss from {whole:.3f} to {wide:.3f}, "
+            "though no logit there has a slope: the sum is divided by a number that "
+            "counts padding."
+        )
+
+
+def _over_padding(seen: str) -> Finding:
+    return Finding(
+        code="loss-over-padding",
+        title="padding counts in the loss",
+        tried="looked at the loss where the label is padding, and added columns.",
+        seen=seen,
+        means="padding is easy to predict, so the loss looks better than it is, and "
+        "long sentences weigh less.",
+        look="ignore_index=pad_id in the loss; a mean over real labels only.",
+        chapter="Data",
+    )
+
+
+def _slopes(patient: Patient, scores: Tensor, labels: Tensor) -> Tensor:
+    """The largest slope of the loss at each position: (B, T)."""
+    with torch.enable_grad():
+        scores = scores.clone().requires_grad_()
+        (slope,) = torch.autograd.grad(_ask(patient, scores, labels), scores)
+    return slope.abs().amax(dim=-1)

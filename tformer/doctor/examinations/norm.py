@@ -1,0 +1,109 @@
+"""Norms run along the features, and stand where the residual stream needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tformer.doctor import _anatomy
+from tformer.doctor._patient import Patient, Skip
+from tformer.doctor.report import Finding
+
+
+def examine(patient: Patient) -> Iterator[Finding]:
+    """Look at the axis of each norm, and at what follows each attention."""
+    if patient.lengths_must_agree:
+        raise Skip("source and target must have one length: mend that first")
+    ops, found = patient.watch(patient.source(), patient.target())
+    outs = [each.out for each in found if each.out is not None]
+    if not outs:
+        raise Skip("no attention with an output projection was seen")
+    d_model = outs[0].output.size(-1)
+    if (wrong := _wrong_axis(ops, {d_model, *(e.d_head for e in found)})) is not None:
+        yield wrong
+    fates = [_anatomy.after(out) for out in outs]
+    if n := sum(fate in ("norm", "other") for fate in fates):
+        yield Finding(
+            code="no-residual",
+            title="a sublayer has no residual connection",
+            tried="followed the output of each attention.",
+            seen=f"for {n} of {len(fates)} attentions nothing is added to it.",
+            means="words have to squeeze through every layer, and so do gradients: "
+            "deep models hardly train.",
+            look="x = x + sublayer(x): is x + … there, in every sublayer?",
+            chapter="The encoder",
+        )
+    last = _anatomy.unembedding(ops, patient.plain.size(-1))
+    into = None if last is None else _states(last)
+    ends_normed = _anatomy.norm_behind(into) is not None
+    begins_normed = all(
+        each.into_query is None or _anatomy.norm_behind(each.into_query) is not None
+        for each in found
+    )
+    if "norm and sum" in fates and not begins_normed:
+        yield Finding(
+            code="norm-misplaced",
+            title="the norm stands inside the residual branch, at its end",
+            tried="followed the output of each attention.",
+            seen=f"for {fates.count('norm and sum')} of {len(fates)} attentions it is "
+            "x + norm(sublayer(x)), and what enters the attention is not normalised.",
+            means="neither the stream nor what a sublayer reads is normalised, so "
+            "sizes grow from layer to layer.",
+            look="norm(x + sublayer(x)), as in the paper, or x + sublayer(norm(x)).",
+            chapter="The encoder",
+        )
+    elif not ends_normed and last is not None and list(_anatomy.norms(ops)):
+        yield Finding(
+            code="no-final-norm",
+            title="what the output projection reads is not normalised",
+            tried="looked for the last norm before the logits.",
+            seen="the last thing that happens is a sum of the residual stream, of size "
+            f"{0.0 if into is None else _anatomy.spread(into.numbers):.2g}.",
+            means="with norms before the sublayers nothing has normalised the stream, "
+            "which grows with each layer; the logits grow with it.",
+            look="a last norm after the stack, in a pre-norm model; in a post-norm "
+            "model, the norm that is missing after the last sublayer.",
+            chapter="The encoder",
+        )
+    elif any(
+        each.into_key is not None and _anatomy.norm_behind(each.into_key) is None
+        for each in patient.cross_attention()
+    ):
+        yield Finding(
+            code="no-final-norm",
+            title="what the encoder hands over is not normalised",
+            tried="looked for the last norm before the keys of the cross-attention.",
+            seen="the last thing that happens is a sum of the residual stream.",
+            means="the encoder's output grows with its depth, and so do the scores.",
+            look="a last norm after the encoder's stack.",
+            chapter="The encoder",
+            because=("keys-from-wrong-side",),
+        )
+
+
+def _states(last: object) -> _anatomy.Input | None:
+    inputs = getattr(last, "inputs", [])[-2:]
+    real = [e for e in inputs if not _anatomy._from_parameter(e)]
+    return real[0] if real else None
+
+
+def _wrong_axis(ops: list[_anatomy.Op], features: set[int]) -> Finding | None:
+    seen = list(_anatomy.norms(ops))
+    wrong = [
+        (op, axes, taken)
+        for op, axes, taken in seen
+        if axes != (-1,) or taken.size(-1) not in features
+    ]
+    if not wrong:
+        return None
+    _, axes, taken = wrong[0]
+    return Finding(
+        code="norm-wrong-axis",
+        title="a norm runs along the wrong axis",
+        tried="looked at the axes of every norm.",
+        seen=f"{len(wrong)} of {len(seen)} average over axis "
+        f"{', '.join(map(str, axes))} of a tensor {tuple(taken.shape)}.",
+        means="words (or sentences) are normalised together, so each depends on the "
+        "others, on padding, and on the future.",
+        look="normalise the features of one word: the last axis, alone.",
+        chapter="The encoder",
+    )

@@ -1,0 +1,139 @@
+"""Padding counts nowhere, and every real word counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tformer.doctor._patient import Patient, Skip
+from tformer.doctor.report import Finding
+
+REAL = 5
+SPOILED = ("dropout-while-evaluating", "ignores-source", "future-leak", "length-leak")
+
+
+def examine(patient: Patient) -> Iterator[Finding]:
+    """Add padding to source and target, and change each word of a padded source."""
+    if patient.pad_id is None:
+        raise Skip("there is no padding (pad_id=None)")
+    patient.has_numbers()
+    yield from _target(patient)
+    if patient.decoder_only:
+        return
+    if patient.lengths_must_agree:
+        raise Skip("source and target must have one length: mend that first")
+    yield from _source(patient)
+
+
+def _target(patient: Patient) -> Iterator[Finding]:
+    source, target = patient.source(), patient.target()[:, :4]
+    wide = patient.logits(source, patient.padded(target, patient.n_target))[:, :4]
+    moved = float(patient.moved(patient.logits(source, target), wide).max())
+    if moved > patient.tolerance:
+        yield Finding(
+            code="padding-counts-in-target",
+            title="padding after the target changes the logits before it",
+            tried=f"added {patient.n_target - 4} columns of padding to the target.",
+            seen=f"the logits of its four words moved by up to {moved:.2g}.",
+            means="a sentence is scored differently beside a longer one.",
+            look="the decoder's mask, and anything that averages over positions.",
+            chapter="Masks",
+            because=(
+                *SPOILED,
+                "mask-off-by-one",
+                "mask-inverted",
+                "softmax-wrong-axis",
+                "norm-wrong-axis",
+                "heads-split-wrongly",
+                "heads-merged-wrongly",
+            ),
+        )
+
+
+def _source(patient: Patient) -> Iterator[Finding]:
+    real, target = patient.words(REAL, seed=21, side=0), patient.target()
+    wide = patient.padded(real, patient.n_source)
+    exact = patient.logits(real, target)
+    logits = patient.logits(wide, target)
+    deaf = [
+        place
+        for place in range(REAL)
+        if patient.moved(
+            logits, patient.logits(patient.other(wide, place, side=0), target)
+        ).max()
+        <= patient.tolerance
+    ]
+    moved = float(patient.moved(exact, logits).max())
+    _, found = patient.watch(wide, target)
+    n, t = patient.n_source, patient.n_target
+    inside = [e.weights[:, :REAL] for e in found if e.shape == (n, n)]
+    across = [e.weights for e in found if e.shape == (t, n)]
+    hidden = [w for w in inside + across if float(w[..., :REAL].max()) < 1e-6]
+    if hidden or (deaf and len(deaf) == REAL and moved > patient.tolerance):
+        yield Finding(
+            code="mask-inverted",
+            title="the padding mask is the wrong way round",
+            tried=f"ran a source of {REAL} words and {n - REAL} columns of padding, "
+            "and looked at the weights.",
+            seen=f"in {len(hidden) or 'some'} of {len(inside + across)} attentions the "
+            "words get no weight, and the padding gets all of it.",
+            means="the model reads the padding and not the sentence.",
+            look="what True means: in torch.nn's key_padding_mask it hides; in "
+            "scaled_dot_product_attention and in many tutorials it shows.",
+            chapter="Masks",
+        )
+        return
+    if moved > patient.tolerance:
+        on_queries = [
+            e
+            for e in found
+            if e.shape == (n, n)
+            and float(e.weights[:, REAL:].max() - e.weights[:, REAL:].min()) < 1e-5
+            and float(e.weights[:, :REAL, REAL:].max()) > 1e-4
+        ]
+        largest = [max((float(w[..., REAL:].max()) for w in ws), default=0.0)
+                   for ws in (inside, across)]  # fmt: skip
+        if on_queries:
+            code, where = "mask-on-queries", "as queries instead of keys"
+        elif largest[0] > 1e-6:
+            code, where = "padding-counts-in-encoder", "in the encoder's self-attention"
+        elif largest[1] > 1e-6:
+            code, where = "padding-counts-in-cross-attention", "in the cross-attention"
+        else:
+            code, where = "padding-counts", "outside the attention"
+        weight = (
+            f"A weight on padding is as large as {max(largest):.2g}."
+            if max(largest) > 1e-6
+            else "No weight on padding was seen."
+        )
+        yield Finding(
+            code=code,
+            title=f"padding of the source counts {where}"
+            if code != "mask-on-queries"
+            else f"the padding mask hides padding {where}",
+            tried=f"added {n - REAL} columns of padding to a source of {REAL} words.",
+            seen=f"the logits moved by up to {moved:.2g}. {weight}",
+            means="a sentence gets another translation beside a longer one.",
+            look="the padding mask: is it made with the right pad_id, passed to every "
+            "layer of encoder and decoder, and broadcast over keys (…, 1, S)?",
+            chapter="Masks",
+            because=(
+                *SPOILED,
+                "norm-wrong-axis",
+                "softmax-wrong-axis",
+                "heads-split-wrongly",
+                "heads-merged-wrongly",
+                "mask-after-softmax",
+            ),
+        )
+    elif 0 < len(deaf) < REAL:
+        yield Finding(
+            code="mask-hides-words",
+            title="the padding mask hides words, too",
+            tried=f"changed each of the {REAL} words of a padded source.",
+            seen=f"no logit moved for {len(deaf)} of them (places "
+            f"{', '.join(map(str, deaf))}).",
+            means="part of every sentence is invisible to the model.",
+            look="lengths that are off by one, and a pad_id that is also a word.",
+            chapter="Masks",
+            because=("ignores-source",),
+        )

@@ -1,0 +1,155 @@
+"""Every weight is used, gets a gradient, and is in the optimizer's hands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from tformer.doctor import _anatomy
+from tformer.doctor._patient import Patient
+from tformer.doctor._watch import NORMS, PRODUCTS
+from tformer.doctor.report import Finding
+
+
+def examine(patient: Patient) -> Iterator[Finding]:
+    """Send a gradient back once, and see where it arrives."""
+    patient.has_numbers()
+    named = dict(patient.model.named_parameters())
+    ops, _ = patient.watch(patient.source(), patient.target())
+    if patient.strangers:
+        n = sum(each.numel() for each in patient.strangers.values())
+        yield Finding(
+            code="hidden-parameters",
+            title="the model doesn't know of some of its weights",
+            tried="compared the weights that a pass uses with model.parameters().",
+            seen=f"{len(patient.strangers)} tensors with {n:,} numbers are not there.",
+            means="no optimizer trains them, no state_dict stores them, and eval() "
+            "doesn't reach their layers.",
+            look="layers in a plain list or dict: use nn.ModuleList or nn.ModuleDict.",
+            chapter="The whole Transformer",
+        )
+    tables = {
+        id(lookup.op)
+        for ids in (patient.source(), patient.target())
+        if ids is not None
+        for lookup in _anatomy.lookups(ops, ids)
+    }
+    used, working = set(), set()
+    for op in ops:
+        for each in op.inputs:
+            if each.is_parameter:
+                used.add(_memory(each.tensor))
+                if op.name in PRODUCTS | NORMS or id(op) in tables:
+                    working.add(_memory(each.tensor))
+    frozen = [
+        name
+        for name, each in named.items()
+        if not each.requires_grad and _memory(each) in working
+    ]
+    if frozen:
+        yield Finding(
+            code="frozen-parameters",
+            title="some weights are frozen",
+            tried="looked at requires_grad of every weight that a pass uses.",
+            seen=f"{_listed(frozen, named)} have requires_grad=False.",
+            means="they stay as they were drawn (or loaded); if you are fine-tuning "
+            "on purpose, that is as it should be.",
+            look="requires_grad_(False), .detach(), or a table loaded with "
+            "from_pretrained, which freezes by default.",
+            chapter="Training",
+        )
+    grads = _gradients(patient)
+    silent = [
+        name
+        for name, each in named.items()
+        if each.requires_grad
+        and (grads[name] is None or (each.dim() > 1 and not grads[name].any()))  # type: ignore[union-attr]
+    ]
+    for code, names in (
+        ("gradient-cut", [n for n in silent if _memory(named[n]) in used]),
+        ("unused-parameters", [n for n in silent if _memory(named[n]) not in used]),
+    ):
+        if names:
+            yield _silent(code, names, named)
+    if patient.optimizer is not None:
+        held = {id(p) for group in patient.optimizer.param_groups
+                for p in group["params"]}  # fmt: skip
+        left = [n for n, p in named.items() if p.requires_grad and id(p) not in held]
+        if left:
+            yield Finding(
+                code="not-in-optimizer",
+                title="the optimizer doesn't hold every weight",
+                tried="compared the optimizer's parameters with the model's.",
+                seen=f"{_listed(left, named)} are not among them.",
+                means="their gradients are computed and never used.",
+                look="whether the optimizer was made from this model's parameters(), "
+                "after its last change, and whether layers stand in a plain list.",
+                chapter="Training",
+            )
+
+
+def _gradients(patient: Patient) -> dict[str, Tensor | None]:
+    """The gradient of a plain cross-entropy for each parameter; the rest untouched."""
+    model = patient.model.eval()
+    for each in model.parameters():
+        each.grad = None
+    source, target = patient.source(rows=3), patient.target(rows=3)
+    with torch.enable_grad():
+        logits = patient.run(source, target)
+        labels = patient.words(patient.n_target, seed=51, rows=3).to(logits.device)
+        if logits.requires_grad:
+            F.cross_entropy(logits.flatten(0, 1), labels.flatten()).backward()
+    found = {n: p.grad for n, p in model.named_parameters()}
+    for each in model.parameters():
+        each.grad = None
+    return found
+
+
+def _silent(code: str, names: list[str], named: Mapping[str, Tensor]) -> Finding:
+    if code == "unused-parameters":
+        return Finding(
+            code=code,
+            title="some weights are never used",
+            tried="sent a gradient back from every logit.",
+            seen=f"none arrived at {_listed(names, named)}, and no operation of the "
+            "forward pass reads them.",
+            means="a part that you built is not part of the model.",
+            look="forward: is the layer called, and its result kept?",
+            chapter="The whole Transformer",
+            because=(
+                "keys-from-wrong-side",
+                "no-positions",
+                "no-final-norm",
+                "norm-wrong-axis",
+            ),
+        )
+    return Finding(
+        code=code,
+        title="the gradient doesn't reach some weights",
+        tried="sent a gradient back from every logit.",
+        seen=f"none arrived at {_listed(names, named)}, though the forward pass uses "
+        "them.",
+        means="they will never learn.",
+        look="detach(), .data, torch.no_grad(), argmax, .item() or a new tensor made "
+        "of old numbers on the way.",
+        chapter="Training",
+        because=(
+            "ignores-source",
+            "keys-from-wrong-side",
+            "mask-inverted",
+            "no-positions",
+        ),
+    )
+
+
+def _memory(tensor: Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+def _listed(names: list[str], named: Mapping[str, Tensor]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    n = sum(named[name].numel() for name in names)
+    return f"{', '.join(names[:3])}{more} ({n:,} numbers)"

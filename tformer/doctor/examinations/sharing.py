@@ -1,0 +1,51 @@
+"""Layers have weights of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torch import nn
+
+from tformer.doctor._patient import Patient
+from tformer.doctor.report import Finding
+
+
+def examine(patient: Patient) -> Iterator[Finding]:
+    """Look for a module that stands in two places."""
+    places: dict[int, list[str]] = {}
+    modules: dict[int, nn.Module] = {}
+    for name, module in patient.model.named_modules(remove_duplicate=False):
+        if not isinstance(module, nn.Embedding) and any(
+            each.dim() > 1 for each in module.parameters()
+        ):
+            places.setdefault(id(module), []).append(name)
+            modules[id(module)] = module
+    shared = {key: names for key, names in places.items() if len(names) > 1}
+    tables = {id(p) for m in patient.model.modules() if isinstance(m, nn.Embedding)
+              for p in m.parameters()}  # fmt: skip
+    outermost = [
+        (names, modules[key])
+        for key, names in shared.items()
+        if not any(
+            name.startswith(f"{other}.")
+            for name in names
+            for others in shared.values()
+            for other in others
+            if other
+        )
+        and not {id(p) for p in modules[key].parameters() if p.dim() > 1} <= tables
+    ]
+    if outermost:
+        names, module = outermost[0]
+        yield Finding(
+            code="layers-shared",
+            title="one layer stands in several places",
+            tried="looked for modules that appear under more than one name.",
+            seen=f"{len(outermost)} do; {', '.join(names[:4])} are one "
+            f"{type(module).__name__}.",
+            means="the places train one set of weights between them; the model is as "
+            "small as if it had a single layer there.",
+            look="[layer] * n, and one attention passed to two sublayers: make each "
+            "anew, or copy.deepcopy it.",
+            chapter="The encoder",
+        )

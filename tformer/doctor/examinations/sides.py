@@ -1,0 +1,54 @@
+"""The decoder reads the source, through keys and values that come from the encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tformer.doctor._patient import Patient, Skip
+from tformer.doctor.report import Finding
+
+
+def examine(patient: Patient) -> Iterator[Finding]:
+    """Exchange the source, and count the attentions to it."""
+    if patient.decoder_only:
+        raise Skip("a decoder-only model has one side")
+    if patient.lengths_must_agree:
+        yield Finding(
+            code="keys-from-wrong-side",
+            title="the model runs only if source and target are equally long",
+            tried="ran a source of 9 words with a target of 7, then 7 with 7.",
+            seen="the first stopped with an error, the second ran.",
+            means="keys, values or a mask come from the wrong side: in cross-attention "
+            "the queries are the target's, keys and values the source's.",
+            look="the call of the cross-attention, (query=x, key=memory, "
+            "value=memory), and which length its mask has.",
+            chapter="The decoder",
+        )
+        return
+    patient.has_numbers()
+    other = patient.logits(patient.source(31), patient.target())
+    moved = float(patient.moved(patient.plain, other).max())
+    n_cross, n_self = len(patient.cross_attention()), len(patient.self_attention(1))
+    if n_cross + n_self and n_cross < n_self / 2 + 0.5 and n_self > n_cross:
+        yield Finding(
+            code="keys-from-wrong-side",
+            title="a cross-attention takes its keys from the target",
+            tried="counted the attentions by the lengths of their two sides.",
+            seen=f"{n_self} from target to target, {n_cross} from target to source; a "
+            "decoder layer has one of each.",
+            means="the decoder attends to itself where it should read the source.",
+            look="the call of the cross-attention: (query=x, key=memory, "
+            "value=memory).",
+            chapter="The decoder",
+        )
+    if moved <= patient.tolerance:
+        yield Finding(
+            code="ignores-source",
+            title="the source makes no difference at all",
+            tried="ran the same target with two sources that share nothing.",
+            seen=f"no logit moved by more than {moved:.1g}.",
+            means="the model is a language model of the target, however low its loss.",
+            look="whether the decoder gets the encoder's output, and uses it.",
+            chapter="The decoder",
+            because=("keys-from-wrong-side", "mask-inverted"),
+        )

@@ -1,0 +1,151 @@
+"""What the doctor says: findings, what was not tried, and the report of both."""
+
+from __future__ import annotations
+
+import html
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+__all__ = ["Finding", "NotTried", "Report"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that a sound model would not do.
+
+    Attributes:
+        code: its short, stable name, such as ``"future-leak"``.
+        title: what is wrong, in one sentence.
+        tried: what the doctor did.
+        seen: what came out, with numbers.
+        means: why that matters.
+        look: where in your code to look first.
+        chapter: the title of the book's chapter that explains it.
+        because: codes of findings that would explain this one. If one of them is
+            found, too, this one is listed as a consequence.
+    """
+
+    code: str
+    title: str
+    tried: str
+    seen: str
+    means: str
+    look: str
+    chapter: str
+    because: tuple[str, ...] = ()
+
+    def rows(self) -> Iterator[tuple[str, str]]:
+        """What a report shows below the title, each with its label."""
+        yield "tried", self.tried
+        yield "seen", self.seen
+        yield "means", self.means
+        yield "look at", self.look
+        yield "read", f"the chapter {self.chapter}"
+
+    def __str__(self) -> str:
+        """The finding as a paragraph for a terminal, 80 columns wide."""
+        block = [f"{self.code}: {self.title}"]
+        for label, text in self.rows():
+            filled = textwrap.wrap(text, 80 - 13)
+            block += [f"   {label if not i else '':8}  {line}"
+                      for i, line in enumerate(filled)]  # fmt: skip
+        return "\n".join(line.rstrip() for line in block)
+
+
+@dataclass(frozen=True)
+class NotTried:
+    """An examination that could not take place.
+
+    Attributes:
+        examination: its name.
+        reason: what was missing, or what got in the way.
+    """
+
+    examination: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.examination}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `examine` found; true only if that is nothing.
+
+    Attributes:
+        model: the class of the model.
+        findings: what to mend, in the order in which to mend it.
+        consequences: findings that those in ``findings`` explain: mend these first,
+            then examine again.
+        sound: names of the examinations that found nothing.
+        not_tried: those that did not take place, and why.
+        seconds: how long it took.
+    """
+
+    model: str
+    findings: tuple[Finding, ...]
+    consequences: tuple[Finding, ...]
+    sound: tuple[str, ...]
+    not_tried: tuple[NotTried, ...]
+    seconds: float
+
+    def __bool__(self) -> bool:
+        return not self.findings
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes of the findings, in order; the consequences are not among them."""
+        return tuple(finding.code for finding in self.findings)
+
+    def _headline(self) -> str:
+        n = len(self.findings)
+        found = f"{n} finding{'s' if n != 1 else ''}" if n else "nothing found"
+        return f"{self.model}: {found}"
+
+    def _ends(self) -> Iterator[tuple[str, Sequence[str]]]:
+        """The lists at the end of a report that are not empty, with their headings."""
+        ends = {
+            "Probably consequences of these": [
+                f"{each.code}: {each.title}" for each in self.consequences
+            ],
+            "Looked at, and sound": [", ".join(self.sound)] if self.sound else [],
+            "Not tried": [str(each) for each in self.not_tried],
+        }
+        for heading, lines in ends.items():
+            if lines:
+                yield heading, lines
+
+    def __str__(self) -> str:
+        """The whole report for a terminal."""
+        blocks = [f"{self._headline()} ({self.seconds:.1f} s)"]
+        blocks += [f"{i}. {each}" for i, each in enumerate(self.findings, start=1)]
+        for heading, lines in self._ends():
+            wrapped = [
+                textwrap.fill(line, 80, initial_indent="   ", subsequent_indent="     ")
+                for line in lines
+            ]
+            blocks.append("\n".join([f"{heading}:", *wrapped]))
+        return "\n\n".join(blocks)
+
+    def _repr_html_(self) -> str:
+        """The whole report for a notebook; what is not urgent is folded."""
+        say = html.escape
+        parts = [
+            f"<p><strong>{say(self._headline())}</strong> ({self.seconds:.1f} s)</p>"
+        ]
+        for i, finding in enumerate(self.findings, start=1):
+            rows = "".join(
+                f"<dt><em>{say(label)}</em></dt><dd>{say(text)}</dd>"
+                for label, text in finding.rows()
+            )
+            parts.append(
+                f"<p><strong>{i}. {say(finding.title)}</strong> "
+                f"(<code>{say(finding.code)}</code>)</p><dl>{rows}</dl>"
+            )
+        for heading, lines in self._ends():
+            items = "".join(f"<li>{say(line)}</li>" for line in lines)
+            parts.append(
+                f"<details><summary>{say(heading)}</summary><ul>{items}</ul></details>"
+            )
+        return f'<div class="tf-doctor">{"".join(parts)}</div>'
