@@ -1,6 +1,7 @@
 """The figure of chapter 03, driven by mouse and keyboard, against PyTorch."""
 
 import json
+import re
 
 import browser as driver
 import pytest
@@ -20,6 +21,13 @@ def table():
     unit = normalize(translator.model.source_embedding.weight.detach(), dim=-1)
     names = [translator.tokenizer.id_to_piece(i) for i in range(len(unit))]
     return names, unit
+
+
+def as_read(piece):
+    """A byte that is a visible character, as that character."""
+    byte = re.fullmatch("<0x([2-7].)>", piece)
+    code = int(byte[1], 16) if byte else 0
+    return chr(code) if 0x20 < code < 0x7F else piece
 
 
 class Shown:
@@ -74,7 +82,7 @@ class Shown:
     def agrees(self, piece):
         assert self.chosen == piece
         shown, wanted = self.list(), self.best(piece)
-        assert [name for name, _, _ in shown] == [name for name, _ in wanted]
+        assert [name for name, _, _ in shown] == [as_read(name) for name, _ in wanted]
         assert [cosine for _, cosine, _ in shown] == pytest.approx(
             [cosine for _, cosine in wanted], abs=0.00501
         )
@@ -149,6 +157,13 @@ def test_each_true_neighbour_is_joined_and_called_lost_if_it_is(shown, table):
     figure = EmbeddingMap()
     assert f"{100 * figure.shares[0]:.1f}\xa0% of the variance" in facts
     assert f"{figure.kept[0]} of their 280 pairs" in facts
+
+
+def test_a_byte_reads_as_the_character_that_it_is(shown):
+    for word in ("happy", "cold", "wonderful"):  # words with bytes as neighbours
+        shown.search(word)
+        shown.agrees(f"▁{word}")
+        assert not any(re.match("<0x[2-7]", piece) for piece, *_ in shown.list())
 
 
 def test_a_word_is_found_by_its_beginning_and_chosen_by_a_click(shown):
@@ -282,4 +297,4 @@ def test_every_control_has_a_name(shown):
 
 def test_the_state_came_from_the_same_map(shown):
     near = json.loads(shown.root.get_attribute("data-near"))
-    assert [name for name, _ in near] == [name for name, _, _ in shown.list()]
+    assert [as_read(name) for name, _ in near] == [name for name, *_ in shown.list()]

@@ -16,7 +16,7 @@ import {
 } from "../kit/kit.js";
 import { motion } from "../kit/motion.js";
 import { commas, format, percent } from "../kit/numbers.js";
-import { spoken } from "../kit/pieces.js";
+import { byteAsCharacter, spoken } from "../kit/pieces.js";
 
 export const KINDS = [
   "none",
@@ -480,7 +480,7 @@ function render({ model, el }) {
             "text-anchor": "middle",
             "dominant-baseline": "central",
           },
-          bare(s.names[j]),
+          bare(byteAsCharacter(s.names[j])),
         );
         if (Math.abs(dy) < 26) return [dot, name];
         const leader = h("line", {
@@ -565,7 +565,7 @@ function render({ model, el }) {
           h(
             "th",
             { scope: "row" },
-            button(`near-${k}`, s.names[j], () => choose(j)),
+            button(`near-${k}`, byteAsCharacter(s.names[j]), () => choose(j)),
           ),
           h("td", {}, bar, format(cosine)),
           h("td", { class: lost.has(j) ? "tfem-far" : "" }, `${commas(ranks[k])}.`),
