@@ -4,13 +4,19 @@ import browser as driver
 import pytest
 import torch
 
-CHAPTER = "book/00-before-you-start.html"
-pytestmark = pytest.mark.xdist_group(CHAPTER)
+from tformer.widgets import MatrixProduct, SoftmaxBars
+
+pytestmark = pytest.mark.xdist_group("basics")
+
+
+def figures():
+    labels = ["street", "dog", "house", "was"]
+    return MatrixProduct(), SoftmaxBars(labels, [2.0, 1.0, 0.0, -1.0])
 
 
 @pytest.fixture(scope="module")
-def opened(chromium, site, playing):
-    visit = driver.visit(chromium, site, CHAPTER, settle=False)
+def opened(figure_page, playing):
+    visit = figure_page(*figures(), settle=False)
     with playing(visit, ".tfmx", ".tfsb") as seen:
         yield seen
 
@@ -102,7 +108,7 @@ def test_a_number_that_is_typed_changes_its_row_of_the_product_only(product):
     assert product.product()[2:] == [8, 3]
     assert "(−3) × 2" in product.text(".tfmx-worked")
     cell.fill("")  # half typed: nothing happens, and the number comes back
-    product.control("next").focus()
+    product.control("forward").focus()
     assert cell.input_value() == "-3"
     product.agrees()
 
@@ -124,10 +130,56 @@ def test_a_click_chooses_an_entry_and_the_buttons_step(product):
     lit = product.root.locator(".tfmx-on input")
     names = lit.evaluate_all("all => all.map(e => e.dataset.control)")
     assert set(names) == {"a-1-0", "a-1-1", "a-1-2", "b-0-0", "b-1-0", "b-2-0"}
-    product.control("next").click()
+    product.control("forward").click()
     assert product.chosen() == "c-1-1"
-    product.press("next", "Enter")
-    assert product.chosen() == "c-0-0"
+    assert product.control("forward").is_disabled()
+    product.control("back").focus()
+    product.press("back", "Enter")
+    assert product.chosen() == "c-1-0"
+
+
+RUN = """e => [...e.querySelectorAll('.tfmx-chip')].map(c => c.textContent)"""
+MOVES = "e => e.getAnimations({ subtree: true }).length"
+
+
+def test_a_row_slides_onto_its_column_and_the_pairs_stand_side_by_side(product):
+    run = product.root.locator(".tfmx-run")
+    product.control("c-1-1").click()  # row 0 1 3, column 4 0 1
+    assert run.evaluate(MOVES) == 6
+    assert run.evaluate(RUN) == ["0", "4", "1", "0", "3", "1", "3"]
+    cell = product.control("a-1-2")
+    cell.fill("7")  # numbers that change do not travel
+    assert run.evaluate("e => e.querySelectorAll('.tfmx-chip')[4].textContent") == "7"
+    product.page.wait_for_timeout(1800)
+    cell.fill("8")
+    assert run.evaluate(MOVES) == 0
+
+
+def test_a_number_without_a_partner_stands_beside_a_question_mark(product):
+    product.control("size-1").select_option(label="4")
+    run = product.root.locator(".tfmx-run").evaluate(RUN)
+    assert len(run) == 9 and run[7] == run[8] == "?"
+
+
+def test_the_product_is_played_entry_by_entry(product):
+    product.control("play").click()
+    assert product.chosen() == "c-0-1"
+    product.page.wait_for_timeout(3000)
+    assert product.chosen() == "c-1-0"
+    product.control("play").click()
+
+
+@pytest.mark.parametrize("size", ["wide", "phone"])
+@pytest.mark.parametrize("kind", [MatrixProduct, SoftmaxBars])
+def test_a_first_figure_keeps_the_place_that_the_page_reserves(
+    figure_page, playing, kind, size
+):
+    figure = kind()
+    kept = figure.page_height if size == "wide" else figure.page_height_narrow
+    with playing(figure_page(figure, size=size, settle=False), ".tfk") as seen:
+        box = seen.page.locator(".tfk").bounding_box()
+        assert abs(box["height"] - kept) < 25
+        assert seen.overflow() == []
 
 
 def test_a_product_that_cannot_be_says_why(product):
@@ -139,7 +191,7 @@ def test_a_product_that_cannot_be_says_why(product):
     )
     alone = product.root.locator(".tfmx-alone input")
     assert alone.get_attribute("data-control") == "a-0-3"
-    assert product.control("next").is_disabled()
+    assert product.control("forward").is_disabled()
     product.control("size-2").select_option(label="4")  # four rows of B
     product.agrees()
 
@@ -198,7 +250,7 @@ def test_a_constant_changes_nothing_until_the_powers_overflow(bars):
     bars.agrees()
 
 
-def test_both_figures_fit_a_dark_phone(visit):
-    with visit(CHAPTER, size="phone", dark=True) as seen:
+def test_both_figures_fit_a_dark_phone(figure_page):
+    with figure_page(*figures(), size="phone", dark=True) as seen:
         assert seen.overflow() == []
         assert not [f for f in seen.axe() if "tfmx" in f or "tfsb" in f]

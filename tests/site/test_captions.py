@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import shutil
 
 import browser as driver
 import pytest
-from chapters import HTML
+from chapters import HTML, ROOT
 
 PAGE = "book/05-attention.html"
 FIGURE = "#figure-one-query"
@@ -103,3 +104,25 @@ def test_a_link_to_no_figure_does_nothing(visit):
         drawn(seen)
         assert seen.page.locator(TEMPERATURE).input_value() == "1"
         assert seen.errors == []
+
+
+def test_a_link_keeps_a_text_of_several_lines(chromium, tmp_path):
+    shutil.copy(ROOT / "book/_ext/tformer_book/figures/figures.js", tmp_path)
+    (tmp_path / "page.html").write_text(
+        """<!doctype html><figure class="tf-figure" id="figure-typed">
+        <div class="tf-widget" data-ready>
+        <textarea data-control="text"></textarea></div>
+        <button class="tf-copy">Copy</button><span class="tf-copied"></span></figure>
+        <script src="figures.js"></script>""",
+        encoding="utf-8",
+    )
+    with driver.served(tmp_path) as address, chromium.new_context() as context:
+        page = context.new_page()
+        page.goto(f"{address}page.html")
+        page.locator("textarea").fill("low lower\nnewest")
+        page.locator(".tf-copy").click()
+        link = page.url
+        assert "text=low" in link
+        page.goto("about:blank")
+        page.goto(link)
+        assert page.locator("textarea").input_value() == "low lower\nnewest"

@@ -8,10 +8,10 @@ import torch
 from torch.testing import assert_close
 
 from tformer.positions import sinusoids
+from tformer.widgets import PositionWaves
 from tformer.widgets.position_waves import LENGTH, REACH, VARIANTS, variant_table
 
-CHAPTER = "book/04-positions.html"
-pytestmark = pytest.mark.xdist_group(CHAPTER)
+pytestmark = pytest.mark.xdist_group("position waves")
 START = {"d": 32, "position": 12, "offset": 6, "pair": 2}
 BASE = 11  # the place of 10,000 on its slider
 
@@ -34,7 +34,11 @@ class Waves:
     def beside(self, variant):
         self.control(f"variant-{VARIANTS.index(variant)}").check(force=True)
 
+    def step(self, number):
+        self.control(f"step-{number}").check(force=True)
+
     def start(self):
+        self.step(2)
         self.set("base", BASE)
         for name, value in START.items():
             self.set(name, value)
@@ -77,8 +81,8 @@ class Waves:
 
 
 @pytest.fixture(scope="module")
-def opened(chromium, site, playing):
-    visit = driver.visit(chromium, site, CHAPTER, settle=False)
+def opened(figure_page, playing):
+    visit = figure_page(PositionWaves(), settle=False)
     with playing(visit, ".tfp") as seen:
         yield seen
 
@@ -130,6 +134,68 @@ def test_the_hands_stand_where_sine_and_cosine_say(waves):
             assert [sin, cos] == pytest.approx(right[p, 4:6].tolist(), abs=1e-6)
             cos, sin = waves.tip("wrong", who)
             assert [sin, cos] == pytest.approx(wrong[p, columns].tolist(), abs=1e-6)
+
+
+def test_it_begins_with_one_wave_and_shows_more_only_when_asked(figure_page, playing):
+    shown = {}
+    with playing(figure_page(PositionWaves(), settle=False), ".tfp") as seen:
+        page = Waves(seen.page)
+        for number in range(3):
+            page.step(number)
+            inputs = page.root.locator('input[type="range"]:visible').count()
+            maps = page.root.locator("canvas:visible").count()
+            shown[number] = (inputs, maps, page.root.locator("svg:visible").count())
+    assert shown[0] == (2, 0, 1)  # position and pair; no map; the wave
+    assert shown[1] == (5, 1, 3)
+    assert shown[2] == (5, 2, 5)
+
+
+def test_the_hand_and_its_wave_stand_at_the_same_height(waves):
+    waves.step(0)
+    table = tables()[0]
+    for p, pair in ((12, 2), (40, 0), (63, 15)):
+        waves.set("position", p)
+        waves.set("pair", pair)
+        tip = waves.root.locator('[data-tip="wave"]')
+        cos, sin = json.loads(tip.get_attribute("data-exact"))
+        wanted = table[p, 2 * pair : 2 * pair + 2].tolist()
+        assert [sin, cos] == pytest.approx(wanted, abs=1e-6)
+        dot = waves.root.locator(".tfp-wave .tfp-tip").nth(1)
+        assert dot.get_attribute("cy") == tip.get_attribute("cy")
+
+
+def test_play_moves_the_position_until_it_is_stopped(waves):
+    waves.step(0)
+    waves.control("play").click()
+    waves.page.wait_for_timeout(1500)
+    waves.control("play").click()
+    stopped = waves.value("position")
+    assert stopped > START["position"]
+    waves.page.wait_for_timeout(800)
+    assert waves.value("position") == stopped
+
+
+def test_a_finger_drags_along_the_wave_and_the_page_may_still_scroll(waves):
+    waves.step(0)
+    wave = waves.root.locator(".tfp-wave")
+    assert wave.evaluate("e => getComputedStyle(e).touchAction") == "pan-y"
+    box = waves.root.locator('[data-handle="wave"]').bounding_box()
+    middle = box["y"] + box["height"] / 2
+    waves.page.mouse.move(box["x"] + 5, middle)
+    waves.page.mouse.down()
+    waves.page.mouse.move(box["x"] + box["width"] * 30 / 63, middle, steps=4)
+    waves.page.mouse.up()
+    assert waves.value("position") == 30
+
+
+@pytest.mark.parametrize("size", ["wide", "phone"])
+def test_the_figure_keeps_the_place_that_the_page_reserves(figure_page, playing, size):
+    figure = PositionWaves()
+    kept = figure.page_height if size == "wide" else figure.page_height_narrow
+    with playing(figure_page(figure, size=size, settle=False), ".tfp") as seen:
+        box = Waves(seen.page).root.bounding_box()
+        assert abs(box["height"] - kept) < 25
+        assert box["x"] + box["width"] <= seen.page.viewport_size["width"]
 
 
 def test_the_maps_have_positions_as_rows_and_dimensions_as_columns(waves):

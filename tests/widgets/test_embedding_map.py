@@ -12,10 +12,14 @@ from tformer import load_pretrained
 from tformer.widgets import EmbeddingMap
 from tformer.widgets.embedding_map import (
     DIGITS,
+    FAMILIES,
     KINDS,
     LEVELS,
     N_AXES,
+    N_FAMILY,
     N_NEIGHBOURS,
+    families,
+    kept,
     nearest,
     pack,
     principal_axes,
@@ -83,15 +87,101 @@ def test_the_page_gets_pytorchs_neighbours_and_cosines(decoded, rows):
 
 
 def test_the_page_gets_the_places_of_the_principal_axes(decoded, figure, rows):
-    places, shares = principal_axes(normalize(rows, dim=-1), N_AXES)
+    unit = normalize(rows, dim=-1)
+    own, _ = principal_axes(unit, N_AXES, of=unit[figure.words])
+    table, _ = principal_axes(unit, N_AXES)
     found = torch.tensor(decoded["at"], dtype=torch.float64).T
-    assert_close(found, places, rtol=0, atol=figure.bound / (LEVELS - 1) + 1e-9)
-    assert_close(torch.tensor(figure.shares, dtype=torch.float64), shares)
+    wanted = torch.cat([own, table], dim=1)
+    assert_close(found, wanted, rtol=0, atol=figure.bound / (LEVELS - 1) + 1e-9)
     assert (decoded["KINDS"], decoded["LEVELS"]) == (list(KINDS), LEVELS)
 
 
+def test_axes_of_some_rows_place_these_rows_as_if_there_were_no_others():
+    torch.manual_seed(0)
+    table = torch.randn(300, 5)
+    some = table[20:60]
+    places, shares = principal_axes(table, 2, of=some)
+    alone, of_alone = principal_axes(some, 2)
+    assert_close(places[20:60], alone)
+    assert_close(shares, of_alone)
+    assert not torch.allclose(shares, principal_axes(table, 2)[1])
+
+
+def test_a_familys_words_are_the_nearest_that_nobody_has_taken(figure, decoded, rows):
+    names = decoded["names"]
+    unit = normalize(rows, dim=-1)
+    assert len(set(figure.words)) == len(figure.words) == 40
+    assert [names[i] for i in figure.words[: len(FAMILIES)]] == list(FAMILIES)
+    taken = set(figure.words[: len(FAMILIES)])
+    for home, word in enumerate(figure.words[: len(FAMILIES)]):
+        members = [
+            i
+            for i, h in zip(figure.words, figure.homes, strict=True)
+            if h == home and i != word
+        ]
+        alike = unit @ unit[word]
+        for i in range(len(names)):
+            whole = names[i].startswith("▁") and sum(map(str.isalpha, names[i])) > 1
+            if whole and i not in taken and i not in members:
+                assert alike[i] <= alike[members].min()
+        taken.update(members)
+        assert len(members) == N_FAMILY
+
+
+def test_a_family_joins_neither_parts_of_words_nor_signs():
+    names = ["▁dog", "s", "▁", "▁2", "<0x41>", "▁dogs", "▁Hund"]
+    rows = torch.tensor([[1.0, x] for x in (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)])
+    assert families(names, rows, ["▁dog"], 2) == ([0, 5, 6], [0, 0, 0])
+
+
+def test_a_map_of_all_dimensions_keeps_everything_and_a_shuffled_one_does_not():
+    torch.manual_seed(0)
+    rows = normalize(torch.randn(30, 2, dtype=torch.float64), dim=-1)
+    share, neighbours = kept(rows, rows, 4)
+    assert (share, neighbours) == (pytest.approx(1), 120)
+    share, neighbours = kept(rows, rows.roll(7, 0), 4)
+    assert share == pytest.approx(1)
+    assert neighbours < 60
+
+
+def test_the_map_for_its_words_keeps_more_of_them_than_the_map_for_all(figure):
+    assert figure.shares[0] > 2 * figure.shares[1]
+    assert figure.kept[0] > figure.kept[1]
+    assert f"{figure.shares[0]:.1%}" in repr(figure)
+
+
+def test_a_vocabulary_without_our_words_gets_a_map_around_the_chosen_one():
+    figure = EmbeddingMap("▁cat", words=["▁cat"])
+    assert len(figure.words) == 1 + N_FAMILY
+    with pytest.raises(ValueError, match="piece='kat' is not in the vocabulary"):
+        EmbeddingMap(words=["kat"])
+
+
+def test_no_name_covers_another_or_a_dot(node):
+    torch.manual_seed(0)
+    dots = (torch.rand(40, 2) * 300 + 50).tolist()
+    widths = (torch.rand(40) * 50 + 20).tolist()
+    script = """
+    import { besideDots } from "./embedding_map/embedding_map.js";
+    const room = { width: 400, height: 400, line: 16 };
+    console.log(JSON.stringify(besideDots(given.dots, given.widths, room)));"""
+    found = node(script, {"dots": dots, "widths": widths})
+    assert sum(each is not None for each in found) > 35
+    boxes = [
+        (x - w / 2, y - 8, x + w / 2, y + 8)
+        for (x, y), w in (
+            (place, w) for place, w in zip(found, widths, strict=True) if place
+        )
+    ]
+    for i, (a, b, c, d) in enumerate(boxes):
+        assert a >= 0 and b >= 0 and c <= 400 and d <= 400
+        assert not any(a < x < c and b < y < d for x, y in dots)
+        for e, f, g, h in boxes[:i]:
+            assert not (a < g and e < c and b < h and f < d)
+
+
 def test_the_state_is_small_enough_for_a_page(figure):
-    state = json.dumps(figure.get_state([*STATE, "examples", "shares"]))
+    state = json.dumps(figure.get_state([*STATE, "examples", "words"]))
     assert len(zlib.compress(state.encode(), 6)) < 150_000
 
 
@@ -100,8 +190,8 @@ def test_kinds_are_seen_from_the_spelling(node, decoded):
     script = """
     import { kindOf } from "./embedding_map/embedding_map.js";
     console.log(JSON.stringify(given.map(kindOf)));"""
-    assert node(script, pieces) == [1, 2, 3, 3, 3, 4, 4, 1, 2, 3]
-    assert set(decoded["kinds"]) == {1, 2, 3, 4}
+    assert node(script, pieces) == [2, 3, 4, 4, 4, 5, 5, 2, 3, 4]
+    assert set(decoded["kinds"]) == {2, 3, 4, 5}
 
 
 def test_a_reader_finds_the_word_itself_before_what_begins_like_it(node):
@@ -138,29 +228,25 @@ def test_an_arrow_key_goes_to_the_next_dot_in_its_direction(node):
     script = """
     import { onward } from "./embedding_map/embedding_map.js";
     const ways = [[1, 0], [-1, 0], [0, 1], [0, -1]];
-    const go = (may, i = 0) => ways.map((way) => onward(given.x, given.y, i, way, may));
-    const all = () => true;
-    console.log(JSON.stringify([go(all), go((j) => j !== 1), go(all, 2)]));"""
+    const go = (i) => ways.map((way) => onward(given.x, given.y, i, way));
+    console.log(JSON.stringify([go(0), go(2)]));"""
     found = node(script, {"x": x, "y": y})
     assert found[0] == [1, 3, 6, 5]
-    assert found[1][0] == 2  # what is not shown is passed over
-    assert found[2][0] == 2  # nothing further right: it stays
+    assert found[1][0] == 2  # nothing further right: it stays
 
 
-def test_the_window_holds_all_dots_or_stays_inside_them(node):
+def test_the_window_holds_all_dots_with_room_for_names(node):
     x, y = [-2, 0, 4], [0, 1, 2]
     script = """
     import { windowOf } from "./embedding_map/embedding_map.js";
-    console.log(JSON.stringify([[1, 1], [2, 1], [2, 4], [0, 4]].map(([i, zoom]) =>
-      windowOf(given.x, given.y, i, zoom))));"""
-    whole, at_the_end, zoomed, other = node(script, {"x": x, "y": y})
-    assert whole == at_the_end
-    assert whole["cx"] - whole["half"] < -2 and whole["cx"] + whole["half"] > 4
-    assert zoomed["half"] == pytest.approx(whole["half"] / 4)
-    for each, i in ((zoomed, 2), (other, 0)):
-        assert abs(x[i] - each["cx"]) < each["half"] > abs(y[i] - each["cy"])
-        assert each["cx"] + each["half"] <= whole["cx"] + whole["half"] + 1e-9
-        assert each["cx"] - each["half"] >= whole["cx"] - whole["half"] - 1e-9
+    const room = { width: 400, height: 300 };
+    console.log(JSON.stringify(windowOf(given.x, given.y, room)));"""
+    found = node(script, {"x": x, "y": y})
+    across = [200 + found["scale"] * (v - found["cx"]) for v in x]
+    up = [150 - found["scale"] * (v - found["cy"]) for v in y]
+    assert min(across) > 40 and max(across) < 360
+    assert min(up) > 15 and max(up) < 285
+    assert min(across) == pytest.approx(44)  # and no more room than that
 
 
 def test_python_and_the_page_agree_about_the_chosen_piece(figure, decoded):

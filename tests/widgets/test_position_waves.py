@@ -138,6 +138,7 @@ def test_python_reads_what_is_on_the_screen():
         ({"d_model": 7}, "d_model=7 must be even"),
         ({"d_model": 130}, "d_model=130 must be even, from 2 to 128"),
         ({"base": 1.0}, "base=1.0 must be greater than 1"),
+        ({"step": 3}, "step=3 must be from 0 to 2"),
         ({"position": 64}, "position=64 must be from 0 to 63"),
         ({"offset": -1}, "offset=-1 must be from 0 to 63"),
         ({"d_model": 8, "pair": 4}, "pair=4 must be from 0 to 3"),

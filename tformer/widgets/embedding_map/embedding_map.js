@@ -1,6 +1,7 @@
-// The trained embedding as a map: every piece a dot, its nearest by cosine beside it.
-// `decode`, `kindOf`, `matches`, `onMap`, `onward` and `windowOf` are all of the maths and
-// run in Node; the neighbours come from Python, since the whole table is too large.
+// The trained embedding as a map: forty words, each joined to its true neighbours.
+// `decode`, `kindOf`, `matches`, `onMap`, `onward`, `windowOf` and `besideDots` are all of
+// the maths and run in Node; the neighbours come from Python, since the whole table is too
+// large.
 import { AROUND, arrowKeys } from "../kit/arrows.js";
 import {
   bind,
@@ -11,13 +12,14 @@ import {
   put,
   radios,
   say,
-  slider,
   textTable,
 } from "../kit/kit.js";
+import { motion } from "../kit/motion.js";
 import { commas, format, percent } from "../kit/numbers.js";
-import { spoken } from "../kit/pieces.js";
+import { byteAsCharacter, spoken } from "../kit/pieces.js";
 
 export const KINDS = [
+  "none",
   "all",
   "begins a word",
   "inside a word",
@@ -25,7 +27,7 @@ export const KINDS = [
   "bytes, special",
 ];
 export const LEVELS = 1000;
-const AXES = 4;
+const AXES = 4; // two of each map
 // Printable ASCII without what HTML and JSON would have to escape.
 const DIGITS = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)).filter(
   (c) => !"\"&'<>\\".includes(c),
@@ -64,12 +66,15 @@ export function decode({ pieces, links, drops, places, bound }) {
   return { names, near, at, kinds: names.map(kindOf) };
 }
 
-// Which of KINDS a piece is, from 1 on: seen from its spelling alone.
+// Which of KINDS a piece is, from 2 on: seen from its spelling alone.
 export function kindOf(piece) {
-  if (/^<.+>$/.test(piece)) return 4;
-  if (!/\p{L}/u.test(piece)) return 3;
-  return piece.startsWith("▁") ? 1 : 2;
+  if (/^<.+>$/.test(piece)) return 5;
+  if (!/\p{L}/u.test(piece)) return 4;
+  return piece.startsWith("▁") ? 2 : 3;
 }
+
+// A piece without the mark of a word's beginning.
+const bare = (piece) => piece.replace(/^▁(?=.)/, "");
 
 // Ids of the pieces that a reader may mean: the word itself, then what begins like it.
 export function matches(names, text, most = 8) {
@@ -78,12 +83,12 @@ export function matches(names, text, most = 8) {
   const low = typed.toLowerCase();
   const found = [];
   names.forEach((name, i) => {
-    const bare = name.replace(/^▁/, "");
-    if (!bare.toLowerCase().startsWith(low)) return;
+    const word = bare(name);
+    if (!word.toLowerCase().startsWith(low)) return;
     const rank =
-      (bare === typed ? 0 : bare.toLowerCase() === low ? 2 : 4) +
-      (name === bare ? 1 : 0);
-    found.push([rank, bare.length, i]);
+      (word === typed ? 0 : word.toLowerCase() === low ? 2 : 4) +
+      (name === word ? 1 : 0);
+    found.push([rank, word.length, i]);
   });
   return found
     .sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2])
@@ -111,53 +116,87 @@ export function onMap(x, y, i, ids, most) {
 }
 
 // The next dot from i in a direction (dx, dy), within 45° of it; i if there is none.
-export function onward(x, y, i, [dx, dy], may) {
+export function onward(x, y, i, [dx, dy]) {
   let best = i;
   let least = Infinity;
   x.forEach((_, j) => {
     const along = (x[j] - x[i]) * dx + (y[j] - y[i]) * dy;
     const aside = Math.abs((x[j] - x[i]) * dy - (y[j] - y[i]) * dx);
-    if (j === i || !may(j) || along <= 0 || aside > along) return;
+    if (j === i || along <= 0 || aside > along) return;
     const far = along + aside;
     if (far < least) [best, least] = [j, far];
   });
   return best;
 }
 
-// What part of the plane is drawn: a square; zoomed in, around dot i but never outside.
-export function windowOf(x, y, i, zoom) {
+// What part of the plane is drawn, one scale both ways: all dots, and room for names.
+export function windowOf(x, y, { width, height }) {
   const ends = [x, y].map((v) =>
     v.reduce(
       ([low, high], each) => [Math.min(low, each), Math.max(high, each)],
       [Infinity, -Infinity],
     ),
   );
-  const whole = (1.06 * Math.max(...ends.map(([low, high]) => high - low))) / 2;
-  const half = whole / zoom;
-  const [cx, cy] = ends.map(([low, high], axis) => {
-    const middle = (low + high) / 2;
-    const slack = whole - half;
-    return Math.max(middle - slack, Math.min(middle + slack, [x, y][axis][i]));
-  });
-  return { cx, cy, half };
+  const [wide, high] = ends.map(([low, top]) => Math.max(top - low, 1e-9));
+  const scale = Math.min((width - 2 * SIDE) / wide, (height - 2 * EDGE) / high);
+  const [cx, cy] = ends.map(([low, top]) => (low + top) / 2);
+  return { cx, cy, scale };
 }
 
-const SIZE = 400; // of the drawing
-const REACH = 14; // how near a pointer must come to a dot
+// Where the names of dots go so that none covers another or a dot: for each dot, in this
+// order, the first free place around it, near ones first; null where none is free.
+// dots: [x, y][]; widths: of the names; room: { width, height, line } of drawing and name.
+export function besideDots(dots, widths, { width, height, line }) {
+  /** @type {number[][]} */
+  const taken = dots.map(([x, y]) => [x - 4, y - 4, x + 4, y + 4]);
+  /** @param {number[]} box */
+  const meets = ([a, b, c, d]) =>
+    taken.some(([e, f, g, i]) => a < g && e < c && b < i && f < d);
+  return dots.map(([x, y], k) => {
+    for (const far of [7, 14, 24, 36, 50, 66]) {
+      for (const angle of [0, 180, 90, 270, 35, 145, 215, 325, 60, 120, 240, 300]) {
+        const [cos, sin] = [Math.cos, Math.sin].map((f) => f((angle * Math.PI) / 180));
+        const mx = x + cos * (far + widths[k] / 2);
+        const my = y - sin * (far + line / 2);
+        const box = [
+          mx - widths[k] / 2,
+          my - line / 2,
+          mx + widths[k] / 2,
+          my + line / 2,
+        ];
+        if (box[0] < 1 || box[1] < 1 || box[2] > width - 1 || box[3] > height - 1)
+          continue;
+        if (meets(box)) continue;
+        taken.push(box);
+        return [mx, my];
+      }
+    }
+    return null;
+  });
+}
+
+const SIDE = 44; // room for names at the sides of the map, and above and below
+const EDGE = 20;
+const REACH = 16; // how near a pointer must come to a dot
+const GLIDE = 900; // ms from one map to the other
+const STATE = ["pieces", "links", "drops", "places", "bound"];
 const NAMES = [
   "chosen",
   "axes",
   "kind",
-  "zoom",
-  "pieces",
-  "links",
-  "drops",
-  "places",
+  "words",
+  "homes",
+  "shares",
+  "kept",
+  "compared",
   "examples",
+  ...STATE,
 ];
+const PAUSE = 500; // ms after which a typed word is taken
+const MAPS = ["the words on the map", "all pieces"];
 
 function render({ model, el }) {
-  const root = figure(el, "tfem", "The trained embedding as a map of pieces");
+  const root = figure(el, "tfem", "Words of the trained embedding on a map");
   const get = (name) => model.get(name);
   const live = liveRegion();
   const { commit, stop } = bind(model, NAMES, () => update());
@@ -166,39 +205,41 @@ function render({ model, el }) {
   let made = { key: null };
   function data() {
     if (made.key !== get("links")) {
-      made = {
-        key: get("links"),
-        ...decode(
-          Object.fromEntries(
-            ["pieces", "links", "drops", "places", "bound"].map((name) => [
-              name,
-              get(name),
-            ]),
-          ),
-        ),
-      };
+      const recorded = Object.fromEntries(STATE.map((name) => [name, get(name)]));
+      made = { key: get("links"), ...decode(recorded) };
     }
     return made;
   }
+  // ids: of all that is drawn, named ones first; `named` of them have names.
   /** @returns {Record<string, any>} */
   function state() {
     const all = data();
-    const [x, y] = [all.at[2 * get("axes")], all.at[2 * get("axes") + 1]];
-    const kind = Math.max(0, KINDS.indexOf(get("kind")));
+    const axes = get("axes");
     const i = Math.min(get("chosen"), all.names.length - 1);
+    const kind = Math.max(0, KINDS.indexOf(get("kind")));
+    const words = get("words");
+    const named = [...new Set([i, ...all.near[i].map(([j]) => j), ...words])];
+    const known = new Set(named);
+    const grey = all.names
+      .map((_, j) => j)
+      .filter((j) => !known.has(j) && (kind === 1 || all.kinds[j] === kind));
+    const ids = [...named, ...(kind ? grey : [])];
+    const [x, y] = [all.at[2 * axes], all.at[2 * axes + 1]];
     return {
       ...all,
-      x,
-      y,
+      axes,
       i,
       kind,
-      zoom: get("zoom"),
-      may: (j) => !kind || all.kinds[j] === kind,
+      words,
+      ids,
+      named: named.length,
+      x: ids.map((j) => x[j]),
+      y: ids.map((j) => y[j]),
     };
   }
   const choose = (i) => commit({ chosen: i });
 
-  // Looking for a piece
+  // Looking for a word
   const input = h("input", {
     type: "text",
     maxlength: 40,
@@ -225,18 +266,32 @@ function render({ model, el }) {
     );
     return ids;
   }
-  input.addEventListener("input", look);
+  // A word is chosen once it is complete and the reader pauses, or by Enter.
+  let pause = 0;
+  function typed() {
+    const [first] = look();
+    const { names } = data();
+    clearTimeout(pause);
+    if (first !== undefined && bare(names[first]) === input.value.trim())
+      pause = setTimeout(() => choose(first), PAUSE);
+  }
+  input.addEventListener("input", typed);
   input.addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return;
     event.preventDefault();
-    const ids = look();
-    if (ids.length) choose(ids[0]);
-    else live.announce(found.textContent, true);
+    clearTimeout(pause);
+    const [first] = look();
+    if (first === undefined) {
+      live.announce(found.textContent, true);
+      return;
+    }
+    input.value = bare(data().names[first]);
+    choose(first);
   });
   const search = h(
     "div",
     { class: "tfem-search" },
-    h("label", {}, h("span", {}, "Find a piece"), input),
+    h("label", {}, h("span", {}, "Find a word"), input),
     found,
   );
   const examples = h("div", {
@@ -246,68 +301,58 @@ function render({ model, el }) {
   });
 
   // The map
-  const dots = KINDS.slice(1).map((_, k) =>
-    h("path", { class: `tfem-dots tfem-kind-${k + 1}` }),
-  );
-  const off = h("path", { class: "tfem-dots tfem-off" });
-  const cross = [h("line", { class: "tfem-axis" }), h("line", { class: "tfem-axis" })];
+  const grey = h("path", { class: "tfem-grey" });
+  const joins = h("g");
   const marks = h("g");
-  const under = h("circle", { class: "tfem-under-ring", r: 7 });
+  const under = h("circle", { class: "tfem-under-ring", r: 8 });
   const svg = h(
     "svg",
     {
       class: "tfem-map",
-      viewBox: `0 0 ${SIZE} ${SIZE}`,
       tabindex: 0,
       role: "application",
       "aria-roledescription": "map",
       "data-control": "map",
     },
-    ...cross,
-    off,
-    ...dots,
+    grey,
+    joins,
     under,
     marks,
   );
   const readout = h("p", { class: "tfem-under", "aria-hidden": "true" });
-  const names = [h("span"), h("span")];
-  const map = h(
-    "figure",
-    { class: "tfem-figure" },
-    svg,
-    h("figcaption", {}, ...names),
-    readout,
-  );
+  const map = h("figure", { class: "tfem-figure" }, svg, readout);
+  const narrow = () => root.clientWidth > 0 && root.clientWidth < 544;
+  const sizes = () =>
+    narrow()
+      ? { width: 356, height: 370, line: 15, font: 12 }
+      : { width: 450, height: 410, line: 16, font: 13 };
 
-  /** @type {(now: any, j: number) => number[]} */
-  let place = () => [0, 0]; // from a dot to the drawing
+  /** @type {number[][]} */
+  let places = []; // of s.ids, in the drawing, as they are now
   function dotAt(event) {
-    const s = state();
     const box = svg.getBoundingClientRect();
+    const { width } = sizes();
+    const zoom = width / box.width;
     const [px, py] = [
-      (SIZE * (event.clientX - box.left)) / box.width,
-      (SIZE * (event.clientY - box.top)) / box.height,
+      zoom * (event.clientX - box.left),
+      zoom * (event.clientY - box.top),
     ];
     let best = -1;
-    let least = (REACH * SIZE) / box.width;
-    s.names.forEach((_, j) => {
-      if (!s.may(j)) return;
-      const [qx, qy] = place(s, j);
+    let least = REACH * zoom;
+    places.forEach(([qx, qy], k) => {
       const far = Math.hypot(qx - px, qy - py);
-      if (far < least) [best, least] = [j, far];
+      if (far < least) [best, least] = [k, far];
     });
     return best;
   }
-  function point(j) {
+  function point(k) {
     const s = state();
-    put(under, { visibility: j < 0 ? "hidden" : null });
-    if (j >= 0) {
-      const [px, py] = place(s, j);
-      put(under, { cx: px.toFixed(1), cy: py.toFixed(1) });
-    }
+    put(under, { visibility: k < 0 ? "hidden" : null });
+    if (k >= 0) put(under, { cx: places[k][0], cy: places[k][1] });
+    const j = s.ids[k];
     say(
       readout,
-      j < 0
+      k < 0
         ? "Point at a dot to read it, click to choose it."
         : `Here: ${s.names[j]} (id ${j}, ${KINDS[s.kinds[j]]})`,
     );
@@ -315,12 +360,12 @@ function render({ model, el }) {
   svg.addEventListener("pointermove", (event) => point(dotAt(event)));
   svg.addEventListener("pointerleave", () => point(-1));
   svg.addEventListener("click", (event) => {
-    const j = dotAt(event);
-    if (j >= 0) choose(j);
+    const k = dotAt(event);
+    if (k >= 0) choose(state().ids[k]);
   });
   arrowKeys(svg, AROUND, ([down, right]) => {
     const s = state();
-    choose(onward(s.x, s.y, s.i, [right, -down], s.may));
+    choose(s.ids[onward(s.x, s.y, s.ids.indexOf(s.i), [right, -down])]);
   });
 
   // The list
@@ -336,7 +381,7 @@ function render({ model, el }) {
       h(
         "tr",
         {},
-        ...["", "piece", "cosine", "rank on the map"].map((name) =>
+        ...["", "piece", "cosine", "nearest dot"].map((name) =>
           h("th", { scope: "col" }, name),
         ),
       ),
@@ -344,19 +389,11 @@ function render({ model, el }) {
     rows,
   );
 
-  const axes = radios(
-    "axes",
-    "Map",
-    ["axes 1 and 2", "axes 3 and 4"],
-    get("axes"),
-    (n) => commit({ axes: n }),
+  const axes = radios("axes", "Laid flat to suit", MAPS, get("axes"), (n) =>
+    commit({ axes: n }),
   );
-  const kind = radios("kind", "Show", KINDS, 0, (n) => commit({ kind: KINDS[n] }));
-  const zoom = slider(
-    "zoom",
-    "zoom",
-    { min: 1, max: 6, step: 0.5, text: (x) => `× ${format(x, 1)}` },
-    (x) => commit({ zoom: x }),
+  const kind = radios("kind", "Show as grey dots", KINDS, 0, (n) =>
+    commit({ kind: KINDS[n] }),
   );
   const facts = h("p", { class: "tfem-facts" });
   const behind = textTable(
@@ -365,118 +402,156 @@ function render({ model, el }) {
   );
   root.append(
     search,
-    examples,
-    kind.set,
-    h("div", { class: "tfem-view" }, axes.set, zoom.box),
+    axes.set,
     h("div", { class: "tfem-two" }, map, h("div", { class: "tfem-list" }, table)),
     facts,
+    h(
+      "details",
+      { class: "tfem-others" },
+      h("summary", {}, "Other pieces: of our sentence, or all of them as grey dots"),
+      examples,
+      kind.set,
+    ),
     behind.node,
     live.node,
   );
 
-  let drawn = "";
-  function draw(s) {
-    const { cx, cy, half } = windowOf(s.x, s.y, s.i, s.zoom);
-    place = (now, j) => [
-      (SIZE * (1 + (now.x[j] - cx) / half)) / 2,
-      (SIZE * (1 - (now.y[j] - cy) / half)) / 2,
-    ];
-    const key = [made.key.length, get("axes"), s.kind, s.zoom, cx, cy].join(" ");
-    if (key === drawn) return;
-    drawn = key;
-    const paths = KINDS.map(() => []);
-    s.names.forEach((_, j) => {
-      const [px, py] = place(s, j);
-      if (px < -4 || py < -4 || px > SIZE + 4 || py > SIZE + 4) return;
-      paths[s.may(j) ? s.kinds[j] : 0].push(`M${px.toFixed(1)} ${py.toFixed(1)}h0`);
+  // What is drawn: for each id its place; where its name is, from the dot.
+  const glide = motion((t) => draw(t));
+  /** @type {Record<string, any>} */
+  let scene = { from: new Map(), to: new Map(), s: null, offsets: [], lost: new Set() };
+  function draw(t) {
+    const { s, from, to, offsets, lost } = scene;
+    const far = 1 - t;
+    places = s.ids.map((j) => {
+      const [x, y] = to.get(j);
+      const [a, b] = from.get(j) ?? [x, y];
+      return [a * far + x * t, b * far + y * t];
     });
-    dots.forEach((node, k) => put(node, { d: paths[k + 1].join("") || null }));
-    put(off, { d: paths[0].join("") || null });
-    put(svg, { style: `--dot: ${(2.2 + 0.35 * (s.zoom - 1)).toFixed(2)}` });
-    const [ox, oy] = [(SIZE * (1 - cx / half)) / 2, (SIZE * (1 + cy / half)) / 2];
-    put(cross[0], { x1: 0, x2: SIZE, y1: oy.toFixed(1), y2: oy.toFixed(1) });
-    put(cross[1], { x1: ox.toFixed(1), x2: ox.toFixed(1), y1: 0, y2: SIZE });
-  }
-  function mark(s) {
-    const parts = [];
-    const near = s.near[s.i];
-    near.forEach(([j], k) => {
-      const [px, py] = place(s, j);
-      const label = h(
-        "text",
-        { class: "tfem-rank", x: (px + 8).toFixed(1), y: (py + 4).toFixed(1) },
-        String(k + 1),
+    const at = new Map(s.ids.map((j, k) => [j, places[k]]));
+    const line = (name, a, b, extra = {}) => {
+      const [[x1, y1], [x2, y2]] = [at.get(a), at.get(b)].map((each) =>
+        each.map((v) => v.toFixed(1)),
       );
-      parts.push(
-        h("circle", {
-          class: "tfem-ring",
-          cx: px.toFixed(1),
-          cy: py.toFixed(1),
-          r: 5.5,
-          "data-mark": j,
-        }),
-        label,
-      );
-    });
-    const [px, py] = place(s, s.i);
-    const left = px > SIZE / 2;
-    parts.push(
-      h("circle", {
-        class: "tfem-chosen",
-        cx: px.toFixed(1),
-        cy: py.toFixed(1),
-        r: 6.5,
-        "data-mark": s.i,
-      }),
-      h(
-        "text",
-        {
-          class: "tfem-name",
-          x: (left ? px - 11 : px + 11).toFixed(1),
-          y: (py < 24 ? py + 20 : py - 9).toFixed(1),
-          "text-anchor": left ? "end" : "start",
-        },
-        s.names[s.i],
+      return h("line", { class: name, x1, y1, x2, y2, ...extra });
+    };
+    const heads = get("homes");
+    joins.replaceChildren(
+      ...s.words
+        .map((j, k) => [j, s.words[heads[k]]])
+        .filter(([j, word]) => j !== word)
+        .map(([j, word]) => line("tfem-family", word, j)),
+      ...s.near[s.i].map(([j]) =>
+        line(`tfem-link${lost.has(j) ? " tfem-lost" : ""}`, s.i, j, { "data-link": j }),
       ),
     );
-    marks.replaceChildren(...parts);
+    put(grey, {
+      d:
+        places
+          .slice(s.named)
+          .map(([x, y]) => `M${x.toFixed(1)} ${y.toFixed(1)}h0`)
+          .join("") || null,
+    });
+    const nearest = new Set(s.near[s.i].map(([j]) => j));
+    const seeds = new Set(s.words.filter((_, k) => heads[k] === k));
+    // The chosen one last, so that it lies on top.
+    const order = s.ids.slice(0, s.named).map((_, k) => k);
+    marks.replaceChildren(
+      ...order.reverse().flatMap((k) => {
+        const j = s.ids[k];
+        const [x, y] = places[k];
+        const role =
+          j === s.i ? " tfem-chosen" : nearest.has(j) ? " tfem-neighbour" : "";
+        const dot = h("circle", {
+          class: `tfem-dot${role}`,
+          cx: x.toFixed(1),
+          cy: y.toFixed(1),
+          r: role ? 5 : 3,
+          "data-mark": j,
+        });
+        if (!offsets[k]) return [dot];
+        const [dx, dy] = offsets[k];
+        const name = h(
+          "text",
+          {
+            class: `tfem-name${role}${seeds.has(j) ? " tfem-seed" : ""}`,
+            x: (x + dx).toFixed(1),
+            y: (y + dy).toFixed(1),
+            "text-anchor": "middle",
+            "dominant-baseline": "central",
+          },
+          bare(byteAsCharacter(s.names[j])),
+        );
+        if (Math.abs(dy) < 26) return [dot, name];
+        const leader = h("line", {
+          class: "tfem-leader",
+          x1: x.toFixed(1),
+          y1: y.toFixed(1),
+          x2: (x + dx).toFixed(1),
+          y2: (y + dy - Math.sign(dy) * 7).toFixed(1),
+        });
+        return [leader, dot, name];
+      }),
+    );
+  }
+  function lay(s, lost, move) {
+    const room = sizes();
+    const { cx, cy, scale } = windowOf(s.x, s.y, room);
+    put(svg, { viewBox: `0 0 ${room.width} ${room.height}` });
+    svg.style.setProperty("--name", `${room.font}px`);
+    const to = s.ids.map((_, k) => [
+      room.width / 2 + scale * (s.x[k] - cx),
+      room.height / 2 - scale * (s.y[k] - cy),
+    ]);
+    const heads = new Set(s.words.filter((_, k) => get("homes")[k] === k));
+    const big = (j) => (j === s.i || heads.has(j) ? 1.14 : 1);
+    const widths = s.ids
+      .slice(0, s.named)
+      .map((j) => 0.6 * room.font * big(j) * bare(s.names[j]).length + 4);
+    const offsets = besideDots(to.slice(0, s.named), widths, room).map(
+      (each, k) => each && [each[0] - to[k][0], each[1] - to[k][1]],
+    );
+    const from = new Map(scene.s ? scene.s.ids.map((j, k) => [j, places[k]]) : []);
+    scene = { s, from, to: new Map(s.ids.map((j, k) => [j, to[k]])), offsets, lost };
+    if (move) glide.run(GLIDE);
+    else glide.end();
   }
 
   function update(speak = true) {
     const s = state();
     const near = s.near[s.i];
+    const here = s.ids.indexOf(s.i);
     const { nearest, ranks, far } = onMap(
       s.x,
       s.y,
-      s.i,
-      near.map(([j]) => j),
+      here,
+      near.map(([j]) => s.ids.indexOf(j)),
       near.length + 4,
     );
-    axes.pick(get("axes"));
+    axes.pick(s.axes);
     kind.pick(s.kind);
-    zoom.show(s.zoom);
+    if (document.activeElement !== input) {
+      input.value = bare(s.names[s.i]);
+      look();
+    }
     if (examples.dataset.ids !== JSON.stringify(get("examples"))) {
       examples.dataset.ids = JSON.stringify(get("examples"));
       examples.replaceChildren(
-        h("span", { "aria-hidden": "true" }, "or of our sentence:"),
+        h("span", { "aria-hidden": "true" }, "Choose one of our sentence:"),
         ...get("examples").map((i, k) =>
           button(`example-${k}`, s.names[i], () => choose(i)),
         ),
       );
     }
-    draw(s);
-    mark(s);
+    const lost = new Set(near.filter((_, k) => ranks[k] > near.length).map(([j]) => j));
+    lay(s, lost, Boolean(scene.s) && scene.s.axes !== s.axes);
     point(-1);
-
-    const [one, two] = [2 * get("axes"), 2 * get("axes") + 1];
-    say(names[0], `axis ${one + 1} → ${percent(get("shares")[one])}`);
-    say(names[1], `axis ${two + 1} ↑ ${percent(get("shares")[two])}`);
     put(svg, {
-      "aria-label": `${s.names.length} pieces as dots. Chosen: ${spoken(s.names[s.i])}. Arrow keys go to the next dot in their direction. The list beside it has its nearest by cosine.`,
+      "aria-label": `${s.words.length} words as dots, joined to their nearest. Chosen: ${spoken(s.names[s.i])}. Arrow keys go to the next dot in their direction. The list beside it has its nearest by cosine.`,
     });
 
     const had = rows.contains(document.activeElement);
-    say(caption, `Nearest to ${s.names[s.i]} (id ${s.i}) by cosine`);
+    say(caption, `Nearest to ${s.names[s.i]} in all ${get("d_model")} dimensions`);
     rows.replaceChildren(
       ...near.map(([j, cosine], k) => {
         const bar = h("span", {
@@ -490,10 +565,10 @@ function render({ model, el }) {
           h(
             "th",
             { scope: "row" },
-            button(`near-${k}`, s.names[j], () => choose(j)),
+            button(`near-${k}`, byteAsCharacter(s.names[j]), () => choose(j)),
           ),
           h("td", {}, bar, format(cosine)),
-          h("td", {}, `${commas(ranks[k])}.`),
+          h("td", { class: lost.has(j) ? "tfem-far" : "" }, `${commas(ranks[k])}.`),
         );
       }),
     );
@@ -501,28 +576,24 @@ function render({ model, el }) {
     root.dataset.chosen = s.names[s.i];
     root.dataset.near = JSON.stringify(near.map(([j, cosine]) => [s.names[j], cosine]));
 
-    const both = get("shares")[one] + get("shares")[two];
-    const kept = ranks.filter((rank) => rank <= near.length).length;
+    const still = near.length - lost.size;
+    const pairs = s.words.length * get("compared");
     say(
       facts,
-      `These two axes hold ${percent(both)} of what tells the ${commas(s.names.length)} rows apart; the other ${get("d_model") - 2} hold the rest. ` +
-        `So the list is true and the map is a shadow: of the ${near.length} nearest by cosine, ${kept} ${kept === 1 ? "is" : "are"} among the ${near.length} nearest dots.`,
+      `Of the ${near.length} true neighbours of ${s.names[s.i]}, ${still} ${still === 1 ? "is" : "are"} among its ${near.length} nearest dots: solid lines; dashed ones are lost. ` +
+        `Of ${get("d_model")} dimensions this map keeps two, and with them ${percent(get("shares")[s.axes])} of the variance of the ${s.words.length} words and ${commas(get("kept")[s.axes])} of their ${commas(pairs)} pairs of neighbours.`,
     );
     behind.show(
-      [
-        `axis ${one + 1}`,
-        `axis ${two + 1}`,
-        "distance on the map",
-        "among the nearest by cosine",
-      ],
-      [s.i, ...nearest].map((j) => {
-        const k = near.findIndex(([id]) => id === j);
+      ["across", "up", "distance on the map", "among the nearest by cosine"],
+      [here, ...nearest].map((k) => {
+        const order = near.findIndex(([id]) => id === s.ids[k]);
+        const self = k === here;
         return [
-          s.names[j],
-          format(s.x[j], 3),
-          format(s.y[j], 3),
-          j === s.i ? "0.000" : format(far[j], 3),
-          j === s.i ? "chosen" : k < 0 ? "no" : `number ${k + 1}`,
+          s.names[s.ids[k]],
+          format(s.x[k], 3),
+          format(s.y[k], 3),
+          self ? "0.000" : format(far[k], 3),
+          self ? "chosen" : order < 0 ? "no" : `number ${order + 1}`,
         ];
       }),
     );
@@ -538,7 +609,18 @@ function render({ model, el }) {
 
   look();
   update(false);
+  // A map that becomes narrow is drawn anew.
+  let was = narrow();
+  const watcher = new ResizeObserver(() => {
+    if (narrow() === was) return;
+    was = narrow();
+    update(false);
+  });
+  watcher.observe(root);
   return () => {
+    watcher.disconnect();
+    clearTimeout(pause);
+    glide.stop();
     live.stop();
     stop();
   };

@@ -44,7 +44,7 @@ def _table(rows: int, columns: int, size: float, angles: tuple[float, ...]) -> T
 
 
 class HeadSplit(PageFigure):
-    """Rows of words, coloured by head, through all steps of multi-head attention.
+    """Rows of words travel through all steps of multi-head attention, coloured by head.
 
     Next to the right way is one with ``view`` where ``transpose`` belongs. One matrix
     serves as queries, keys and values. Words, numbers and heads are counted from 0.
@@ -79,7 +79,7 @@ class HeadSplit(PageFigure):
         d_model: int = 8,
         n_heads: int = 2,
         *,
-        stage: int = 3,
+        stage: int = 1,
         mistake: str = MISTAKES[0],
         word: int = 1,
     ) -> None:

@@ -1,10 +1,10 @@
-// A matrix cut into heads, attended and merged, beside the same with a slip.
+// A matrix cut into heads, attended and merged, beside the same with a slip. Its numbers
+// travel from step to step, and keep their colours.
 // `numbersOf`, `through` and what they call are all of the maths; they run in Node, and
 // the tests hold them to `tformer.attention.MultiHeadAttention`.
 import { grid } from "../kit/grid.js";
 import {
   bind,
-  button,
   figure,
   h,
   liveRegion,
@@ -14,13 +14,16 @@ import {
   slider,
   textTable,
 } from "../kit/kit.js";
+import { placesOf, travel } from "../kit/motion.js";
 import { format, percent } from "../kit/numbers.js";
+import { player } from "../kit/player.js";
 
 export const WORDS = ["dog", "it", "tired", "street", "cross"];
 export const WIDTHS = [4, 6, 8, 12];
 export const STAGES = ["Project", "Cut", "Transpose", "Attend", "Concatenate", "W_O"];
 export const MISTAKES = ["there and back", "at the split", "at the merge"];
 const MOST_HEADS = 4;
+const BEAT = 3200; // ms from step to step, in which the numbers travel and may be read
 
 // Numbers that look random and are the same everywhere: rounded sines.
 const tableOf = (rows, columns, size, [start, down, across, both]) =>
@@ -45,6 +48,8 @@ function traced(x, n) {
     row.map((value, c) => ({
       value,
       at: [t, c],
+      id: `${t},${c}`,
+      wave: t,
       heads: one(n, Math.floor(c / each)),
       askers: one(x.length, t),
     })),
@@ -127,7 +132,11 @@ export function through({
   const x = traced(numbersOf(words, width), n);
   const parts = split(x, n, wrongSplit);
   const seen = parts.map(attend);
-  const outputs = seen.map((each) => each.output);
+  const outputs = seen.map((each, i) =>
+    each.output.map((row, r) =>
+      row.map((number, j) => ({ ...number, id: `out ${i},${r},${j}`, wave: r })),
+    ),
+  );
   const merged = merge(outputs, wrongMerge);
   const matrix = outputMatrix(width);
   const output = merged.map((row) =>
@@ -309,10 +318,15 @@ function render({ model, el }) {
     "Step",
     STAGES.map((name, i) => `${i + 1} ${name}`),
     0,
-    (i) => go(i + 1),
+    (i) => moves.go(i),
   );
-  const back = button("back", "← Back", () => go(get("stage") - 1));
-  const next = button("next", "Next →", () => go(get("stage") + 1));
+  const moves = player({
+    words: ["the first step", "one step back", "one step on", "the last step"],
+    at: () => get("stage") - 1,
+    last: () => STAGES.length - 1,
+    to: (i) => go(i + 1),
+    beat: BEAT,
+  });
   const mistakes = radios("mistake", "No transpose", MISTAKES, 0, (i) =>
     commit({ mistake: MISTAKES[i] }),
   );
@@ -367,7 +381,7 @@ function render({ model, el }) {
       "div",
       { class: "tfhs-row" },
       stages.set,
-      h("span", { class: "tfhs-steps" }, back, next),
+      h("span", { class: "tfhs-steps" }, ...moves.nodes),
     ),
     mistakes.set,
     h(
@@ -387,6 +401,7 @@ function render({ model, el }) {
   );
 
   let options = [];
+  let shownStage = 0;
   function cellText(block, i, j) {
     const x = block.cells[i][j];
     if (block.kind === "weights")
@@ -489,6 +504,8 @@ function render({ model, el }) {
           cell.style.setProperty("--tfhs-paint", paint(x.heads));
           put(cell, {
             "data-heads": x.heads.map((share) => share.toFixed(4)).join(" "),
+            "data-id": x.id,
+            "data-wave": x.wave,
           });
         }),
       );
@@ -503,8 +520,7 @@ function render({ model, el }) {
     const fits = width % n === 0;
     const mistake = get("mistake");
     stages.pick(stage - 1);
-    back.disabled = stage === 1;
-    next.disabled = stage === STAGES.length;
+    moves.show();
     mistakes.pick(MISTAKES.indexOf(mistake));
     count.show(words);
     widths.pick(WIDTHS.indexOf(width));
@@ -518,6 +534,7 @@ function render({ model, el }) {
 
     refusal.hidden = fits;
     two.hidden = !fits;
+    legend.hidden = !fits;
     if (!fits) {
       say(
         refusal,
@@ -557,8 +574,11 @@ function render({ model, el }) {
           ? "Still the same as on the right way."
           : tell(stage, made[k], options[k]),
       );
+      const before = placesOf(place.board);
       show(place, blocksOf(stage, made[k], options[k]), stage);
+      if (stage !== shownStage) travel(place.board, before);
     });
+    shownStage = stage;
     if (two.dataset.stage !== String(stage))
       say(
         where,
@@ -583,7 +603,7 @@ function render({ model, el }) {
         ]),
       ),
     );
-    if (speak)
+    if (speak && !moves.playing())
       live.announce(
         `Step ${stage}, ${STAGES[stage - 1]}. Right: ${sides[0].note.textContent} Wrong: ${sides[1].note.textContent}`,
       );
@@ -591,6 +611,7 @@ function render({ model, el }) {
 
   update(false);
   return () => {
+    moves.stop();
     live.stop();
     stop();
   };

@@ -39,7 +39,7 @@ def _matrix(name: str, rows: Rows | Tensor) -> list[list[float]]:
 
 
 class MatrixProduct(PageFigure):
-    """Row times column, to edit and to step through; if impossible, it says why.
+    """A row slides onto a column, entry by entry; if impossible, it says why.
 
     Args:
         a: (M, K) the left matrix, at most 4 x 4.
@@ -55,8 +55,8 @@ class MatrixProduct(PageFigure):
     b = traitlets.List().tag(sync=True)
     row = traitlets.Int(0, min=0).tag(sync=True)
     column = traitlets.Int(0, min=0).tag(sync=True)
-    page_height = traitlets.Int(485).tag(sync=True)
-    page_height_narrow = traitlets.Int(595).tag(sync=True)
+    page_height = traitlets.Int(463).tag(sync=True)
+    page_height_narrow = traitlets.Int(724).tag(sync=True)
 
     def __init__(
         self,

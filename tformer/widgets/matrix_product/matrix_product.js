@@ -2,10 +2,13 @@
 // `multiply` is the whole of the maths and runs in Node, too; the tests hold it to torch.
 import { AROUND, arrowKeys } from "../kit/arrows.js";
 import { bind, button, figure, h, liveRegion, put, say, select } from "../kit/kit.js";
+import { travel } from "../kit/motion.js";
 import { format } from "../kit/numbers.js";
+import { player } from "../kit/player.js";
 
 export const LARGEST = 4; // rows or columns
 const LIMIT = 99; // entries run from -LIMIT to LIMIT
+const BEAT = 2600; // ms from entry to entry, in which a row slides and may be read
 
 // A (M, K) times B (K, N). Where the inner lengths differ, `product` is null.
 export function multiply(a, b) {
@@ -50,6 +53,15 @@ export function explain(a, b, i, j) {
   return `Row ${i + 1} of A along column ${j + 1} of B: ${written}${worked} = ${short(product[i][j])}.`;
 }
 
+// The pairs of row i and column j; a number without a partner gets null.
+export function pairs(a, b, i, j) {
+  const longest = Math.max(a[0].length, b.length);
+  return Array.from({ length: longest }, (_, c) => [
+    a[i][c] ?? null,
+    b[c]?.[j] ?? null,
+  ]);
+}
+
 function render({ model, el }) {
   const root = figure(el, "tfmx", "The product of two matrices, one entry at a time");
   const get = (name) => model.get(name);
@@ -88,24 +100,37 @@ function render({ model, el }) {
     c: h("div", { class: "tfmx-box tfmx-c" }),
   };
   const falk = h("div", { class: "tfmx-falk" }, shapes, boxes.b, boxes.a, boxes.c);
+  // The row, slid onto the column: the line below says the same in words.
+  const run = h("div", { class: "tfmx-run", "aria-hidden": "true" });
+  const stage = h("div", { class: "tfmx-stage" }, falk, run);
   const worked = h("p", { class: "tfmx-worked" });
+  const moves = player({
+    words: ["the first entry", "one entry back", "one entry on", "the last entry"],
+    at: () => get("row") * get("b")[0].length + get("column"),
+    last: () => get("a").length * get("b")[0].length - 1,
+    to: (i) => {
+      const n = get("b")[0].length;
+      show({ row: Math.floor(i / n), column: i % n });
+    },
+    beat: BEAT,
+  });
   const actions = h(
     "div",
     { class: "tfmx-actions" },
-    button("previous", "Previous entry", () => walk(-1)),
-    button("next", "Next entry", () => walk(1)),
+    ...moves.nodes,
     button("swap", "Swap A and B", () => show({ a: get("b"), b: get("a") })),
     button("transpose", "Transpose B", () => show({ b: transpose(get("b")) })),
     button("reset", "Start again", () => show(start)),
   );
   root.append(
     h("div", { class: "tfmx-sizes" }, pair("A", 0), pair("B", 2)),
-    h("div", { class: "tfk-scroll" }, falk),
+    h("div", { class: "tfk-scroll" }, stage),
     worked,
     actions,
     live.node,
   );
 
+  let seen = ""; // the entry whose row has slid
   let drawn = ""; // the shapes that the boxes were built for
   const cells = {};
 
@@ -131,14 +156,10 @@ function render({ model, el }) {
       ),
     });
   }
-  function walk(by) {
-    const { m, n } = multiply(get("a"), get("b"));
-    const at = (get("row") * n + get("column") + by + m * n) % (m * n);
-    show({ row: Math.floor(at / n), column: at % n });
-  }
   function arrow(move) {
     const { m, n } = multiply(get("a"), get("b"));
     const [i, j] = [(get("row") + move[0] + m) % m, (get("column") + move[1] + n) % n];
+    moves.stop();
     show({ row: i, column: j });
     cells.c[i][j].focus();
   }
@@ -168,7 +189,10 @@ function render({ model, el }) {
   }
   function result(i, j) {
     const node = h("button", { type: "button", "data-control": `c-${i}-${j}` });
-    node.addEventListener("click", () => show({ row: i, column: j }));
+    node.addEventListener("click", () => {
+      moves.stop();
+      show({ row: i, column: j });
+    });
     arrowKeys(node, AROUND, arrow);
     return node;
   }
@@ -190,6 +214,54 @@ function render({ model, el }) {
       ),
     );
     cells[name] = rows;
+  }
+
+  // Row i beside column j, number by number; they come from where they stand.
+  function slide(a, b, i, j, product) {
+    const chip = (name, c, x) =>
+      h(
+        "span",
+        {
+          class: `tfmx-chip tfmx-chip-${x === null ? "none" : name}`,
+          "data-id": x === null ? null : `${name}${c}`,
+          "data-wave": c,
+        },
+        x === null ? "?" : short(x),
+      );
+    const lines = pairs(a, b, i, j).flatMap(([x, y], c) => [
+      h("span", { class: "tfmx-sign" }, c ? "+" : ""),
+      chip("a", c, x),
+      h("span", { class: "tfmx-sign" }, "×"),
+      chip("b", c, y),
+      h("span", { class: "tfmx-sign" }, "="),
+      h("span", { class: "tfmx-term" }, x === null || y === null ? "✗" : short(x * y)),
+    ]);
+    const sum = h(
+      "span",
+      { class: `tfmx-chip ${product ? "tfmx-chip-c" : "tfmx-chip-none"}` },
+      product ? short(product[i][j]) : "?",
+    );
+    run.replaceChildren(
+      ...lines,
+      h("span", { class: "tfmx-total" }, `row ${i + 1} · column ${j + 1} =`),
+      sum,
+    );
+    const at = [i, j].join();
+    if (seen !== "" && seen !== at) {
+      const { left, top } = run.getBoundingClientRect();
+      const from = (name, c, node) => {
+        const box = node.parentElement.getBoundingClientRect();
+        return [`${name}${c}`, [box.left - left, box.top - top]];
+      };
+      travel(
+        run,
+        new Map([
+          ...cells.a[i].map((node, c) => from("a", c, node)),
+          ...cells.b.map((row, c) => from("b", c, row[j])),
+        ]),
+      );
+    }
+    seen = at;
   }
 
   function update() {
@@ -251,10 +323,12 @@ function render({ model, el }) {
     );
     say(worked, explain(a, b, row, column));
     worked.classList.toggle("tfmx-bad", !product);
-    for (const node of actions.querySelectorAll(
-      '[data-control="previous"], [data-control="next"]',
-    ))
-      node.disabled = !product;
+    slide(a, b, row, column, product);
+    moves.show();
+    for (const node of moves.nodes) if (!product) node.disabled = true;
+    moves.play.disabled = !product;
+    if (!product) moves.stop();
+    if (moves.playing()) return;
     live.announce(
       product
         ? `Entry ${row + 1}, ${column + 1} is ${short(terms(row, column).reduce((s, t) => s + t[2], 0))}.`
@@ -264,6 +338,7 @@ function render({ model, el }) {
   update();
   live.stop(); // nothing to announce before the reader has done something
   return () => {
+    moves.stop();
     live.stop();
     stop();
   };

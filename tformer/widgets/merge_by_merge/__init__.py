@@ -54,8 +54,8 @@ class MergeByMerge(PageFigure):
     corpus = traitlets.Unicode().tag(sync=True)
     curves = traitlets.List().tag(sync=True)
     examples = traitlets.List().tag(sync=True)
-    page_height = traitlets.Int(1022).tag(sync=True)
-    page_height_narrow = traitlets.Int(1316).tag(sync=True)
+    page_height = traitlets.Int(696).tag(sync=True)
+    page_height_narrow = traitlets.Int(1037).tag(sync=True)
 
     def __init__(
         self,

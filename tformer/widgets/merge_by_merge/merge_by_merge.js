@@ -15,6 +15,7 @@ import {
   textTable,
 } from "../kit/kit.js";
 import { commas, format } from "../kit/numbers.js";
+import { player } from "../kit/player.js";
 
 export const END = "</w>";
 const N_SPECIAL = 4; // pad, bos, eos, unk
@@ -107,8 +108,9 @@ function keyAt(ranks, rank) {
 }
 
 const many = (n, what) => `${commas(n)} ${what}${n === 1 ? "" : "s"}`;
-const HEIGHT = 240;
-const MARGIN = { left: 34, right: 14, top: 26, bottom: 40 };
+const HEIGHT = 166;
+const BEAT = 1100; // ms from merge to merge
+const MARGIN = { left: 34, right: 14, top: 22, bottom: 38 };
 const NOTCHES = 200; // of the slider, and so of the dragged line
 const NAMES = [
   "text",
@@ -171,6 +173,7 @@ function render({ model, el }) {
     Math.round(s.base * ((s.base + s.total) / s.base) ** p - s.base);
   const goTo = (p) => {
     const s = state();
+    moves.stop();
     commit({ n_merges: Math.max(0, Math.min(s.total, merged(s, p))) });
   };
 
@@ -181,20 +184,24 @@ function render({ model, el }) {
     id: `${live.node.id}text`,
     "data-control": "text",
   });
-  area.addEventListener("input", () => commit({ text: area.value }));
+  area.addEventListener("input", () => {
+    moves.stop();
+    commit({ text: area.value });
+  });
   const box = h("label", { class: "tfmm-text" }, h("span", {}, "Your text"), area);
   const examples = h(
     "div",
     { class: "tfk-choice tfmm-examples" },
     h("span", {}, "or"),
     ...get("examples").map(([name, text, here], i) =>
-      button(`example-${i}`, name, () =>
+      button(`example-${i}`, name, () => {
+        moves.stop();
         commit({
           text,
           learned_here: here || !get("merges").length,
           n_merges: here ? 0 : get("n_merges"),
-        }),
-      ),
+        });
+      }),
     ),
   );
   const from = radios(
@@ -202,18 +209,24 @@ function render({ model, el }) {
     "Merges learned from",
     [get("corpus") || "no corpus", "your text"],
     0,
-    (i) => commit({ learned_here: i === 1, n_merges: i === 1 ? 0 : get("n_merges") }),
+    (i) => {
+      moves.stop();
+      commit({ learned_here: i === 1, n_merges: i === 1 ? 0 : get("n_merges") });
+    },
   );
   from.inputs[0].disabled = !get("merges").length;
 
-  const first = button("first", "characters", () => commit({ n_merges: 0 }));
-  const back = button("back", "◀ back", () =>
-    commit({ n_merges: state().steps[state().index].rank }),
-  );
-  const forward = button("forward", "forward ▶", () =>
-    commit({ n_merges: state().steps[state().index + 1].rank + 1 }),
-  );
-  const last = button("last", "all merges", () => commit({ n_merges: state().total }));
+  const moves = player({
+    words: ["characters only", "one merge back", "the next merge", "all merges"],
+    at: () => state().index,
+    last: () => state().steps.length - 1,
+    to: (i) => {
+      const { steps, total } = state();
+      const merges = i === 0 ? 0 : steps[i].rank + 1;
+      commit({ n_merges: i === steps.length - 1 ? total : merges });
+    },
+    beat: BEAT,
+  });
   const size = slider(
     "size",
     "merges",
@@ -260,11 +273,18 @@ function render({ model, el }) {
     box,
     examples,
     from.set,
-    h("div", { class: "tfmm-steps" }, first, back, forward, last),
-    size.box,
-    pieces,
-    cost,
-    next,
+    h(
+      "div",
+      { class: "tfmm-moves" },
+      h("div", { class: "tfmm-steps" }, ...moves.nodes),
+      size.box,
+    ),
+    h(
+      "div",
+      { class: "tfmm-two" },
+      h("div", { class: "tfmm-now-pieces" }, pieces, cost, next),
+      h("div", { class: "tfmm-table" }, table),
+    ),
     h(
       "figure",
       { class: "tfmm-figure" },
@@ -275,12 +295,14 @@ function render({ model, el }) {
         "Drag the line, or move the slider, to another vocabulary size.",
       ),
     ),
-    h("div", { class: "tfmm-table" }, table),
     behind.node,
     live.node,
   );
 
+  let before = { text: null, n: 0 }; // what was shown: what merges now, flashes
   function showPieces(s) {
+    const flashes = s.text === before.text && s.n > before.n;
+    before = { text: s.text, n: s.n };
     const fresh = s.index ? s.steps[s.index].left + s.steps[s.index].right : null;
     const coming = s.steps[s.index + 1];
     pieces.replaceChildren(
@@ -297,6 +319,7 @@ function render({ model, el }) {
             const marks = [
               "tfmm-piece",
               symbol === fresh && "tfmm-fresh",
+              symbol === fresh && flashes && "tfmm-flash",
               (left || right) && "tfmm-coming",
               unknown && "tfmm-unknown",
             ];
@@ -484,9 +507,7 @@ function render({ model, el }) {
     if (area.value !== s.text) area.value = s.text;
     from.pick(s.here ? 1 : 0);
     const coming = s.steps[s.index + 1];
-    first.disabled = back.disabled = s.index === 0;
-    last.disabled = s.n >= s.total;
-    forward.disabled = !coming;
+    moves.show();
     size.show(Math.round(NOTCHES * share(s, s.n)));
     say(size.output, many(s.n, "merge"));
     size.input.disabled = !s.total;
@@ -499,7 +520,7 @@ function render({ model, el }) {
         ? `${many(s.words.length, "word")}, ${many(n, "piece")}: ${format(n / s.words.length)} pieces per word. ` +
             `Vocabulary: ${commas(s.base + s.n)}.` +
             (unknown ? ` ${many(unknown, "character")} unknown.` : "")
-        : "No words yet: type some.",
+        : "Nothing to cut yet. Type a sentence, or take one of those above.",
     );
     root.dataset.cost = JSON.stringify([s.words.length, n, s.base + s.n, unknown]);
     const where = s.here ? "in your text" : "in the training text, when it was merged";
@@ -510,7 +531,7 @@ function render({ model, el }) {
         ? s.here
           ? "Every word is one piece: there is nothing left to merge."
           : "None of the other merges fits this text."
-        : "";
+        : "Even one word will do: its letters are the first pieces.";
     say(next, told);
 
     const top = s.here
@@ -544,7 +565,7 @@ function render({ model, el }) {
       ),
     );
     draw(s);
-    if (speak) live.announce(`${cost.textContent} ${told}`);
+    if (speak && !moves.playing()) live.announce(`${cost.textContent} ${told}`);
   }
 
   update(false);
@@ -554,6 +575,7 @@ function render({ model, el }) {
       : new ResizeObserver(() => draw(state()));
   watch?.observe(svg);
   return () => {
+    moves.stop();
     watch?.disconnect();
     live.stop();
     stop();

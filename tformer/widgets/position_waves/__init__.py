@@ -1,4 +1,4 @@
-"""Sinusoids to explore: heat map, one pair as a clock hand, similarity, mistakes.
+"""Sinusoids in three steps: one pair as a wave, the table, a wrong table beside it.
 
 Chapter *Positions* shows it. ``position_waves.js`` does the maths;
 `tformer.positions.sinusoids` checks it.
@@ -17,6 +17,7 @@ from tformer.widgets._figure import PageFigure
 
 LENGTH = 128  # rows in the heat maps
 REACH = 64  # positions and offsets on the sliders, so that their sum has a row
+STEPS = 3  # of what is shown
 VARIANTS = ("doubled exponent", "sin | cos halves", "degrees", "no base")
 
 
@@ -59,7 +60,7 @@ def variant_table(
 
 
 class PositionWaves(PageFigure):
-    """The sinusoids next to a wrong variant, with controls for everything.
+    """A position's waves, one pair at a time, all together, and beside a wrong table.
 
     `table`, `beside` and `similarity` give what is on screen.
 
@@ -70,6 +71,7 @@ class PositionWaves(PageFigure):
         offset: k, how far the other row is, 0 to 63.
         pair: i, which pair of columns the hands show.
         variant: what to compare with the paper's, one of `VARIANTS`.
+        step: how much is shown: 0 one pair, 1 all pairs, 2 the variant, too.
 
     Raises:
         ValueError: a value out of range, or an unknown variant.
@@ -83,8 +85,9 @@ class PositionWaves(PageFigure):
     offset = traitlets.Int().tag(sync=True)
     pair = traitlets.Int().tag(sync=True)
     variant = traitlets.Enum(list(VARIANTS), VARIANTS[0]).tag(sync=True)
-    page_height = traitlets.Int(1092).tag(sync=True)
-    page_height_narrow = traitlets.Int(1678).tag(sync=True)
+    step = traitlets.Int(0).tag(sync=True)
+    page_height = traitlets.Int(387).tag(sync=True)
+    page_height_narrow = traitlets.Int(411).tag(sync=True)
 
     def __init__(
         self,
@@ -95,6 +98,7 @@ class PositionWaves(PageFigure):
         offset: int = 6,
         pair: int = 2,
         variant: str = VARIANTS[0],
+        step: int = 0,
     ) -> None:
         if d_model % 2 or not 2 <= d_model <= LENGTH:
             raise ValueError(f"d_model={d_model} must be even, from 2 to {LENGTH}")
@@ -104,6 +108,7 @@ class PositionWaves(PageFigure):
             ("position", position, REACH),
             ("offset", offset, REACH),
             ("pair", pair, d_model // 2),
+            ("step", step, STEPS),
         ):
             if not 0 <= value < end:
                 raise ValueError(f"{name}={value} must be from 0 to {end - 1}")
@@ -115,6 +120,7 @@ class PositionWaves(PageFigure):
             offset=offset,
             pair=pair,
             variant=variant,
+            step=step,
         )
 
     @property

@@ -1,4 +1,5 @@
-// Sinusoids and what goes wrong with them: heat maps, a pair as a hand, similarity.
+// Sinusoids in three steps: one pair as a hand and its wave, the table of all pairs, and
+// the same beside what goes wrong.
 // `columnsOf`, `tableOf`, `similarity` and `facts` are all of the maths and run in Node;
 // the tests hold them to `tformer.positions.sinusoids`.
 import {
@@ -14,9 +15,12 @@ import {
   textTable,
 } from "../kit/kit.js";
 import { commas, format } from "../kit/numbers.js";
+import { player } from "../kit/player.js";
 
 export const LENGTH = 128; // rows of the heat maps
 export const REACH = 64; // positions and offsets on the sliders
+export const STEPS = ["one wave", "all waves", "a wrong table beside it"];
+const BEAT = 350; // ms from one position to the next
 export const VARIANTS = ["doubled exponent", "sin | cos halves", "degrees", "no base"];
 export const PAPER = "the paper’s";
 const BASES = [
@@ -389,19 +393,111 @@ function chart(onPick) {
     put(right, { points: points(mine) });
     put(wrong, { points: points(other) });
     put(now, { x1: x(k), x2: x(k) });
-    [other, mine].forEach((values, n) =>
-      put(dots[n], { cx: x(k).toFixed(1), cy: y((2 * values[k]) / d).toFixed(1) }),
-    );
+    [other, mine].forEach((values, n) => {
+      put(dots[n], { visibility: values.length ? null : "hidden" });
+      if (values.length)
+        put(dots[n], { cx: x(k).toFixed(1), cy: y((2 * values[k]) / d).toFixed(1) });
+    });
     for (const [share, text] of ticks)
       say(text, format((share * d) / 2, Number.isInteger((share * d) / 2) ? 0 : 1));
     put(svg, {
-      "aria-label": `Similarity against offset k from 0 to 63. At k = ${k}: the paper’s ${format(mine[k])}, ${variant} ${format(other[k])}.`,
+      "aria-label": `Similarity against offset k from 0 to 63. At k = ${k}: the paper’s ${format(mine[k])}${other.length ? `, ${variant} ${format(other[k])}` : ""}.`,
     });
   };
   return { svg, show };
 }
 
-const NAMES = ["d_model", "base", "position", "offset", "pair", "variant"];
+// One pair over time: the hand at the left, and at the same height its sine as a wave.
+function waveOf(narrow, onPick) {
+  const svg = h("svg", { class: "tfp-wave", role: "img" });
+  const grip = h("rect", { class: "tfp-grip", "data-handle": "wave" });
+  const face = h("circle", { class: "tfp-circle" });
+  const axes = [h("line", { class: "tfp-axis" }), h("line", { class: "tfp-axis" })];
+  const sine = h("polyline", { class: "tfp-sine" });
+  const cosine = h("polyline", { class: "tfp-cosine" });
+  const across = h("line", { class: "tfp-across" });
+  const now = h("line", { class: "tfp-now" });
+  const hand = h("line", { class: "tfp-hand" });
+  const foot = h("line", { class: "tfp-foot" });
+  const rise = h("line", { class: "tfp-rise" });
+  const tip = h("circle", { class: "tfp-tip", r: 5, "data-tip": "wave" });
+  const dots = [
+    h("circle", { class: "tfp-tip", r: 5 }),
+    h("circle", { class: "tfp-tip tfp-open", r: 4.5 }),
+  ];
+  const texts = h("g", { class: "tfp-small" });
+  svg.append(
+    face,
+    ...axes,
+    texts,
+    now,
+    cosine,
+    sine,
+    across,
+    foot,
+    rise,
+    hand,
+    tip,
+    ...dots,
+    grip,
+  );
+  /** @type {Record<string, number>} */
+  let room = { x0: 0, x1: 1, wide: 1 };
+  const pick = (share) =>
+    onPick(((share * room.wide - room.x0) / (room.x1 - room.x0)) * (REACH - 1));
+  draggable(grip, pick);
+  grip.addEventListener("pointerdown", (event) => {
+    const box = svg.getBoundingClientRect();
+    pick((event.clientX - box.left) / box.width);
+  });
+  const show = (columns, { d, p, i }) => {
+    const small = narrow();
+    const wide = small ? 356 : 700;
+    const r = small ? 48 : 80;
+    const tall = 2 * r + 56;
+    const [mx, my] = [r + 14, r + 20];
+    room = { wide, x0: 2 * r + (small ? 34 : 56), x1: wide - 10 };
+    const x = (at_) => room.x0 + (at_ / (REACH - 1)) * (room.x1 - room.x0);
+    const [s, c] = [columns[2 * i], columns[2 * i + 1]];
+    const [sin, cos] = [at(s, p), at(c, p)];
+    const curve = (column) =>
+      Array.from({ length: 6 * (REACH - 1) + 1 }, (_, n) =>
+        [x(n / 6), my - r * at(column, n / 6)].map((v) => v.toFixed(1)).join(","),
+      ).join(" ");
+    put(svg, { viewBox: `0 0 ${wide} ${tall}` });
+    put(grip, { x: room.x0, y: 0, width: room.x1 - room.x0, height: tall });
+    put(face, { cx: mx, cy: my, r });
+    put(axes[0], { x1: mx - r - 8, x2: room.x1, y1: my, y2: my });
+    put(axes[1], { x1: mx, x2: mx, y1: my - r - 6, y2: my + r + 6 });
+    put(sine, { points: curve(s) });
+    put(cosine, { points: curve(c) });
+    const [tx, ty] = [mx + r * cos, my - r * sin];
+    put(hand, { x1: mx, y1: my, x2: tx, y2: ty });
+    put(foot, { x1: mx, y1: my, x2: tx, y2: my });
+    put(rise, { x1: tx, y1: my, x2: tx, y2: ty });
+    put(tip, { cx: tx, cy: ty, "data-exact": JSON.stringify([cos, sin]) });
+    put(across, { x1: tx, y1: ty, x2: x(p), y2: ty });
+    put(now, { x1: x(p), x2: x(p), y1: my - r - 6, y2: my + r + 6 });
+    put(dots[0], { cx: x(p), cy: ty });
+    put(dots[1], { cx: x(p), cy: my - r * cos });
+    const word = (text, left, top, anchor = "middle") =>
+      h("text", { x: left, y: top, "text-anchor": anchor }, text);
+    texts.replaceChildren(
+      word("sin", mx, 12),
+      word("cos", mx + r + 4, my + 16, "start"),
+      ...[0, 10, 20, 30, 40, 50, 60].map((k) => word(String(k), x(k), tall - 20)),
+      word("position p", (room.x0 + room.x1) / 2, tall - 4),
+      word("1", room.x0 - 6, my - r + 5, "end"),
+      word("−1", room.x0 - 6, my + r + 5, "end"),
+    );
+    put(svg, {
+      "aria-label": `Pair ${i} of ${d / 2}: at position ${p} the tip of its hand is ${format(sin)} up, its sine, and ${format(cos)} to the right, its cosine. Beside it both as waves over positions 0 to 63.`,
+    });
+  };
+  return { svg, show };
+}
+
+const NAMES = ["d_model", "base", "position", "offset", "pair", "variant", "step"];
 
 function render({ model, el }) {
   const root = figure(
@@ -420,6 +516,7 @@ function render({ model, el }) {
       k: clamp(model.get("offset"), REACH),
       i: clamp(model.get("pair"), d / 2),
       variant: model.get("variant"),
+      step: clamp(model.get("step"), STEPS.length),
     };
   };
   const { commit, stop } = bind(model, NAMES, () => update());
@@ -438,9 +535,22 @@ function render({ model, el }) {
     { ...whole, max: BASES.length - 1, text: () => commas(shownBase) },
     (x) => commit({ base: BASES[x] }),
   );
+  const steps = radios("step", "Show", STEPS, 0, (i) => commit({ step: i }));
   const position = slider("position", "position p", { ...whole, max: REACH - 1 }, (x) =>
-    commit({ position: x }),
+    moves.go(x),
   );
+  const moves = player({
+    words: [
+      "position 0",
+      "one position back",
+      "one position on",
+      `position ${REACH - 1}`,
+    ],
+    at: () => state().p,
+    last: () => REACH - 1,
+    to: (p) => commit({ position: p }),
+    beat: BEAT,
+  });
   const offset = slider("offset", "offset k", { ...whole, max: REACH - 1 }, (x) =>
     commit({ offset: x }),
   );
@@ -450,6 +560,7 @@ function render({ model, el }) {
 
   const pick = (x, y) => {
     const s = state();
+    moves.stop();
     commit({
       position: clamp(y * LENGTH - 0.5, REACH),
       pair: clamp((x * s.d) / 2 - 0.5, s.d / 2),
@@ -457,6 +568,7 @@ function render({ model, el }) {
   };
   const pickBeside = (x, y) => {
     const s = state();
+    moves.stop();
     const column = clamp(x * s.d - 0.5, s.d);
     const i =
       s.variant === "sin | cos halves" ? column % (s.d / 2) : Math.floor(column / 2);
@@ -464,6 +576,8 @@ function render({ model, el }) {
   };
   const maps = [heatMap("right", pick), heatMap("wrong", pickBeside)];
   const clocks = [clock("right"), clock("wrong")];
+  const narrow = () => root.clientWidth > 0 && root.clientWidth < 544;
+  const wave_ = waveOf(narrow, (p) => moves.go(clamp(p, REACH)));
   const curve = chart((k) => commit({ offset: clamp(k, REACH) }));
   const worked = h("p", { class: "tfp-worked" });
   const verdict = h("p", { class: "tfp-verdict" });
@@ -493,43 +607,58 @@ function render({ model, el }) {
     h("span", { class: "tfp-key tfp-pair" }, "pair i"),
     h("span", { class: "tfp-scale", "aria-hidden": "true" }, "−1", h("i"), "1"),
   );
+  const inAll = (node) => mark(node, 1);
+  const inWrong = (node) => mark(node, 2);
+  const later = [];
+  function mark(node, step) {
+    later.push([node, step]);
+    return node;
+  }
+  const compared = h(
+    "div",
+    { class: "tfk-scroll" },
+    h(
+      "table",
+      {},
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "compared"), ...head)),
+      h("tbody", {}, ...rows),
+    ),
+  );
+  const two = h("div", { class: "tfp-two" }, maps[0].node, inWrong(maps[1].node));
+  const three = h(
+    "div",
+    { class: "tfp-three" },
+    inWrong(clocks[0].node),
+    inWrong(clocks[1].node),
+    h(
+      "figure",
+      { class: "tfp-similar" },
+      curve.svg,
+      h("figcaption", {}, "row p · row p + k, against the offset k"),
+    ),
+  );
+  // The table and its products stand side by side until there are two tables.
+  const tables_ = h("div", { class: "tfp-tables" }, two, three);
   root.append(
+    steps.set,
     h(
       "div",
       { class: "tfp-sliders" },
       position.box,
-      d.box,
-      offset.box,
-      base.box,
+      h("div", { class: "tfp-buttons" }, ...moves.nodes),
       pair.box,
+      inAll(offset.box),
+      inAll(d.box),
+      inAll(base.box),
     ),
-    variants.set,
-    legend,
-    h("div", { class: "tfp-two" }, ...maps.map((m) => m.node)),
+    wave_.svg,
     worked,
-    h(
-      "div",
-      { class: "tfp-three" },
-      ...clocks.map((c) => c.node),
-      h(
-        "figure",
-        { class: "tfp-similar" },
-        curve.svg,
-        h("figcaption", {}, "row p · row p + k, against the offset k"),
-      ),
-    ),
-    h(
-      "div",
-      { class: "tfk-scroll" },
-      h(
-        "table",
-        {},
-        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "compared"), ...head)),
-        h("tbody", {}, ...rows),
-      ),
-    ),
-    verdict,
-    behind.node,
+    inWrong(variants.set),
+    inAll(legend),
+    inAll(tables_),
+    inWrong(compared),
+    inWrong(verdict),
+    inAll(behind.node),
     live.node,
   );
 
@@ -555,6 +684,12 @@ function render({ model, el }) {
     const names = [PAPER, s.variant];
     const frequency = both[0].columns[2 * s.i].speed;
     shownBase = s.base;
+    steps.pick(s.step);
+    for (const [node, step] of later) node.hidden = s.step < step;
+    put(wave_.svg, { hidden: s.step === 2 }); // there are two clocks below
+    root.dataset.step = String(s.step);
+    moves.show();
+    wave_.show(both[0].columns, s);
     variants.pick(VARIANTS.indexOf(s.variant));
     d.show(s.d);
     const nearest = BASES.reduce(
@@ -575,15 +710,34 @@ function render({ model, el }) {
       clocks[n].show(names[n], columns, table, s);
     });
     const [mine, other] = both.map(({ table }) => similarity(table, s.p));
-    curve.show(s.d, s.k, mine, other, s.variant);
+    curve.show(s.d, s.k, mine, s.step === 2 ? other : [], s.variant);
     curve.svg.dataset.similarity = JSON.stringify([mine, other]);
     say(
       worked,
       `Pair ${s.i}: the angle at p = ${s.p} is p ÷ ${commas(s.base)}^(2·${s.i}/${s.d}) = ${s.p} ÷ ` +
         `${format(1 / frequency, 2)} = ${format(s.p * frequency, 3)} radians. ` +
-        `Going on by k = ${s.k} turns the hand by ${format(s.k * frequency, 3)}, wherever it stands. One turn takes ${wave((2 * Math.PI) / frequency)} positions.`,
+        `One turn takes ${wave((2 * Math.PI) / frequency)} positions.` +
+        (s.step
+          ? ` Going on by k = ${s.k} turns the hand by ${format(s.k * frequency, 3)}, wherever it stands.`
+          : ""),
     );
 
+    if (s.step === 2) compare(s, both, [mine, other]);
+    const four = [s.p, s.p + s.k].flatMap((r) =>
+      names
+        .slice(0, s.step === 2 ? 2 : 1)
+        .map((name, n) => [`${name}, row ${r}`, both[n].table[r]]),
+    );
+    behind.show(
+      four.map(([name]) => name),
+      Array.from({ length: s.d }, (_, c) => [
+        String(c),
+        ...four.map(([, row_]) => format(row_[c], 3)),
+      ]),
+    );
+    if (speak && !moves.playing()) live.announce(heard(s, both[0], mine, other));
+  }
+  function compare(s, both, products) {
     const found = both.map(({ table }, n) =>
       facts(n ? s.variant : "", s.d, s.base, table, s.k),
     );
@@ -595,7 +749,7 @@ function render({ model, el }) {
     say(cells.still.name, `columns that move < ${STILL} in 64 positions`);
     say(cells.nearest.name, "the two rows most alike: distance");
     found.forEach((f, n) => {
-      say(cells.product[n], format([mine, other][n][s.k], 3));
+      say(cells.product[n], format(products[n][s.k], 3));
       say(cells.spread[n], `${format(f.least)} … ${format(f.most)}`);
       say(cells.error[n], format(f.error, 3));
       say(cells.waves[n], `${wave(f.shortest)} … ${wave(f.longest)}`);
@@ -606,25 +760,28 @@ function render({ model, el }) {
       );
     });
     say(verdict, SAYS[s.variant]);
-    const four = [s.p, s.p + s.k].flatMap((r) =>
-      names.map((name, n) => [`${name}, row ${r}`, both[n].table[r]]),
-    );
-    behind.show(
-      four.map(([name]) => name),
-      Array.from({ length: s.d }, (_, c) => [
-        String(c),
-        ...four.map(([, row_]) => format(row_[c], 3)),
-      ]),
-    );
-    if (speak) {
-      live.announce(
-        `Rows ${s.p} and ${s.p + s.k}: product ${format(mine[s.k])}; ${s.variant} ${format(other[s.k])}.`,
-      );
+  }
+  function heard(s, { table }, mine, other) {
+    if (s.step === 0) {
+      const [sin, cos] = [table[s.p][2 * s.i], table[s.p][2 * s.i + 1]];
+      return `Position ${s.p}, pair ${s.i}: sine ${format(sin)}, cosine ${format(cos)}.`;
     }
+    const beside = s.step === 2 ? `; ${s.variant} ${format(other[s.k])}` : "";
+    return `Rows ${s.p} and ${s.p + s.k}: product ${format(mine[s.k])}${beside}.`;
   }
 
   update(false);
+  // A wave that becomes narrow is drawn anew.
+  let was = narrow();
+  const watcher = new ResizeObserver(() => {
+    if (narrow() === was) return;
+    was = narrow();
+    update(false);
+  });
+  watcher.observe(root);
   return () => {
+    watcher.disconnect();
+    moves.stop();
     live.stop();
     stop();
   };

@@ -9,12 +9,12 @@
 
 const CONTROLS = ["range", "checkbox", "radio", "number", "text", "hidden"]
   .map((type) => `input[type="${type}"][data-control]`)
-  .concat("select[data-control]")
+  .concat("select[data-control]", "textarea[data-control]")
   .join(",");
 const MOST = 100; // settings of one link
 const LONGEST = 400; // characters of a text
 
-/** @typedef {HTMLInputElement | HTMLSelectElement} Control */
+/** @typedef {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} Control */
 
 /** @param {Element} figure @returns {Control[]} */
 const controlsOf = (figure) => [...figure.querySelectorAll(CONTROLS)].map(known);
@@ -46,7 +46,7 @@ function fits(control, text) {
     return [...control.options].some((each) => each.value === text);
   if (control.type === "radio") return control.value === text;
   if (control.type === "checkbox") return text === "0" || text === "1";
-  if (control.type === "text" || control.type === "hidden")
+  if (["text", "textarea", "hidden"].includes(control.type))
     return text.length <= LONGEST;
   return text.trim() !== "" && Number.isFinite(Number(text));
 }
