@@ -281,7 +281,7 @@ def test_a_layer_of_which_some_heads_are_out_says_how_many(explorer):
         explorer.control(f"knock-2-{head}").click()
     explorer.settled()
     layer = explorer.control("knock-2-mean")
-    assert layer.inner_text() == "layer 2 out"
+    assert layer.inner_text() == "2 of 6 out"
     assert layer.get_attribute("aria-pressed") == "mixed"
 
 
@@ -441,13 +441,14 @@ def test_two_heads_stand_side_by_side_or_are_subtracted(explorer, translator):
 
 def test_the_table_behind_the_picture_has_its_numbers(explorer, translator):
     maps = translator.attention(RUNNING)
-    explorer.root.locator("summary").first.click()
+    summary = explorer.root.locator("summary", has_text="The same as a table")
+    summary.click()
     rows = explorer.root.locator("details[open] tbody tr")
     cells = [row.locator("td").all_inner_texts() for row in rows.all()]
     shown = torch.tensor([[float(x) for x in row[:-1]] for row in cells])
     torch.testing.assert_close(shown, maps.cross[2, 0], rtol=0, atol=RECORDED + 6e-4)
     assert [row[-1] for row in cells] == maps.predicted_pieces
-    explorer.root.locator("summary").first.click()
+    summary.click()
 
 
 def test_a_sentence_that_cannot_be_read_is_refused_in_words(explorer):

@@ -43,6 +43,18 @@ export function damageMap(engine, { onPick }) {
     if (now) draw();
   });
   const maps = SITES.map((site) => siteMap(site, { onMove: point, onPick }));
+  const all = h("div", { class: "tfh-maps" }, ...maps.map((each) => each.node));
+  let mouse = "";
+  all.addEventListener("pointermove", ({ target, clientX, clientY }) => {
+    const here = `${clientX} ${clientY}`;
+    if (here === mouse) return; // the page moved, as below a longer translation
+    mouse = here;
+    const cell = target.closest("[data-cell]");
+    if (!cell) return;
+    const { damage: site } = cell.closest("[data-damage]").dataset;
+    const head = [site, ...cell.dataset.cell.split("-").map(Number)];
+    if (!same(head, pointed)) point(...head);
+  });
   const said = h("p", { class: "tfh-where", "data-damage-said": true });
   const table = textTable("The map of damage as a table", "head");
   const node = h(
@@ -63,14 +75,14 @@ export function damageMap(engine, { onPick }) {
       { class: "tfh-hint" },
       "Each head is knocked out alone, and the model scores the translation that it gives with all heads. The number is by how much log p of that translation falls, in nats for each piece: the darker, the worse; below 0, it became more probable. Without one head most translations stay the same, word for word; so the map counts probability, not words.",
     ),
-    h("div", { class: "tfh-maps" }, ...maps.map((each) => each.node)),
+    all,
     said,
     asked.node,
     table.node,
   );
 
-  function point(site, layer, head) {
-    pointed = [site, layer, head];
+  function point(...head) {
+    pointed = head;
     draw();
   }
 
@@ -166,10 +178,6 @@ function siteMap(site, { onMove, onPick }) {
     columnAxis: "head",
     onMove: (layer, head) => onMove(site, layer, head),
     onPick: (layer, head) => onPick(site, layer, head),
-  });
-  map.table.addEventListener("pointerover", ({ target }) => {
-    const at = target.closest("[data-cell]")?.dataset.cell.split("-").map(Number);
-    if (at) onMove(site, at[0], at[1]);
   });
   const node = h(
     "div",

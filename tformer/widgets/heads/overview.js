@@ -148,11 +148,13 @@ function describe(
     "aria-selected": String(isShown),
     class: `${isShown ? "tfh-chosen" : ""}${isOut ? " tfh-gone" : ""}`,
   });
-  const word = head === null ? "layer " : "";
-  const now = `${word}${isOut ? "out" : out ? `${out} out` : "on"}`;
+  const some = out && !isOut;
+  const now = some
+    ? `${out} of ${of} out`
+    : `${head === null ? "layer " : ""}${isOut ? "out" : "on"}`;
   say(knock, now);
   put(knock, {
-    "aria-pressed": out && !isOut ? "mixed" : String(isOut),
+    "aria-pressed": some ? "mixed" : String(isOut),
     "aria-label": `${now}: knock out ${head === null ? `all of layer ${layer}` : nameOf(layer, head)}`,
     disabled: !canKnock,
   });
