@@ -53,7 +53,7 @@ class Heads(ModelFigure):
     """
 
     page_height = traitlets.Int(1805).tag(sync=True)
-    page_height_narrow = traitlets.Int(2300).tag(sync=True)
+    page_height_narrow = traitlets.Int(2321).tag(sync=True)
 
     site = traitlets.Enum(tuple(trace.SITES), "cross").tag(sync=True)
     layer = traitlets.Int(0).tag(sync=True)
