@@ -13,6 +13,7 @@ from tformer.tokenization import Tokenizer
 from tformer.translator import Translator
 from tformer.widgets import Heads
 from tformer.widgets._model import RUNNING
+from tformer.widgets.heads import damage, recorded_damage
 
 RECORDED = 1 / 510 + 1e-6  # one byte for each weight
 
@@ -169,6 +170,14 @@ def test_a_model_of_ones_own_is_shown_with_its_own_depth(make_model):
         figure.layer = 1
     figure.site = "cross"
     figure.layer = 2
+
+
+def test_a_translation_that_cannot_be_scored_has_no_map_of_damage(translator):
+    endless = "Der Hund " * translator.model.config.max_len
+    assert recorded_damage(translator, RUNNING, endless) == {}
+    with pytest.raises(ValueError, match="more pieces than"):
+        damage(translator, RUNNING, endless)
+    assert recorded_damage(translator, RUNNING, "")["pieces"] == 1  # the end alone
 
 
 def test_the_page_takes_the_same_map_out_of_all_weights(node, figure, translator):

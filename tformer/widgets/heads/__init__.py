@@ -14,7 +14,7 @@ import torch
 import traitlets
 from torch import Tensor
 
-from tformer import trace
+from tformer import decode, trace
 from tformer.config import TransformerConfig
 from tformer.translator import AttentionMaps, Translator
 from tformer.widgets._model import RUNNING, ModelFigure, recorded_attention
@@ -137,18 +137,24 @@ class Heads(ModelFigure):
                 maps.predicted_pieces, best.tolist(), at.tolist(), strict=True
             )
         )
-        value, site, layer, head = max(
-            (value, site, layer, head)
-            for site, layers in self.damage.items()
-            for layer, row in enumerate(layers.tolist())
-            for head, value in enumerate(row)
-        )
         return (
             f"“{self.text}” becomes “{maps.translation}” In the last layer of the "
             "decoder, on average over its heads, each German piece looks most at this "
-            f"English piece, with this weight: {looks}. The head that this translation "
-            f"would miss most is head {head} of layer {layer}, {SITES[site]}: without "
-            f"it, log p falls by {value:.2f} nats a piece."
+            f"English piece, with this weight: {looks}.{self._worst()}"
+        )
+
+    def _worst(self) -> str:
+        """The head that the translation would miss most, in words, where known."""
+        text, translation = self.text, self.attention.translation
+        found = recorded_damage(self.translator, text, translation)
+        if not found:
+            return ""
+        worst = min(found["heads"], key=lambda each: float(each["logProbability"]))
+        fall = (found["whole"] - worst["logProbability"]) / found["pieces"]
+        return (
+            f" The head that this translation would miss most is head {worst['head']} "
+            f"of layer {worst['layer']}, {SITES[worst['site']]}: without it, log p "
+            f"falls by {fall:.2f} nats a piece."
         )
 
     def _map(self, layer: int, head: int | None) -> Tensor:
@@ -232,9 +238,13 @@ def damage(translator: Translator, text: str, translation: str) -> dict[str, Ten
         negative where the translation becomes more probable.
 
     Raises:
-        TypeError, ValueError: as `Translator.score`.
+        TypeError, ValueError: as `Translator.encode`; the translation is longer than
+            the model can score.
     """
     found = recorded_damage(translator, text, translation)
+    if not found:
+        longest = translator.model.config.max_len - 1
+        raise ValueError(f"the translation has more pieces than {longest}")
     n_heads = translator.model.config.n_heads
     return {
         site: torch.tensor(
@@ -251,22 +261,29 @@ def damage(translator: Translator, text: str, translation: str) -> dict[str, Ten
 def recorded_damage(
     translator: Translator, text: str, translation: str
 ) -> dict[str, Any]:
-    """The same as the engine's ``damage`` reports it: log p with and without."""
+    """The same as the engine's ``damage`` reports it: log p with and without.
+
+    Empty where the translation is longer than what the model can score.
+    """
     model = translator.model
-    whole = translator.score(text, translation)
+    ids = translator.tokenizer.target.encode(translation)
+    if len(ids) >= model.config.max_len:
+        return {}
+    source_ids = torch.tensor([translator.encode(text)], device=translator.device)
+
+    def log_probability() -> float:
+        (scored,) = decode.score(model, source_ids, [ids])
+        return round(scored.log_probability, 5)
+
     heads = []
     for site in trace.SITES:
         for layer in range(_n_layers(model.config, site)):
             for head in range(model.config.n_heads):
                 with trace.head_gains(model, {(site, layer, head): 0.0}):
-                    without = translator.score(text, translation).log_probability
+                    without = log_probability()
                 name = {"site": site, "layer": layer, "head": head}
-                heads.append({**name, "logProbability": round(without, 5)})
-    return {
-        "whole": round(whole.log_probability, 5),
-        "pieces": len(whole.pieces),
-        "heads": heads,
-    }
+                heads.append({**name, "logProbability": without})
+    return {"whole": log_probability(), "pieces": len(ids) + 1, "heads": heads}
 
 
 def _n_layers(config: TransformerConfig, site: str) -> int:

@@ -216,7 +216,7 @@ export function headsView(
       [attention, text] = [given, sentence];
       const known = given.knocked && same(given.knocked.heads, state.knocked_out);
       panel.know(known ? given.knocked : null);
-      damage.know(given.damage ?? null);
+      damage.know(given.damage?.heads ? given.damage : null);
       hovered = -1;
       state.locked = -1;
       update();
