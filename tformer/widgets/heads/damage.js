@@ -73,7 +73,7 @@ export function damageMap(engine, { onPick }) {
     h(
       "p",
       { class: "tfh-hint" },
-      "Each head is knocked out alone, and the model scores the translation that it gives with all heads. The number is by how much log p of that translation falls, in nats for each piece: the darker, the worse; below 0, it became more probable. Without one head most translations stay the same, word for word; so the map counts probability, not words.",
+      "Each head is knocked out alone, and the model scores the translation that it gives with all heads. The number is by how much log p of that translation falls, in nats for each piece: the stronger the colour, the worse; below 0, it became more probable. Without one head most translations stay the same, word for word; so the map counts probability, not words.",
     ),
     all,
     said,
