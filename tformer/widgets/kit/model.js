@@ -196,7 +196,7 @@ export function askBar(
   });
   const grows = h("div", { class: "tfk-grows" }, input);
   // Its box is as high as a copy of the text, which the style sheet draws unseen.
-  const grow = () => put(grows, { "data-text": input.value });
+  const grow = () => put(grows, { "data-typed": input.value });
   const go = button("ask", action, () => (asked.busy() ? asked.stop() : ask()));
   const asked = requests(
     engine
