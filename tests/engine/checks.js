@@ -143,6 +143,17 @@ export async function names({ file }, read) {
   return { modules: of(model.namedModules()), parameters: of(model.namedParameters()) };
 }
 
+// What a sweep over all heads finds, each told of in turn; and log p after it.
+export async function damages({ files, text, translation }, read) {
+  const translator = await translatorOf(files, read);
+  const steps = translator.damage(text, translation);
+  const told = [];
+  let step = steps.next();
+  for (; !step.done; step = steps.next()) told.push(step.value);
+  const { logProbability: after } = translator.score(text, translation);
+  return { ...step.value, told, after };
+}
+
 // What the model says to ids that it cannot read.
 export async function badIds({ file, cases }, read) {
   const model = await modelOf(file, read);

@@ -14,8 +14,10 @@ from tformer.config import TransformerConfig
 from tformer.model import Transformer
 from tformer.pretrained import RELEASED
 from tformer.trace import attention_weights, residual_stream, watch
+from tformer.widgets.heads import recorded_damage
 
 LOGITS, WEIGHTS = 1e-5, 1e-6  # how far the engine may be from PyTorch
+SWEPT = 1e-3  # with weights in eight bits, whose kernel rounds what it multiplies
 
 # Every choice with every other, positions in turn; odd sizes, where blocks do not fit.
 CHOICES = itertools.product(("post", "pre"), ("relu", "gelu", "swish"), (True, False))
@@ -187,6 +189,27 @@ def test_a_head_can_be_knocked_out_and_comes_back(passes, forwarded, unpack, gai
         assert not torch.allclose(whole, without, atol=1e-3)
         close(unpack(mine["logits"]), without, LOGITS)
         close(unpack(mine["undone"]), whole, LOGITS)
+
+
+def test_a_sweep_knocks_out_each_head_alone_and_leaves_the_model_whole(
+    run, page_files, page_translator
+):
+    text = "The dog did not cross the street because it was tired."
+    german = "Der Hund überquerte die Straße nicht, weil er müde war."
+    given = {"files": page_files, "text": text, "translation": german}
+    mine = run("damages", given)
+    wanted = recorded_damage(page_translator, text, german)
+    assert mine["pieces"] == wanted["pieces"]
+    assert mine["whole"] == mine["after"] == pytest.approx(wanted["whole"], abs=SWEPT)
+    assert mine["told"] == mine["heads"]
+    count = len(wanted["heads"])
+    for number, (ours, theirs) in enumerate(
+        zip(mine["heads"], wanted["heads"], strict=True), start=1
+    ):
+        assert (ours.pop("done"), ours.pop("of")) == (number, count)
+        fall = ours.pop("logProbability")
+        assert fall == pytest.approx(theirs.pop("logProbability"), abs=SWEPT)
+        assert ours == theirs
 
 
 def test_padding_changes_nothing_for_the_tokens_that_are_there(

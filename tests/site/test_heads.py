@@ -10,6 +10,7 @@ import torch
 from tformer import trace
 from tformer.widgets import Heads
 from tformer.widgets._model import RUNNING
+from tformer.widgets.heads import damage
 
 pytestmark = pytest.mark.xdist_group("heads")
 SENTENCES = [
@@ -245,11 +246,120 @@ def test_the_button_knocks_out_the_head_in_large_or_a_whole_layer(explorer, tran
     ):
         german = translator.translate(RUNNING)
     assert explorer.german("without").inner_text().split() == german.split()
-    assert explorer.root.locator('[aria-pressed="true"]').count() == 6
+    pressed = explorer.root.locator('.tfh-overview [aria-pressed="true"]')
+    assert pressed.count() == 6 + 1  # and the button of the layer
     assert "Restore" in explorer.control("knock").inner_text()
     explorer.control("knock").click()
     explorer.settled()
     assert "All heads are at work" in explorer.root.locator("[data-out]").inner_text()
+
+
+def test_one_click_takes_a_whole_layer_or_all_cross_heads(explorer, translator):
+    def german_without(layers):
+        heads = [("cross", layer, head) for layer in layers for head in range(6)]
+        with trace.head_gains(translator.model, dict.fromkeys(heads, 0.0)):
+            return translator.translate(RUNNING)
+
+    explorer.control("knock-1-mean").click()
+    explorer.settled()
+    without = explorer.german("without")
+    assert without.inner_text().split() == german_without([1]).split()
+    assert "cross layer 1: all" in explorer.root.locator("[data-out]").inner_text()
+    everything = explorer.control("knock-site")
+    assert everything.inner_text() == "Knock out all 18 cross-heads"
+    everything.click()
+    explorer.settled()
+    assert without.inner_text().split() == german_without(range(3)).split()
+    assert everything.inner_text() == "Restore all 18 cross-heads"
+    everything.click()
+    explorer.settled()
+    assert "All heads are at work" in explorer.root.locator("[data-out]").inner_text()
+
+
+def test_a_layer_of_which_some_heads_are_out_says_how_many(explorer):
+    for head in (0, 3):
+        explorer.control(f"knock-2-{head}").click()
+    explorer.settled()
+    layer = explorer.control("knock-2-mean")
+    assert layer.inner_text() == "2 of 6 out"
+    assert layer.get_attribute("aria-pressed") == "mixed"
+
+
+def fallen(explorer):
+    """The map of damage on the screen: {site: falls, layer by layer}."""
+    sites = ("encoder", "decoder", "cross")
+    exact = "all => all.map(e => e.dataset.exact ?? null)"
+    cells = {
+        site: explorer.root.locator(f'[data-damage="{site}"] [data-cell]')
+        for site in sites
+    }
+    return {site: each.evaluate_all(exact) for site, each in cells.items()}
+
+
+def agrees_with_pytorch(explorer, translator, text):
+    wanted = damage(translator, text, translator.translate(text))
+    for site, shown in fallen(explorer).items():
+        assert [float(x) for x in shown] == pytest.approx(
+            wanted[site].flatten().tolist(), abs=1e-3
+        )
+
+
+def test_the_recorded_map_of_damage_shows_before_anything_is_loaded(
+    figure_page, translator
+):
+    with figure_page(Heads()) as seen:
+        agrees_with_pytorch(Explorer(seen), translator, RUNNING)
+        assert asked_for_the_model(seen) == []
+
+
+def test_a_sweep_draws_the_map_of_damage_of_another_sentence(explorer, translator):
+    explorer.ask(SENTENCES[0])
+    assert {x for each in fallen(explorer).values() for x in each} == {None}
+    explorer.control("sweep").click()
+    explorer.settled()
+    agrees_with_pytorch(explorer, translator, SENTENCES[0])
+
+
+def test_a_sweep_can_be_stopped_and_leaves_no_half_a_map(explorer):
+    explorer.ask(SENTENCES[1])
+    explorer.page.evaluate("""() => {
+      const [map] = document.querySelectorAll(".tfh-damage");
+      new MutationObserver((_, watch) => {
+        if (!map.querySelector("[data-exact]")) return;
+        watch.disconnect();
+        map.querySelector("[data-control=sweep]").click();
+      }).observe(map, { subtree: true, attributes: true, childList: true });
+    }""")
+    explorer.control("sweep").click()
+    explorer.settled()
+    said = explorer.root.locator(".tfh-damage [data-said]").inner_text()
+    assert said == "Stopped."
+    assert {x for each in fallen(explorer).values() for x in each} == {None}
+    assert explorer.control("sweep").inner_text() == "Sweep all 54 heads"
+
+
+def test_a_head_on_the_map_of_damage_says_its_number_and_a_click_knocks_it_out_alone(
+    explorer, translator
+):
+    explorer.control("sweep").click()
+    explorer.settled()
+    explorer.control("knock-0-0").click()
+    cell = explorer.root.locator('[data-damage="cross"] [data-cell="2-4"]')
+    said = explorer.root.locator("[data-damage-said]")
+    cell.hover()
+    fall = abs(float(cell.get_attribute("data-exact")))
+    assert f"{fall:.3f} nats a piece" in said.inner_text()
+    cell.click()
+    explorer.settled()
+    with trace.head_gains(translator.model, {("cross", 2, 4): 0.0}):
+        german = translator.translate(RUNNING)
+    assert explorer.german("without").inner_text().split() == german.split()
+    assert said.inner_text().endswith(f"Without it: “{german}”")
+    explorer.page.keyboard.press("ArrowLeft")
+    assert "layer 2, head 3" in said.inner_text()
+    explorer.page.keyboard.press("Enter")
+    explorer.settled()
+    assert "cross layer 2: 3." in explorer.root.locator("[data-out]").inner_text()
 
 
 def test_a_knock_out_is_tried_on_the_next_sentence_too(explorer, translator):
@@ -333,13 +443,14 @@ def test_two_heads_stand_side_by_side_or_are_subtracted(explorer, translator):
 
 def test_the_table_behind_the_picture_has_its_numbers(explorer, translator):
     maps = translator.attention(RUNNING)
-    explorer.root.locator("summary").first.click()
+    summary = explorer.root.locator("summary", has_text="The same as a table")
+    summary.click()
     rows = explorer.root.locator("details[open] tbody tr")
     cells = [row.locator("td").all_inner_texts() for row in rows.all()]
     shown = torch.tensor([[float(x) for x in row[:-1]] for row in cells])
     torch.testing.assert_close(shown, maps.cross[2, 0], rtol=0, atol=RECORDED + 6e-4)
     assert [row[-1] for row in cells] == maps.predicted_pieces
-    explorer.root.locator("summary").first.click()
+    summary.click()
 
 
 def test_a_sentence_that_cannot_be_read_is_refused_in_words(explorer):

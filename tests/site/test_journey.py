@@ -124,6 +124,33 @@ def test_a_link_opens_at_its_stop_with_its_sentence(trip, page_translator):
         assert seen.address() == {"stop": "14", "text": OTHER}
 
 
+def test_a_link_opens_at_its_layer_and_head_and_piece(trip, states, page_translator):
+    with trip() as seen:
+        seen.control("stop-6").click()
+        seen.control("layer-1").check(force=True)
+        seen.control("head-4").check(force=True)
+        seen.page.wait_for_function("() => location.hash.includes('head=4')")
+        address = seen.address()
+        assert address == {"stop": "6", "layer": "1", "head": "4"}
+    with trip("#stop=6&layer=1&head=4") as seen:
+        weights = states["encoder"][1, 4].flatten().tolist()
+        assert seen.exact("[data-cell][data-exact]") == pytest.approx(weights, abs=1e-4)
+        assert not [url for url in seen.seen.asked if "/model/" in url]
+    with trip(f"#stop=9&piece=1&text={quote_plus(OTHER)}") as seen:
+        seen.settled()
+        assert "“dog”" in seen.text()
+        assert seen.address() == {"stop": "9", "piece": "1", "text": OTHER}
+
+
+def test_on_paper_the_journey_says_which_stop_it_shows(trip):
+    with trip("#stop=6") as seen:
+        seen.page.emulate_media(media="print")
+        assert "Stop 6 of 15" in seen.root.inner_text()
+        assert not seen.control("next").is_visible()
+        table = seen.page.locator("#the-fifteen-stops-at-a-glance tbody tr")
+        assert table.count() == STOPS
+
+
 def test_play_runs_the_loop_and_stops_at_the_end(trip, states):
     with trip("#stop=14") as seen:
         seen.control("start").click()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from urllib.parse import parse_qs
+import json
+from urllib.parse import parse_qs, quote_plus
 
 import browser as driver
 import pytest
 import torch
+from chapters import ROOT
 
 from tformer.widgets._model import RUNNING
-from tformer.widgets.live_lab import RIGHT, WRONG
+from tformer.widgets.live_lab import MENDED, RIGHT, WRONG
 
 LAB = "book/lab.html"
 OTHER = "book/00-before-you-start.html"
@@ -28,6 +30,12 @@ TYPED = [
     "She said that she would come tomorrow.",
     "i like TEA",
 ]
+AGES = """() => {
+  const age = document.querySelector('[data-age]');
+  window.__ages = [];
+  new MutationObserver(() => window.__ages.push(age.textContent))
+    .observe(age, {childList: true, characterData: true, subtree: true});
+}"""
 # Every text that the German was, from the first to the last.
 WATCH = """() => {
   const german = document.querySelector('[data-translation]');
@@ -77,6 +85,11 @@ class Lab:
             "all => all.map(e => Number(e.dataset.exact))"
         )
         return dict(zip(names, exact, strict=True))
+
+    def answered(self):
+        """Wait for the translation without some heads."""
+        told = self.root.locator(".tfh-knock:not([data-busy]) [data-odds][data-after]")
+        told.wait_for(timeout=driver.PATIENCE)
 
     def focused(self):
         return self.page.evaluate("document.activeElement.dataset.control ?? ''")
@@ -151,7 +164,7 @@ def next_pieces(translator, text, pieces):
 
 def test_a_recorded_example_shows_at_once_and_nothing_is_loaded(fresh, translator):
     with fresh() as lab:
-        assert lab.german() == translator.translate(RUNNING)
+        assert lab.german() == translator.translate(RIGHT[0])
         assert len(lab.alternatives()) >= 8  # of one piece, before anything is chosen
         lab.control("piece-2").click()
         assert len(lab.alternatives()) == 8
@@ -292,7 +305,7 @@ def test_settings_change_the_search(lab, translator):
         assert not lab.control(name).is_visible()
 
 
-def test_a_link_shows_sentence_and_settings_and_asks_for_nothing(fresh):
+def test_a_link_opens_translated_with_its_settings_and_knock_outs(fresh, translator):
     with fresh() as lab:
         lab.ask(TYPED[1])
         lab.control("search-2").check(force=True)
@@ -304,7 +317,10 @@ def test_a_link_shows_sentence_and_settings_and_asks_for_nothing(fresh):
         lab.control("alternative-1").click()
         german, pieces = lab.settled(), lab.pieces()
         assert german and lab.root.locator(".tfl-forced").count() == 1
-        lab.control("tab-decoding").click()
+        lab.control("tab-heads").click()
+        lab.control("knock-site").click()
+        lab.answered()
+        without = lab.root.locator("[data-german=without]").inner_text()
         lab.control("copy").click()
         link = lab.page.url
         assert lab.control("link").input_value() == link
@@ -314,14 +330,121 @@ def test_a_link_shows_sentence_and_settings_and_asks_for_nothing(fresh):
         assert lab.control("text").input_value() == TYPED[1]
         assert lab.control("search-2").is_checked()
         assert lab.control("seed").input_value() == "1"
-        assert lab.control("tab-decoding").get_attribute("aria-selected") == "true"
-        assert lab.german() == ""
-        assert "Press Translate" in lab.said()
-        assert lab.page.url == link
-        assert not [url for url in lab.requests if "/model/" in url]
-        lab.control("ask").click()
+        assert lab.control("tab-heads").get_attribute("aria-selected") == "true"
         assert lab.settled() == german
         assert lab.pieces() == pieces
+        lab.answered()
+        assert lab.root.locator("[data-german=without]").inner_text() == without
+        assert lab.page.url == link
+
+
+def test_a_link_to_the_recorded_sentence_loads_nothing(fresh, translator):
+    with fresh("#text=" + quote_plus(RIGHT[0]) + "&view=decoding") as lab:
+        assert lab.german() == translator.translate(RIGHT[0])
+        lab.root.locator(".tfd-tree").wait_for()
+        assert not [url for url in lab.requests if "/model/" in url]
+
+
+def test_old_german_is_marked_as_soon_as_the_english_is_another(lab, translator):
+    node = lab.root.locator(".tfl-german")
+    age = lab.root.locator("[data-age]")
+    assert node.get_attribute("data-stale") is None and age.inner_text() == ""
+    lab.control("text").fill(RUNNING + " A cat.")
+    assert node.get_attribute("data-stale") == "true"
+    assert age.inner_text() == "The German of the sentence before"
+    lab.control("text").fill(RUNNING)
+    assert node.get_attribute("data-stale") is None and age.inner_text() == ""
+    lab.page.evaluate(AGES)
+    lab.ask(TYPED[0])
+    assert "Translating …" in lab.page.evaluate("window.__ages")
+    assert age.inner_text() == ""
+
+
+def test_pieces_of_which_the_model_was_unsure_carry_their_probability(lab, translator):
+    text = TYPED[5]
+    german = lab.ask(text)
+    scored = translator.score(text, german)
+    chips = lab.root.locator(".tfl-piece")
+    for chip, log_p in zip(chips.all(), scored.log_probabilities, strict=True):
+        share = 2.718281828**log_p
+        number = [each.strip() for each in chip.locator("small").all_inner_texts()]
+        assert number == ([f"{100 * share:.0f}\u00a0%"] if share < 0.5 else [])
+        assert ("tfl-weak" in chip.get_attribute("class")) == (share < 0.5)
+    assert chips.locator("small").count() >= 1
+    legend = lab.root.locator(".tfl-legend")
+    assert "less than 50\u00a0%" in legend.inner_text()
+    lab.ask(RIGHT[0])
+    assert chips.locator("small").count() == 0
+    assert "at least 50\u00a0%" in legend.inner_text()
+
+
+def test_a_sentence_that_is_known_to_go_wrong_can_be_mended_in_one_click(
+    lab, translator
+):
+    (_, instead, german) = MENDED[RUNNING]
+    known = lab.root.locator("[data-known]")
+    assert f"Known to go wrong: {WRONG[RUNNING]}" in known.inner_text()
+    known.locator("button").click()
+    assert lab.settled() == translator.translate(instead) == german
+    assert lab.control("text").input_value() == instead
+    assert not known.is_visible()
+
+
+def test_the_lab_says_when_the_model_does_not_know(lab):
+    remarks = lab.root.locator(".tfl-remarks")
+    lab.ask(RIGHT[1])
+    assert remarks.inner_text() == ""
+    lab.ask(list(WRONG)[-1])
+    assert "Don’t trust this German" in remarks.inner_text()
+    lab.ask("Собака спит.")
+    assert "Latin letters" in remarks.inner_text()
+    assert "Cut at 128 pieces" in remarks.inner_text()
+
+
+def test_enter_translates_and_with_shift_begins_a_new_line(lab, translator):
+    field = lab.control("text")
+    field.fill("A man is")
+    before = field.bounding_box()["height"]
+    field.press("End")
+    field.press("Shift+Enter")
+    lab.page.keyboard.type("riding a horse.")
+    assert field.input_value() == "A man is\nriding a horse."
+    assert field.bounding_box()["height"] > before
+    field.press("Enter")
+    assert lab.settled() == translator.translate(TYPED[0])
+    assert field.input_value() == "A man is\nriding a horse."
+
+
+def test_the_search_is_shown_from_its_first_step_and_can_be_played(lab):
+    lab.control("tab-decoding").click()
+    step = lab.control("step")
+    assert step.input_value() == "1"
+    lab.control("end").click()
+    assert int(step.input_value()) > 5
+    lab.ask(TYPED[0])
+    assert step.input_value() == "1"
+    lab.control("play").click()
+    lab.page.wait_for_function(
+        "() => document.querySelector('[data-control=step]').value === '3'"
+    )
+    lab.control("start").click()
+
+
+@pytest.mark.parametrize(
+    ("tab", "chapter"),
+    [
+        ("heads", "14-inside-the-model"),
+        ("decoding", "13-decoding-and-scoring"),
+        ("teacher", "09-decoder"),
+    ],
+)
+def test_every_view_inside_leads_to_its_chapter(lab, tab, chapter):
+    title = json.loads((ROOT / f"book/{chapter}.ipynb").read_text("utf-8"))
+    title = title["cells"][0]["source"]
+    title = "".join(title).splitlines()[0].removeprefix("# ")
+    lab.control(f"tab-{tab}").click()
+    link = lab.root.locator(f'[data-view="{tab}"] .tfl-book a')
+    assert (link.inner_text(), link.get_attribute("href")) == (title, f"{chapter}.html")
 
 
 @pytest.mark.parametrize(
@@ -343,7 +466,7 @@ def test_examples_are_labelled_and_an_honest_choice_of_both_kinds(lab, translato
     assert "come out right" in groups.nth(0).inner_text()
     assert "go wrong" in groups.nth(1).inner_text()
     for group, sentences in enumerate((RIGHT, WRONG)):
-        buttons = groups.nth(group).locator("button")
+        buttons = groups.nth(group).locator("[data-control^=example]")
         assert buttons.all_inner_texts() == list(sentences)
     lab.control("example-1-1").click()
     assert lab.settled() == translator.translate(list(WRONG)[1])
@@ -353,7 +476,7 @@ def test_the_views_inside_show_the_same_sentence(lab, translator):
     lab.ask(TYPED[0])
     lab.control("tab-heads").click()
     maps = translator.attention(TYPED[0])
-    query = lab.root.locator(".tfh [data-cell='1-0']").first
+    query = lab.root.locator(".tfh [data-pane] [data-cell='1-0']").first
     lab.root.locator(".tfh tbody th", has_text="▁Mann").first.wait_for()
     assert float(query.get_attribute("data-exact")) == pytest.approx(
         maps.cross[0, 0, 1, 0].item(), abs=1e-3
@@ -389,7 +512,7 @@ def test_the_teacher_gives_what_the_lab_shows(lab, translator):
     )
 
 
-def test_a_place_of_the_page_in_the_address_changes_nothing(lab):
+def test_a_place_of_the_page_in_the_address_changes_nothing(lab, translator):
     german = lab.ask(TYPED[2])
     lab.page.evaluate("location.hash = '#what-to-try'")
     lab.page.wait_for_timeout(200)
@@ -398,7 +521,11 @@ def test_a_place_of_the_page_in_the_address_changes_nothing(lab):
     lab.page.wait_for_function(
         "() => document.querySelector('[data-control=text]').value === 'A cat.'"
     )
-    assert lab.german() == "" and lab.control("search-1").is_checked()
+    lab.page.wait_for_function(
+        "() => document.querySelector('.tfl-note').textContent.includes('greedy')"
+    )
+    assert lab.settled() == translator.translate("A cat.", beam_size=1)
+    assert lab.control("search-1").is_checked()
 
 
 def test_a_changed_setting_does_not_wipe_a_sentence_that_is_being_typed(lab):
@@ -425,9 +552,13 @@ def test_every_tab_is_accessible_and_fits_a_phone(visit, dark):
 def test_what_cannot_be_translated_is_said_in_words(lab):
     german = lab.german()
     lab.ask("   ")
-    assert "nothing to translate" in lab.said()
+    assert "type an English sentence" in lab.said()
     assert lab.german() == german
-    lab.control("text").fill("word " * 80)
+    lab.ask("word " * 300)
+    assert "pieces, and the model reads at most" in lab.said()
+    assert lab.german() == german  # marked as old
+    assert lab.root.locator(".tfl-german").get_attribute("data-stale") == "true"
+    lab.control("text").fill("A dog runs through the snow. " * 3)
     lab.page.keyboard.press("Enter")
     lab.control("ask").click()  # it says Stop
     lab.settled()

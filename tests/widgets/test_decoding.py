@@ -309,7 +309,7 @@ def test_a_search_is_run_again_where_a_setting_changes_it(node):
 
 
 def test_python_reads_what_is_on_the_screen(page_translator):
-    figure = Decoding(length_penalty=1.0)
+    figure = Decoding(length_penalty=1.0, step=-1)
     wanted = page_translator.n_best(figure.text, 4, length_penalty=1.0)
     assert figure.translation == wanted[0].text
     for mine, theirs in zip(figure.hypotheses, wanted, strict=False):
@@ -323,7 +323,9 @@ def test_python_reads_what_is_on_the_screen(page_translator):
 
 
 def test_the_search_that_was_asked_for_is_the_one_that_is_recorded(translator):
-    figure = Decoding("A dog runs.", search="sample", temperature=0.5, top_k=0, seed=3)
+    figure = Decoding(
+        "A dog runs.", search="sample", temperature=0.5, top_k=0, seed=3, step=-1
+    )
     (run,) = [each for each in figure.example["runs"] if each["search"] == "sample"]
     assert (run["temperature"], run["topK"], run["topP"]) == (0.5, None, 0.9)
     assert figure.translation == run["steps"][-1]["finished"][0]["text"]
@@ -338,3 +340,12 @@ def test_what_cannot_be_searched_is_refused(translator):
         Decoding(beam_size=7)  # more than the figure has room for
     with pytest.raises(ValueError, match="nothing to translate"):
         Decoding("  ")
+
+
+def test_it_begins_at_the_first_step_and_its_words_tell_the_end():
+    figure = Decoding("A dog runs.")
+    assert figure.step == 0 and figure.translation is None
+    german = figure.translator.translate("A dog runs.")
+    steps = figure.found["steps"]
+    wanted = f"“A dog runs.” becomes “{german}” by beam search, in {steps} steps."
+    assert repr(figure) == wanted

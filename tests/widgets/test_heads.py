@@ -13,6 +13,7 @@ from tformer.tokenization import Tokenizer
 from tformer.translator import Translator
 from tformer.widgets import Heads
 from tformer.widgets._model import RUNNING
+from tformer.widgets.heads import damage, recorded_damage
 
 RECORDED = 1 / 510 + 1e-6  # one byte for each weight
 
@@ -75,6 +76,64 @@ def test_a_knock_out_that_is_given_is_recorded(translator):
     assert "knocked" not in Heads().example
 
 
+def test_the_map_of_damage_is_the_fall_of_log_p_without_each_head(figure, translator):
+    german = translator.translate(RUNNING)
+    whole = translator.score(RUNNING, german)
+    sizes = {site: tuple(each.shape) for site, each in figure.damage.items()}
+    assert sizes == dict.fromkeys(("encoder", "decoder", "cross"), (3, 6))
+    for head in [("encoder", 0, 5), ("decoder", 2, 1), ("cross", 1, 4)]:
+        with trace.head_gains(translator.model, {head: 0.0}):
+            without = translator.score(RUNNING, german).log_probability
+        fall = (whole.log_probability - without) / len(whole.pieces)
+        site, layer, number = head
+        assert figure.damage[site][layer, number].item() == pytest.approx(
+            fall, abs=1e-4
+        )
+
+
+def test_the_page_and_python_draw_the_same_map_of_damage(node, figure):
+    found = node(
+        "import { falls } from './heads/damage.js';"
+        "console.log(JSON.stringify(falls(given)))",
+        figure.example["damage"],
+    )
+    for site, each in figure.damage.items():
+        assert_close(torch.tensor(found[site]), each, rtol=0, atol=1e-6)
+
+
+def test_small_falls_do_not_look_like_large_ones(node):
+    found = node(
+        "import { largestFall } from './heads/damage.js';"
+        "console.log(JSON.stringify(given.map((each) => largestFall(each))))",
+        [{"cross": [[0.5, -2]], "encoder": [[0.1, 0.2]]}, {"cross": [[1e-4]]}, {}],
+    )
+    assert found == [0.5, 0.01, 0.01]
+
+
+def test_heads_that_are_out_are_listed_layer_by_layer(node):
+    said = node(
+        "import { listed } from './heads/knockout.js';"
+        "console.log(JSON.stringify(given.map((each) => listed(each, 3))))",
+        [
+            [["cross", 1, 2], ["cross", 1, 0], ["encoder", 0, 1]],
+            [["cross", 0, head] for head in range(3)],
+        ],
+    )
+    assert said == ["cross layer 1: 0, 2; encoder layer 0: 1", "cross layer 0: all"]
+
+
+def test_without_scripts_a_reader_is_told_where_the_model_looks_and_what_matters(
+    figure,
+):
+    said = repr(figure)
+    assert f"“{RUNNING}” becomes “{figure.attention.translation}”" in said
+    best, at = figure.attention.cross[-1].mean(0).max(-1)
+    piece = figure.attention.source_pieces[at[1]].replace("▁", "")
+    assert f"Hund ← {piece} {best[1]:.2f}" in said
+    worst = max(each.max().item() for each in figure.damage.values())
+    assert f"falls by {worst:.2f} nats a piece" in said
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -111,6 +170,14 @@ def test_a_model_of_ones_own_is_shown_with_its_own_depth(make_model):
         figure.layer = 1
     figure.site = "cross"
     figure.layer = 2
+
+
+def test_a_translation_that_cannot_be_scored_has_no_map_of_damage(translator):
+    endless = "Der Hund " * translator.model.config.max_len
+    assert recorded_damage(translator, RUNNING, endless) == {}
+    with pytest.raises(ValueError, match="more pieces than"):
+        damage(translator, RUNNING, endless)
+    assert recorded_damage(translator, RUNNING, "")["pieces"] == 1  # the end alone
 
 
 def test_the_page_takes_the_same_map_out_of_all_weights(node, figure, translator):

@@ -133,6 +133,7 @@ def shown(node, page_folder):
     """What the stops make of the sentences, at usual and at unusual places."""
     script = """
     const view = await import("./journey/view.js");
+    const { STATE } = await import("./journey/address.js");
     const { STOPS } = await import("./journey/stops.js");
     const facts = await import("./journey/facts.js");
     const softmax = (row) => {
@@ -156,7 +157,7 @@ def shown(node, page_folder):
         };
       }));
       const said = asked.map((each) => {
-        const state = view.fit({ ...view.STATE, ...each }, journey, texts[i]);
+        const state = view.fit({ ...STATE, ...each }, journey, texts[i]);
         return STOPS.map((stop) =>
           [stop.text(journey, state).join(""), stop.shape(journey, state)]);
       });
@@ -244,20 +245,30 @@ def test_the_texts_speak_of_the_readers_own_pieces_and_numbers(shown, recorded):
     [
         ("", None),
         ("#what-to-try", None),
-        ("#stop=6", {"stop": 6, "text": ""}),
+        ("#stop=6", {"stop": 6}),
         ("#stop=6&text=A+dog+runs.", {"stop": 6, "text": "A dog runs."}),
-        ("#text=A+dog", {"stop": 1, "text": "A dog"}),
-        ("#stop=99", {"stop": 15, "text": ""}),
-        ("#stop=-1&text=+", {"stop": 1, "text": ""}),
+        ("#text=A+dog", {"text": "A dog"}),
+        ("#stop=99", {"stop": 15}),
+        ("#stop=-1&text=+", {"stop": 1}),
         ("#stop=x", None),
+        ("#stop=6&layer=1&head=4", {"stop": 6, "layer": 1, "head": 4}),
+        (
+            "#stop=12&step=0&across=2&piece=3",
+            {"stop": 12, "step": 0, "across": 2, "piece": 3},
+        ),
+        ("#stop=6&layer=-1&head=x&step=-2&piece=Infinity", {"stop": 6}),
     ],
 )
-def test_an_address_names_stop_and_sentence(node, hash, found):
+def test_an_address_names_stop_place_and_sentence(node, hash, found):
     script = (
         "import { ofHash } from './journey/address.js';"
         "console.log(JSON.stringify(ofHash(given, 15)))"
     )
-    assert node(script, hash) == found
+    usual = {
+        "stop": 1, "text": "", "piece": -1, "layer": 0, "head": 0, "step": -1,
+        "across": -1,
+    }  # fmt: skip
+    assert node(script, hash) == (found if found is None else usual | found)
 
 
 def test_an_address_keeps_stop_and_sentence(node):
@@ -271,7 +282,20 @@ def test_an_address_keeps_stop_and_sentence(node):
     first, second = node(script, texts)
     assert first[0] == "#stop=3"
     assert second[0].isascii()
-    assert second[1] == {"stop": 3, "text": texts[1]}
+    assert (second[1]["stop"], second[1]["text"]) == (3, texts[1])
+
+
+def test_an_address_keeps_the_head_and_all_that_differs_from_the_beginning(node):
+    script = (
+        "import { ofHash, STATE, toHash } from './journey/address.js';"
+        "console.log(JSON.stringify(given.map((each) => {"
+        " const hash = toHash({ ...STATE, text: '', ...each }, '');"
+        " return [hash, ofHash(hash, 15)]; })))"
+    )
+    states = [{"stop": 6, "layer": 2, "head": 5}, {"stop": 12, "step": 0, "across": 1}]
+    for state, (hash, found) in zip(states, node(script, states), strict=True):
+        assert found | state == found
+        assert hash == "#" + "&".join(f"{k}={v}" for k, v in state.items())
 
 
 def test_each_stop_names_the_chapter_that_it_leads_to(node):
@@ -294,7 +318,7 @@ def test_each_stop_names_the_chapter_that_it_leads_to(node):
 
 
 def test_python_and_the_page_agree_on_what_is_usual(node):
-    script = "import { STATE } from './journey/view.js';"
+    script = "import { STATE } from './journey/address.js';"
     state = node(script + "console.log(JSON.stringify(STATE))")
     figure = Journey()
     assert state == {name: getattr(figure, name) for name in state}

@@ -1,17 +1,20 @@
 """The live lab: its examples, its addresses, what it makes of a search."""
 
+import hashlib
 import json
+import math
 from pathlib import Path
 
+import lab_doubt
 import pytest
 
 from tformer import load_pretrained
 from tformer.search import USUAL, SearchSettings
 from tformer.translator import Translator
 from tformer.widgets import LiveLab
-from tformer.widgets._model import RUNNING
+from tformer.widgets._model import RUNNING, released_model
 from tformer.widgets._searching import search_steps
-from tformer.widgets.live_lab import RIGHT, WRONG
+from tformer.widgets.live_lab import DOUBT, LEVEL, MENDED, RIGHT, WRONG
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNNING_PAIR = {
@@ -27,6 +30,7 @@ STATES = [
     {"text": "x", "search": "sample", "temperature": 0.3, "top_k": 50, "seed": 30},
     {"text": "x", "search": "sample", "top_p": 0.15, "prefix": ["▁Der", "<0xE2>", "&"]},
     {"text": "x", "prefix": ["▁", "+", "</s>"], "view": "heads"},
+    {"text": "x", "knocked_out": [["cross", 2, 4], ["encoder", 0, 11]]},
 ]
 
 
@@ -50,20 +54,92 @@ def test_examples_are_labelled_as_a_person_marked_what_the_model_says():
 
 def test_examples_are_not_offered_for_a_model_that_nobody_judged(lab):
     assert [len(each["items"]) for each in lab.examples] == [len(RIGHT), len(WRONG)]
+    assert lab.doubt == {"below": DOUBT, "level": LEVEL}
     released = load_pretrained()
     model = type(released.model)(released.model.config)
-    assert (
-        LiveLab("A dog.", translator=Translator(model, released.tokenizer)).examples
-        == []
+    own = LiveLab("A dog.", translator=Translator(model, released.tokenizer))
+    assert own.examples == [] and own.doubt == {}
+
+
+def test_every_sentence_that_goes_wrong_is_mended_by_one_that_comes_out_right(lab):
+    assert list(MENDED) == list(WRONG)
+    translator = load_pretrained()
+    for (how, instead, german), item in zip(
+        MENDED.values(), lab.examples[1]["items"], strict=True
+    ):
+        assert translator.translate(instead) == german, "a new model: read it again"
+        assert item["mend"] == {"how": how, "text": instead}
+
+
+def test_the_lab_opens_on_a_success(lab):
+    assert lab.text in RIGHT
+    german = lab.translator.translate(lab.text)
+    assert f"“{lab.text}” becomes “{german}”" in repr(lab)
+    scored = lab.translator.score(lab.text, german)
+    assert f"gave {math.exp(min(scored.log_probabilities)):.0%}" in repr(lab)
+
+
+def test_the_lab_warns_where_few_validation_captions_do_worse(page_translator):
+    kept = json.loads((ROOT / "results/lab-doubt.json").read_text("utf-8"))
+    weights = released_model().files["model.safetensors"]
+    assert kept["model"] == hashlib.sha256(weights).hexdigest(), kept["command"]
+    assert (kept["level"], kept["percentiles"][str(LEVEL)]) == (LEVEL, DOUBT)
+    right = lab_doubt.per_piece(page_translator, RIGHT)
+    nonsense = [text for text, why in WRONG.items() if why == "nonsense"]
+    assert max(lab_doubt.per_piece(page_translator, nonsense)) < DOUBT < min(right)
+
+
+REMARKS = "import * as remarks from './live_lab/remarks.js';"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("A dog runs.", ""),
+        ("Über Cafés & Straßen: 3 € or $5!", ""),
+        ("Собака спит на диване.", "isn’t written in Latin letters"),
+        ("狗在睡觉。", "isn’t written in Latin letters"),
+        ("🙂🎉", "There are no words in this"),
+        ("12 + 3 = 15", "There are no words in this"),
+        ("I love you 🙂", "“🙂” is not from one"),
+        ("The word 猫 means cat.", "“猫” is not from one"),
+    ],
+)
+def test_what_cannot_be_english_gets_a_kind_word(node, text, said):
+    found = node(REMARKS + "console.log(JSON.stringify(remarks.foreign(given)))", text)
+    assert said in found and bool(said) == bool(found)
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\n \t"])
+def test_nothing_is_refused_before_anything_is_loaded(node, text):
+    said = node(REMARKS + "console.log(JSON.stringify(remarks.refusal(given)))", text)
+    assert "type an English sentence" in said
+
+
+def test_a_low_probability_a_piece_is_warned_of_and_no_other(node):
+    script = "console.log(JSON.stringify(given.map(([log, pieces, doubt]) =>"
+    script += "remarks.doubtful({ logProbability: log, pieces }, doubt))))"
+    doubt = {"below": -0.5, "level": 5}
+    low, just, high, unknown = node(
+        REMARKS + script,
+        [[-6, 10, doubt], [-5, 10, doubt], [-1, 10, doubt], [-99, 10, {}]],
     )
+    assert "only −0.60 a piece" in low and "5 % got less than −0.50" in low
+    assert just == high == unknown == ""
+
+
+def test_a_translation_that_was_cut_says_so(node):
+    script = "console.log(JSON.stringify(given.map((n) => remarks.cutAt(n, 128))))"
+    whole, cut = node(REMARKS + script, [127, 128])
+    assert whole == "" and cut.startswith("Cut at 128 pieces")
 
 
 def test_a_recorded_example_is_pytorchs_translation(lab):
     translator = load_pretrained()
     (best, *_) = lab.example["steps"][-1]["finished"]
-    assert best["text"] == translator.translate(RUNNING)
+    assert best["text"] == translator.translate(lab.text)
     assert lab.example["greedy"][-1]["finished"][0]["text"] == translator.translate(
-        RUNNING, beam_size=1
+        lab.text, beam_size=1
     )
 
 
@@ -102,7 +178,11 @@ def test_an_address_keeps_the_whole_state(node):
         ("#text=a&beam=99&alpha=-1", {"beam_size": 6, "length_penalty": 0}),
         ("#text=a&beam=2.6&seed=x&top-k=", {"beam_size": 3}),
         ("#text=a&temperature=Infinity&top-p=0.123", {"top_p": 0.1}),
-        ("#text=" + "a" * 999, {"text": "a" * 400}),
+        ("#text=" + "a" * 9999, {"text": "a" * 2000}),
+        (
+            "#text=a&out=cross.2.4+decoder.1+moon.1.1+encoder.0.1",
+            {"knocked_out": [["cross", 2, 4], ["encoder", 0, 1]]},
+        ),
         ("#text=%E0%A4%A", {"text": "\ufffd%A"}),
     ],
 )

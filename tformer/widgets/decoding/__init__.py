@@ -18,7 +18,8 @@ from tformer.widgets._searching import number, search_steps
 
 SETTINGS = ("beam_size", "length_penalty", "temperature", "top_k", "top_p", "seed")
 CUTS = {"top_k": 0, "top_p": 1}  # where a trait cuts nothing: None in the settings
-HEIGHTS = {"greedy": (872, 1074), "sample": (920, 1195), "beam": (1266, 1560)}
+NAMES = {"greedy": "greedy search", "sample": "sampling", "beam": "beam search"}
+HEIGHTS = {"greedy": (872, 1095), "sample": (920, 1195), "beam": (1266, 1560)}
 
 
 class Decoding(ModelFigure):
@@ -34,7 +35,7 @@ class Decoding(ModelFigure):
         search: "greedy", "sample" or "beam", with the traits that belong to it:
             ``beam_size`` (1 to 6), ``length_penalty`` (0 to 3), ``temperature`` (0.1 to
             2), ``top_k`` (0: all), ``top_p`` (1: all), ``seed``.
-        step: counted from 0; -1 is the end.
+        step: counted from 0, where it begins; -1 is the end.
 
     Raises:
         TypeError, ValueError: as `Translator.translate` and `tformer.decode.sample`;
@@ -50,7 +51,7 @@ class Decoding(ModelFigure):
     top_k = number("top_k", 10)
     top_p = number("top_p", 0.9)
     seed = number("seed", 1)
-    step = traitlets.Int(-1, min=-1).tag(sync=True)
+    step = traitlets.Int(0, min=-1).tag(sync=True)
     found = traitlets.Dict().tag(sync=True)
     page_height = traitlets.Int().tag(sync=True)
     page_height_narrow = traitlets.Int().tag(sync=True)
@@ -88,8 +89,11 @@ class Decoding(ModelFigure):
     @property
     def hypotheses(self) -> list[Hypothesis]:
         """The finished ones on the screen, the best first, ranked by its penalty."""
+        return self._ended_by(self.step if self.step >= 0 else self.found["steps"])
+
+    def _ended_by(self, last: int) -> list[Hypothesis]:
+        """Those that had ended at a step, the best first."""
         alpha = self.length_penalty if self.search == "beam" else 0.0
-        last = self.step if self.step >= 0 else self.found["steps"]
         found = [
             Hypothesis(
                 each["ids"],
@@ -108,7 +112,11 @@ class Decoding(ModelFigure):
         return self.translator.tokenizer.decode(best[0].ids) if best else None
 
     def __repr__(self) -> str:
-        return f"Decoding ({self.search}) of “{self.text}”: {self.translation!r}."
+        steps = self.found["steps"]
+        best = self._ended_by(steps)[:1]
+        german = self.translator.tokenizer.decode(best[0].ids) if best else "no end"
+        how = f"{NAMES[self.search]}, in {steps} steps"
+        return f"“{self.text}” becomes “{german}” by {how}."
 
 
 def _ended(text: str, steps: list[dict[str, Any]]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ export function decodingView(
   engine,
   { initial = {}, onState = () => {}, onNeed = null } = {},
 ) {
-  const { step: first = -1, ...given } = initial;
+  const { step: first = 0, ...given } = initial;
   const settings = { ...USUAL, ...given };
   const need = onNeed ?? (() => run(text).catch(() => {}));
   let text = "";
@@ -176,6 +176,7 @@ export function decodingView(
   });
   const tell = () => onState(state());
 
+  /** @param {Record<string, any>} given */
   function set({ step, ...changes }) {
     const same = Object.entries(changes).every(
       ([name, value]) => settings[name] === value,

@@ -83,6 +83,12 @@ class Engine {
     return this.#ask("score", [text, translation, options], { onProgress, signal });
   }
 
+  // -> { whole, pieces, heads }, see `Translator.damage`; onStep hears of each head
+  /** @param {string} text @param {string | string[]} translation @param {Watch} [watch] */
+  damage(text, translation, { onStep, onProgress, signal } = {}) {
+    return this.#ask("damage", [text, translation], { onStep, onProgress, signal });
+  }
+
   // -> pieces and weights, see `Translator.attention`; the model's own translation if
   // none is given
   /**

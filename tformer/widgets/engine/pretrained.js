@@ -10,7 +10,7 @@ import { fastest } from "./kernel/kernel.js";
 import { Transformer } from "./model.js";
 import { dot, linear, logSoftmax, row } from "./tensor.js";
 import { Tokenizer } from "./tokenization.js";
-import { attentionWeights, residualStream, setHeadGains } from "./trace.js";
+import { allHeads, attentionWeights, residualStream, setHeadGains } from "./trace.js";
 
 const SEARCHES = { greedy: greedySteps, sample: sampleSteps, beam: beamSteps };
 const SHOWN = 8; // next pieces that a step tells of, unless told
@@ -157,6 +157,31 @@ export class Translator {
     } finally {
       undo();
     }
+  }
+
+  // What a translation, a text or its pieces, owes to each head: all of them are knocked
+  // out in turn, each alone, and the translation is scored without it.
+  //
+  // Yields { site, layer, head, logProbability, done, of } for each; returns { whole: the
+  // log p with all heads, pieces: how many count, eos with them, heads: all that it yielded }.
+  *damage(text, translation) {
+    const { model } = this;
+    const sourceIds = this.encode(text);
+    const ids = this.#idsOf(translation);
+    const whole = score(model, sourceIds, ids).logProbability;
+    const all = allHeads(model.config);
+    const heads = [];
+    for (const head of all) {
+      const undo = setHeadGains(model, [{ ...head, gain: 0 }]);
+      try {
+        const { logProbability } = score(model, sourceIds, ids);
+        heads.push({ ...head, logProbability, done: heads.length + 1, of: all.length });
+      } finally {
+        undo();
+      }
+      yield heads.at(-1);
+    }
+    return { whole, pieces: ids.length + 1, heads };
   }
 
   // Every attention weight of the forward pass that scores a translation, a text or its

@@ -29,17 +29,9 @@ export function serve(port) {
       const { model, kernel } = translator;
       return { config: model.config, nParameters: model.nParameters(), kernel };
     },
-    async translate(text, options, { signal, onStep }) {
-      const steps = loaded().steps(text, options);
-      let step = steps.next();
-      for (; !step.done; step = steps.next()) {
-        onStep(step.value);
-        await pause();
-        if (signal.aborted) steps.return();
-        signal.throwIfAborted();
-      }
-      return step.value;
-    },
+    translate: (text, options, tools) => walked(loaded().steps(text, options), tools),
+    damage: (text, translation, tools) =>
+      walked(loaded().damage(text, translation), tools),
     score: (text, translation, options) => loaded().score(text, translation, options),
     attention: (text, translation, options) =>
       loaded().attention(text, translation, options),
@@ -80,6 +72,18 @@ export function serve(port) {
       queue = queue.then(() => answer(data));
     }
   };
+}
+
+// Go through steps to their result, telling of each, until someone asks to stop.
+async function walked(steps, { signal, onStep }) {
+  let step = steps.next();
+  for (; !step.done; step = steps.next()) {
+    onStep(step.value);
+    await pause();
+    if (signal.aborted) steps.return();
+    signal.throwIfAborted();
+  }
+  return step.value;
 }
 
 // Let messages in: one that asks to stop, for example.

@@ -132,6 +132,14 @@ function follow(model, side, nLayers, embedding, run) {
   return [writes, result];
 }
 
+// Every head of a model, as a gain names it: { site, layer, head }, counted from 0.
+export const allHeads = (config) =>
+  Object.entries(SITES).flatMap(([site, [depth]]) =>
+    upTo(config[depth]).flatMap((layer) =>
+      upTo(config.n_heads).map((head) => ({ site, layer, head })),
+    ),
+  );
+
 // Scale heads' outputs, before they are merged: 0 knocks a head out, 1 changes nothing.
 //
 // gains: [{ site: "encoder" | "decoder" | "cross", layer, head, gain }, …], counted

@@ -10,20 +10,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 import traitlets
 from torch import Tensor
 
-from tformer import trace
+from tformer import decode, trace
+from tformer.config import TransformerConfig
 from tformer.translator import AttentionMaps, Translator
 from tformer.widgets._model import RUNNING, ModelFigure, recorded_attention
 
 Head = tuple[str, int, int]
+SITES = {
+    "encoder": "self-attention of the encoder",
+    "decoder": "self-attention of the decoder",
+    "cross": "cross-attention",
+}
 
 
 class Heads(ModelFigure):
-    """All heads as thumbnails, one or two enlarged, and the translation without some.
+    """Where each attention head of the trained model looks, and what it is worth.
 
-    Everything is counted from 0, as in ``maps.cross[layer, head]``.
+    A map of damage says what the translation owes to each head: how far its
+    log-probability falls where that head alone is knocked out. Everything is counted
+    from 0, as in ``maps.cross[layer, head]``.
 
     Args:
         text: the English sentence that it shows first.
@@ -43,8 +52,8 @@ class Heads(ModelFigure):
         TypeError, ValueError: as `ModelFigure` and `Translator.attention`.
     """
 
-    page_height = traitlets.Int(1378).tag(sync=True)
-    page_height_narrow = traitlets.Int(1562).tag(sync=True)
+    page_height = traitlets.Int(1805).tag(sync=True)
+    page_height_narrow = traitlets.Int(2321).tag(sync=True)
 
     site = traitlets.Enum(tuple(trace.SITES), "cross").tag(sync=True)
     layer = traitlets.Int(0).tag(sync=True)
@@ -75,14 +84,22 @@ class Heads(ModelFigure):
             other=list(other),
             **state,
         )
-        self.layer = self._n_layers(site) - 1 if layer is None else layer
+        self.layer = (
+            _n_layers(self.translator.model.config, site) - 1
+            if layer is None
+            else layer
+        )
         self.knocked_out = [list(each) for each in knocked_out]
         if self.knocked_out:
             self.example = {**self.example, "knocked": self._without()}
 
     def record(self, text: str) -> dict[str, Any]:
         """The attention for the sentence, as the page shows it before it asks."""
-        return recorded_attention(self._maps(text))
+        maps = self._maps(text)
+        return {
+            **recorded_attention(maps),
+            "damage": recorded_damage(self.translator, text, maps.translation),
+        }
 
     @property
     def attention(self) -> AttentionMaps:
@@ -105,6 +122,40 @@ class Heads(ModelFigure):
         """What the model says without the heads that are knocked out, by PyTorch."""
         with trace.head_gains(self.translator.model, self._gains()):
             return self.translator.translate(self.text)
+
+    @property
+    def damage(self) -> dict[str, Tensor]:
+        """The map of damage for the sentence on screen, by PyTorch (see `damage`)."""
+        return damage(self.translator, self.text, self.attention.translation)
+
+    def __repr__(self) -> str:
+        maps = self.attention
+        best, at = maps.cross[-1].mean(0).max(-1)
+        looks = "; ".join(
+            f"{_plain(piece)} ← {_plain(maps.source_pieces[j])} {weight:.2f}"
+            for piece, weight, j in zip(
+                maps.predicted_pieces, best.tolist(), at.tolist(), strict=True
+            )
+        )
+        return (
+            f"“{self.text}” becomes “{maps.translation}” In the last layer of the "
+            "decoder, on average over its heads, each German piece looks most at this "
+            f"English piece, with this weight: {looks}.{self._worst()}"
+        )
+
+    def _worst(self) -> str:
+        """The head that the translation would miss most, in words, where known."""
+        text, translation = self.text, self.attention.translation
+        found = recorded_damage(self.translator, text, translation)
+        if not found:
+            return ""
+        worst = min(found["heads"], key=lambda each: float(each["logProbability"]))
+        fall = (found["whole"] - worst["logProbability"]) / found["pieces"]
+        return (
+            f" The head that this translation would miss most is head {worst['head']} "
+            f"of layer {worst['layer']}, {SITES[worst['site']]}: without it, log p "
+            f"falls by {fall:.2f} nats a piece."
+        )
 
     def _map(self, layer: int, head: int | None) -> Tensor:
         heads: Tensor = getattr(self.attention, self.site)[layer]
@@ -132,10 +183,6 @@ class Heads(ModelFigure):
             "after": without.log_probability,
         }
 
-    def _n_layers(self, site: str) -> int:
-        config = self.translator.model.config
-        return config.n_encoder_layers if site == "encoder" else config.n_decoder_layers
-
     def _check(self, site: str, layer: Any, head: Any) -> None:
         config = self.translator.model.config
         if site not in trace.SITES:
@@ -143,7 +190,7 @@ class Heads(ModelFigure):
                 f"{site!r} is not an attention site: choose {', '.join(trace.SITES)}"
             )
         for value, count, what in (
-            (layer, self._n_layers(site), "layer"),
+            (layer, _n_layers(config, site), "layer"),
             (head, config.n_heads, "head"),
         ):
             if not (isinstance(value, int) and 0 <= value < count):
@@ -172,3 +219,77 @@ class Heads(ModelFigure):
                 self._check(*each)
             value = [list(each) for each in value]
         return value
+
+
+def damage(translator: Translator, text: str, translation: str) -> dict[str, Tensor]:
+    """What a translation owes to each head.
+
+    The fall of its log-probability where one head alone puts out zeros,
+    ``(log p - log p without the head) / n``, with n the pieces of the translation and
+    eos.
+
+    Args:
+        translator: whose model.
+        text: one English sentence.
+        translation: its German, usually the model's own.
+
+    Returns:
+        By site ("encoder", "decoder", "cross") a tensor (layer, head) in nats a piece;
+        negative where the translation becomes more probable.
+
+    Raises:
+        TypeError, ValueError: as `Translator.encode`; the translation is longer than
+            the model can score.
+    """
+    found = recorded_damage(translator, text, translation)
+    if not found:
+        longest = translator.model.config.max_len - 1
+        raise ValueError(f"the translation has more pieces than {longest}")
+    n_heads = translator.model.config.n_heads
+    return {
+        site: torch.tensor(
+            [
+                (found["whole"] - each["logProbability"]) / found["pieces"]
+                for each in found["heads"]
+                if each["site"] == site
+            ]
+        ).view(-1, n_heads)
+        for site in trace.SITES
+    }
+
+
+def recorded_damage(
+    translator: Translator, text: str, translation: str
+) -> dict[str, Any]:
+    """The same as the engine's ``damage`` reports it: log p with and without.
+
+    Empty where the translation is longer than what the model can score.
+    """
+    model = translator.model
+    ids = translator.tokenizer.target.encode(translation)
+    if len(ids) >= model.config.max_len:
+        return {}
+    source_ids = torch.tensor([translator.encode(text)], device=translator.device)
+
+    def log_probability() -> float:
+        (scored,) = decode.score(model, source_ids, [ids])
+        return round(scored.log_probability, 5)
+
+    heads = []
+    for site in trace.SITES:
+        for layer in range(_n_layers(model.config, site)):
+            for head in range(model.config.n_heads):
+                with trace.head_gains(model, {(site, layer, head): 0.0}):
+                    without = log_probability()
+                name = {"site": site, "layer": layer, "head": head}
+                heads.append({**name, "logProbability": without})
+    return {"whole": log_probability(), "pieces": len(ids) + 1, "heads": heads}
+
+
+def _n_layers(config: TransformerConfig, site: str) -> int:
+    return config.n_encoder_layers if site == "encoder" else config.n_decoder_layers
+
+
+def _plain(piece: str) -> str:
+    """A piece as a reader writes it."""
+    return "the end" if piece == "</s>" else piece.replace("▁", "") or "␣"

@@ -41,17 +41,29 @@ export function lessProbable(before, after) {
 export const gainsOf = (heads) =>
   heads.map(([site, layer, head]) => ({ site, layer, head, gain: 0 }));
 
+const OF_SITES = {
+  encoder: "encoder heads",
+  decoder: "decoder self-attention heads",
+  cross: "cross-heads",
+};
+
 // The panel, given an engine (or null: then nothing can be knocked out). onKnock asks for
-// the chosen head, onRestore for all; onAnswer hears what to announce.
+// the chosen head, onKnockSite for all of its site, onRestore for all to come back;
+// onAnswer hears what to announce.
 // -> { node,
-//      show({ text, translation, knocked_out, layer, head, isOut }): the sentence, what
-//        the whole model makes of it, the heads that are out, and the chosen head,
-//      know(result): { heads, translation, before, after }, or null,
+//      show({ text, translation, knocked_out, site, layer, head, isOut, shape,
+//        isSiteOut }): the sentence, what the whole model makes of it, the heads that are
+//        out, the chosen head, and the layers and heads of its site,
+//      know(result): { heads, translation, before, after }, or null; result(),
 //      ask(): try what is shown, stop() }
-export function knockOutPanel(engine, { note, onKnock, onRestore, onAnswer }) {
+export function knockOutPanel(
+  engine,
+  { note, onKnock, onKnockSite, onRestore, onAnswer },
+) {
   let now = null; // what is shown
   let result = null;
   const knockButton = button("knock", "Knock out this head", () => onKnock());
+  const siteButton = button("knock-site", "", () => onKnockSite());
   const restore = button("restore", "Restore all", () => onRestore());
   const out = h("p", { class: "tfh-out", "data-out": true });
   const translations = translationsOf();
@@ -70,7 +82,7 @@ export function knockOutPanel(engine, { note, onKnock, onRestore, onAnswer }) {
       role: "group",
       "aria-label": "The translation without some heads",
     },
-    h("div", { class: "tfh-row" }, knockButton, restore, out),
+    h("div", { class: "tfh-row" }, knockButton, siteButton, restore, out),
     translations.node,
     odds,
     asked.node,
@@ -92,15 +104,19 @@ export function knockOutPanel(engine, { note, onKnock, onRestore, onAnswer }) {
   }
 
   function draw() {
-    const { knocked_out, translation, layer, head, isOut } = now;
+    const { knocked_out, translation, site, layer, head, isOut, shape, isSiteOut } =
+      now;
+    const [nLayers, nHeads] = shape;
     const what = head === null ? `all of layer ${layer}` : nameOf(layer, head);
     say(knockButton, isOut ? `Restore ${what}` : `Knock out ${what}`);
-    put(knockButton, { disabled: !engine });
+    const all = `all ${nLayers * nHeads} ${OF_SITES[site]}`;
+    say(siteButton, isSiteOut ? `Restore ${all}` : `Knock out ${all}`);
+    for (const each of [knockButton, siteButton]) put(each, { disabled: !engine });
     put(restore, { disabled: !knocked_out.length });
     say(
       out,
       knocked_out.length
-        ? `Out: ${listed(knocked_out)}. The maps stay those with all heads.`
+        ? `Out: ${listed(knocked_out, nHeads)}. The maps stay those with all heads.`
         : "All heads are at work.",
     );
     translations.show(translation, result, knocked_out.length, asked.busy());
@@ -115,6 +131,7 @@ export function knockOutPanel(engine, { note, onKnock, onRestore, onAnswer }) {
   return {
     node,
     ask,
+    result: () => result,
     show(given) {
       now = given;
       draw();
@@ -147,15 +164,18 @@ function translationsOf() {
   return { node, show, without: () => name.textContent };
 }
 
-// "encoder layer 0: 3; cross layer 1: 0, 2"
-function listed(heads) {
+// "encoder layer 0: 3; cross layer 1: all"
+export function listed(heads, nHeads) {
   const groups = new Map();
   for (const [site, layer, head] of [...heads].sort()) {
     const name = `${site} layer ${layer}`;
     groups.set(name, [...(groups.get(name) ?? []), head]);
   }
   return [...groups]
-    .map(([name, numbers]) => `${name}: ${numbers.join(", ")}`)
+    .map(
+      ([name, numbers]) =>
+        `${name}: ${numbers.length < nHeads ? numbers.join(", ") : "all"}`,
+    )
     .join("; ");
 }
 

@@ -1,6 +1,11 @@
 // What the heads of a Transformer weigh, as rows of numbers; no page: it runs in Node, too.
 
 export const SITES = ["encoder", "decoder", "cross"];
+export const TITLES = {
+  encoder: "Encoder self-attention",
+  decoder: "Decoder self-attention",
+  cross: "Cross-attention",
+};
 
 // The names of rows and columns at a site; `predicted` is empty where nothing is predicted.
 export function axes({ sourcePieces, targetPieces, predictedPieces }, site) {

@@ -63,17 +63,19 @@ export function overviewOf({ onShow, onKnock }) {
     put(table, { "aria-label": label });
     say(
       hint,
-      `Layers down, heads across. A click shows a map large. By keyboard: arrows, Enter${canKnock ? ", K to knock out" : ""}.`,
+      `Layers down, heads across. A click shows a map large; the button below it knocks its head out, that of the mean the whole layer. By keyboard: arrows, Enter${canKnock ? ", K to knock out" : ""}.`,
     );
     const style = getComputedStyle(table);
     const ink = style.getPropertyValue("--tf-high").trim() || "#084a83";
+    const heads = (head) => (head === null ? upTo(nHeads) : [head]);
     for (const tile of tiles.flat()) {
       const { layer, head, canvas } = tile;
       const weights = map(layer, head);
       draw(canvas, weights, ink, locked);
       describe(tile, weights, {
         isShown: same([layer, head], chosen),
-        out: head !== null && isOut(layer, head),
+        out: heads(head).filter((each) => isOut(layer, each)).length,
+        of: heads(head).length,
         canKnock,
       });
     }
@@ -82,18 +84,17 @@ export function overviewOf({ onShow, onKnock }) {
   return { node, show };
 }
 
-// A small map with its button; the mean of a layer has none.
+// A small map with its button; that of the mean is for the whole layer.
 function tileOf(layer, head, onKnock) {
   const canvas = h("canvas", { "aria-hidden": "true" });
   const key = keyOf(layer, head);
-  const knock =
-    head === null ? null : button(`knock-${key}`, "", () => onKnock(layer, head));
-  if (knock) put(knock, { tabindex: -1 });
+  const knock = button(`knock-${key}`, "", () => onKnock(layer, head));
+  put(knock, { tabindex: -1 });
   const cell = h(
     "td",
     { role: "gridcell", tabindex: -1, "data-head": key },
     canvas,
-    ...(knock ? [knock] : []),
+    knock,
   );
   return { layer, head, cell, canvas, knock };
 }
@@ -133,20 +134,28 @@ const bodyOf = (tiles) =>
     ),
   );
 
-// Say of a tile what it is and whether its head is out.
-function describe({ layer, head, cell, knock }, weights, { isShown, out, canKnock }) {
+// Say of a tile what it is, and how many of its heads are out.
+function describe(
+  { layer, head, cell, knock },
+  weights,
+  { isShown, out, of, canKnock },
+) {
+  const isOut = out === of;
   const sharp =
     weights.reduce((sum, row) => sum + Math.max(...row), 0) / weights.length;
   put(cell, {
-    "aria-label": `${nameOf(layer, head)}${out ? ", knocked out" : ""}; largest weight of a row, on average ${format(sharp)}`,
+    "aria-label": `${nameOf(layer, head)}${isOut ? ", knocked out" : ""}; largest weight of a row, on average ${format(sharp)}`,
     "aria-selected": String(isShown),
-    class: `${isShown ? "tfh-chosen" : ""}${out ? " tfh-gone" : ""}`,
+    class: `${isShown ? "tfh-chosen" : ""}${isOut ? " tfh-gone" : ""}`,
   });
-  if (!knock) return;
-  say(knock, out ? "out" : "on");
+  const some = out && !isOut;
+  const now = some
+    ? `${out} of ${of} out`
+    : `${head === null ? "layer " : ""}${isOut ? "out" : "on"}`;
+  say(knock, now);
   put(knock, {
-    "aria-pressed": String(out),
-    "aria-label": `${out ? "out" : "on"}: knock out ${nameOf(layer, head)}`,
+    "aria-pressed": some ? "mixed" : String(isOut),
+    "aria-label": `${now}: knock out ${head === null ? `all of layer ${layer}` : nameOf(layer, head)}`,
     disabled: !canKnock,
   });
 }

@@ -3,6 +3,7 @@
 import { onColours } from "../kit/colours.js";
 import { h, liveRegion, put, radios, say, select, textTable } from "../kit/kit.js";
 import { format } from "../kit/numbers.js";
+import { damageMap } from "./damage.js";
 import { gainsOf, knockOutPanel } from "./knockout.js";
 import {
   axes,
@@ -12,16 +13,12 @@ import {
   SITES,
   same,
   strongest,
+  TITLES,
   upTo,
 } from "./maps.js";
 import { overviewOf } from "./overview.js";
 import { paneOf } from "./panes.js";
 
-const TITLES = {
-  encoder: "Encoder self-attention",
-  decoder: "Decoder self-attention",
-  cross: "Cross-attention",
-};
 const ABOUT = {
   encoder:
     "Each English piece (a row, the query) looks at all English pieces (the columns, the keys).",
@@ -48,7 +45,8 @@ export const STATE = {
 // engine may be null: then nothing can be knocked out. initial: a part of `STATE`.
 // onState hears what the reader changed, onKnockOut the gains for the engine.
 // -> { node, show(attention, text), set(state), state, stop() }; attention is what
-// engine.attention() gives; with `knocked` it also holds what became of a knock-out.
+// engine.attention() gives; with `knocked` it also holds what became of a knock-out, with
+// `damage` what a sweep found.
 /**
  * @param {any} engine
  * @param {object} [options]
@@ -76,8 +74,17 @@ export function headsView(
   const panel = knockOutPanel(engine, {
     note,
     onKnock: () => knock(state.layer, state.head),
+    onKnockSite: () => toggle(allOf(state.site)),
     onRestore: () => changeKnocked([]),
-    onAnswer: (words) => live.announce(words, true),
+    onAnswer(words) {
+      drawDamage();
+      live.announce(words, true);
+    },
+  });
+  const damage = damageMap(engine, {
+    onPick(...head) {
+      if (engine) changeKnocked(same(state.knocked_out, [head]) ? [] : [head]);
+    },
   });
   const title = h("p", { class: "tfh-title" });
   const pictures = picturesOf({
@@ -95,6 +102,7 @@ export function headsView(
     about,
     overview.node,
     panel.node,
+    damage.node,
     title,
     controls.row,
     pictures.node,
@@ -117,7 +125,15 @@ export function headsView(
   }
 
   function knock(layer, head) {
-    const these = headsAt(attention, state.site, layer, head);
+    toggle(headsAt(attention, state.site, layer, head));
+  }
+  const allOf = (site) =>
+    upTo(attention[site].shape[0]).flatMap((layer) =>
+      headsAt(attention, site, layer, null),
+    );
+
+  // Knock these heads out; if all of them are, restore them.
+  function toggle(these) {
     const others = state.knocked_out.filter(
       (each) => !these.some((one) => same(one, each)),
     );
@@ -155,6 +171,18 @@ export function headsView(
     });
   }
 
+  function drawDamage() {
+    damage.show({
+      text,
+      translation: attention.translation,
+      shapes: Object.fromEntries(
+        SITES.map((site) => [site, attention[site].shape.slice(0, 2)]),
+      ),
+      knocked_out: state.knocked_out,
+      without: panel.result()?.translation,
+    });
+  }
+
   function update() {
     if (!attention) return;
     clamp(state, attention);
@@ -170,10 +198,14 @@ export function headsView(
       text,
       translation: attention.translation,
       knocked_out,
+      site,
       layer,
       head,
       isOut: headsAt(attention, site, layer, head).every(isKnockedOut),
+      shape: attention[site].shape,
+      isSiteOut: allOf(site).every(isKnockedOut),
     });
+    drawDamage();
   }
 
   return {
@@ -184,6 +216,7 @@ export function headsView(
       [attention, text] = [given, sentence];
       const known = given.knocked && same(given.knocked.heads, state.knocked_out);
       panel.know(known ? given.knocked : null);
+      damage.know(given.damage?.heads ? given.damage : null);
       hovered = -1;
       state.locked = -1;
       update();
@@ -200,6 +233,7 @@ export function headsView(
     },
     stop() {
       panel.stop();
+      damage.stop();
       live.stop();
       endColours();
     },

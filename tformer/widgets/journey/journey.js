@@ -2,14 +2,15 @@
 import { addressOf, keep } from "../kit/address.js";
 import { bind, figure } from "../kit/kit.js";
 import { askBar, engineOf, PAGE } from "../kit/model.js";
-import { ofHash, toHash } from "./address.js";
+import { ofHash, STATE, toHash } from "./address.js";
 import { unpack } from "./facts.js";
 import { STOPS } from "./stops.js";
-import { journeyView, STATE } from "./view.js";
+import { journeyView } from "./view.js";
 
 const NAMES = Object.keys(STATE);
 const MOST = 24; // pieces of a sentence: more would not fit into the pictures
 const LONGEST = 40; // pieces of its translation
+const PAUSE = 300; // ms after a change before the address has it
 
 // The journey of a text; what cannot be shown is said kindly.
 async function travel(engine, text, tools) {
@@ -33,14 +34,20 @@ function render({ model, el }) {
   let shown = first;
   const read = () => Object.fromEntries(NAMES.map((name) => [name, model.get(name)]));
   const state = bind(model, NAMES, () => view.set(read()));
-  const remember = () =>
-    onPage && keep(addressOf(toHash({ stop: model.get("stop"), text: shown }, first)));
+  let timer = 0;
+  let place = null; // where a link leads in a sentence that is still to come
+  function remember() {
+    clearTimeout(timer);
+    if (onPage) keep(addressOf(toHash({ ...read(), text: shown }, first)));
+  }
   const view = journeyView({
     initial: read(),
     linked: onPage,
     onState(changes) {
       state.commit(changes);
+      clearTimeout(timer);
       if (changes.stop) remember();
+      else timer = setTimeout(remember, PAUSE); // a slider may be on its way
     },
   });
   const ask = askBar(engine, model, {
@@ -50,7 +57,9 @@ function render({ model, el }) {
       const journey = await travel(engine, text, tools);
       shown = text;
       view.show(journey, text);
-      texts.commit({ text, piece: -1, step: -1 });
+      texts.commit({ text, piece: STATE.piece, step: STATE.step, ...place });
+      place = null;
+      view.set(read());
       remember();
     },
   });
@@ -64,9 +73,11 @@ function render({ model, el }) {
   function follow() {
     const found = onPage && ofHash(location.hash, STOPS.length);
     if (!found) return;
-    state.commit({ stop: found.stop });
-    const text = found.text || first;
+    const { text: named, ...wanted } = found;
+    const text = named || first;
+    state.commit(wanted);
     if (text === shown) return;
+    place = { piece: wanted.piece, step: wanted.step };
     ask.show(text);
     if (engine) ask.ask();
   }
@@ -75,6 +86,7 @@ function render({ model, el }) {
   follow();
   addEventListener("hashchange", follow);
   return () => {
+    clearTimeout(timer);
     ask.stop();
     view.stop();
     state.stop();

@@ -2,11 +2,9 @@
 import { ALONG, arrowKeys, within } from "../kit/arrows.js";
 import { onColours } from "../kit/colours.js";
 import { button, h, liveRegion, put, say } from "../kit/kit.js";
+import { STATE } from "./address.js";
 import { followed, written } from "./facts.js";
 import { PHASES, STOPS } from "./stops.js";
-
-// What the reader can change, as Python has it.
-export const STATE = { stop: 1, piece: -1, layer: 0, head: 0, step: -1, across: -1 };
 
 // A state in the range of a journey.
 export function fit(state, journey, text) {

@@ -1,6 +1,6 @@
 // What a figure keeps in the page's address, so that a link shows it again: after "#",
 // which a browser keeps to itself, so no sentence travels to the host of the page.
-const LONGEST = 400; // characters of a sentence
+const LONGEST = 2000; // characters of a sentence
 
 export const partsOf = (hash) => new URLSearchParams(hash.replace(/^#/, ""));
 

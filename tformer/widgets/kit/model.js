@@ -185,15 +185,18 @@ export function askBar(
   { label = "English sentence", action = "Translate", onAsk },
 ) {
   const id = uid();
-  const input = h("input", {
-    type: "text",
+  const input = h("textarea", {
     id,
-    maxlength: 400,
+    rows: 1,
     autocomplete: "off",
     spellcheck: "false",
     lang: "en",
+    enterkeyhint: "go",
     "data-control": "text",
   });
+  const grows = h("div", { class: "tfk-grows" }, input);
+  // Its box is as high as a copy of the text, which the style sheet draws unseen.
+  const grow = () => put(grows, { "data-typed": input.value });
   const go = button("ask", action, () => (asked.busy() ? asked.stop() : ask()));
   const asked = requests(
     engine
@@ -208,23 +211,25 @@ export function askBar(
     "form",
     { class: "tfk-ask" },
     h("label", { for: id }, label),
-    h("div", { class: "tfk-ask-line" }, input, go),
+    h("div", { class: "tfk-ask-line" }, grows, go),
     asked.node,
   );
-  input.value = model.get("text");
+  const show = (text) => {
+    input.value = text;
+    grow();
+  };
+  show(model.get("text"));
   put(input, { disabled: !engine });
   put(go, { disabled: !engine });
   node.addEventListener("submit", (event) => event.preventDefault());
-  // (In JupyterLab, Enter submits no form.)
+  input.addEventListener("input", grow);
+  // Enter asks; with Shift it begins a new line.
   input.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.isComposing) return;
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
     asked.busy() || ask();
   });
   const ask = () => asked.run((tools) => onAsk(input.value, tools));
-  const show = (text) => {
-    input.value = text;
-  };
   return { node, input, ask, show, tell: asked.tell, stop: asked.stop };
 }
 

@@ -8,6 +8,7 @@ two files (`tformer.interop.lab`). Page: `book/lab.ipynb`.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import traitlets
@@ -16,6 +17,7 @@ from tformer.search import SEARCHES, USUAL, SearchSettings
 from tformer.translator import Translator
 from tformer.widgets._model import RUNNING, ModelFigure, recorded_attention
 from tformer.widgets._searching import number, score_positions, search_steps
+from tformer.widgets.heads import recorded_damage
 
 # By the marks of a person (results/typed-sentences.json) and, for the running pair, by
 # its German in the book. A test holds them to what the released model says.
@@ -36,6 +38,40 @@ WRONG = {
     "The patient was given antibiotics to treat the infection.": "nonsense",
 }
 
+# How each is mended: in which way, what to say instead, and the German that comes of
+# it, which a person has read and found right.
+MENDED = {
+    RUNNING: (
+        "Leave out the pronoun",
+        "The dog was too tired to cross the street.",
+        "Der Hund war zu müde, um die Straße zu überqueren.",
+    ),
+    "What time is it?": (
+        "Ask in another way",
+        "Do you know what time it is?",
+        "Weißt du, wie spät es ist?",
+    ),
+    "We need eggs, butter and flour.": (
+        "Name something that it has read more often",
+        "We need eggs, butter and bread.",
+        "Wir brauchen Eier, Butter und Brot.",
+    ),
+    "The children were not allowed to play in the garden.": (
+        "Put it in the present",
+        "The children are not allowed to play in the garden.",
+        "Die Kinder dürfen im Garten nicht spielen.",
+    ),
+    "The patient was given antibiotics to treat the infection.": (
+        "Use everyday words, and say who does it",
+        "The doctor gave the sick man some medicine.",
+        "Der Arzt gab dem kranken Mann ein Medikament.",
+    ),
+}
+# Below this log p a piece, in nats, the lab warns: LEVEL % of the captions that the
+# model was validated on fall below it (results/lab-doubt.json, tools/lab_doubt.py).
+LEVEL = 5
+DOUBT = -0.7488
+
 
 class LiveLab(ModelFigure):
     """Translate a sentence of your own with the trained model, on your own machine.
@@ -51,6 +87,9 @@ class LiveLab(ModelFigure):
         temperature, top_k, top_p, seed: of sampling; top_k 0 and top_p 1 keep all.
         prefix: pieces with which the translation must begin.
         view: the tab that is open.
+        knocked_out: heads as [site, layer, head], under *Heads*.
+        doubt: below how many nats a piece it warns (``below``), and what share of the
+            validation captions, in percent, do worse (``level``).
     """
 
     search = traitlets.Enum(SEARCHES, USUAL.search).tag(sync=True)
@@ -62,13 +101,15 @@ class LiveLab(ModelFigure):
     seed = number("seed", USUAL.seed)
     prefix = traitlets.List(traitlets.Unicode()).tag(sync=True)
     view = traitlets.Unicode("alternatives").tag(sync=True)
+    knocked_out = traitlets.List().tag(sync=True)
     examples = traitlets.List().tag(sync=True)
-    page_height = traitlets.Int(854).tag(sync=True)
-    page_height_narrow = traitlets.Int(1022).tag(sync=True)
+    doubt = traitlets.Dict().tag(sync=True)
+    page_height = traitlets.Int(845).tag(sync=True)
+    page_height_narrow = traitlets.Int(990).tag(sync=True)
 
     def __init__(
         self,
-        text: str = RUNNING,
+        text: str = RIGHT[0],
         *,
         translator: Translator | None = None,
         **state: Any,
@@ -76,10 +117,15 @@ class LiveLab(ModelFigure):
         super().__init__(text, translator=translator, **state)
         if self.model_key:  # nobody has judged another model's translations
             right = [{"text": each, "remark": ""} for each in RIGHT]
-            wrong = [{"text": each, "remark": why} for each, why in WRONG.items()]
+            wrong = []
+            for each, why in WRONG.items():
+                how, instead, _ = MENDED[each]
+                mend = {"how": how, "text": instead}
+                wrong.append({"text": each, "remark": why, "mend": mend})
+            self.doubt = {"below": DOUBT, "level": LEVEL}
             self.examples = [
                 {"title": "that come out right", "items": right},
-                {"title": "that go wrong", "items": wrong},
+                {"title": "that go wrong, and can be mended", "items": wrong},
             ]
 
     def record(self, text: str) -> dict[str, Any]:
@@ -87,10 +133,23 @@ class LiveLab(ModelFigure):
         steps = search_steps(self.translator, text, USUAL)
         greedy = SearchSettings(search="greedy")
         german = steps[-1]["finished"][0]["text"]
+        attention = recorded_attention(self.translator.attention(text))
+        attention["damage"] = recorded_damage(self.translator, text, german)
         return {
             "text": text,
             "steps": steps,
-            "attention": recorded_attention(self.translator.attention(text)),
+            "attention": attention,
             "scored": score_positions(self.translator, text, german),
             "greedy": search_steps(self.translator, text, greedy),
         }
+
+    def __repr__(self) -> str:
+        text, scored = self.example["text"], self.example["scored"]
+        german = self.example["steps"][-1]["finished"][0]["text"]
+        least = min(scored["positions"], key=lambda each: each["logProbability"])
+        name = least["piece"].replace("▁", "")
+        share = math.exp(least["logProbability"])
+        return (
+            f"“{text}” becomes “{german}” The model was least sure of “{name}”, to "
+            f"which it gave {share:.0%}."
+        )

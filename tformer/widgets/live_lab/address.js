@@ -1,6 +1,6 @@
 // The state of the live lab in an address (see kit/address.js):
 //
-//     #text=A+dog+runs.&search=sample&seed=7&begin=▁Ein
+//     #text=A+dog+runs.&search=sample&seed=7&begin=▁Ein&view=heads&out=cross.2.4
 
 import {
   pageName,
@@ -12,6 +12,7 @@ import {
   USUAL,
   used,
 } from "../engine/decode/settings.js";
+import { SITES } from "../heads/maps.js";
 import { partsOf, textOf } from "../kit/address.js";
 
 export const SEARCHES = Object.keys(USED);
@@ -36,6 +37,7 @@ export const usual = () => ({
   ...traitsOf(USUAL),
   prefix: [],
   view: "alternatives",
+  knocked_out: [],
 });
 
 // Only what differs from the usual, and what the chosen search uses, is written.
@@ -48,6 +50,8 @@ export function toHash(state) {
   }
   if (state.prefix.length) parts.set("begin", state.prefix.join(" "));
   if (state.view !== known.view) parts.set("view", state.view);
+  if (state.knocked_out.length)
+    parts.set("out", state.knocked_out.map((head) => head.join(".")).join(" "));
   return `#${parts}`;
 }
 
@@ -67,7 +71,16 @@ export function ofHash(hash) {
     state[key] = Number(Math.min(max, Math.max(min, stepped)).toFixed(2));
   }
   state.prefix = (parts.get("begin") ?? "").split(" ").filter(Boolean);
+  state.knocked_out = headsOf(parts.get("out") ?? "");
   return state;
+}
+
+// "cross.2.4 encoder.0.1" -> [["cross", 2, 4], ["encoder", 0, 1]]
+function headsOf(text) {
+  const found = text.split(" ").map((each) => /^([a-z]+)\.(\d+)\.(\d+)$/.exec(each));
+  return found
+    .filter((each) => each && SITES.includes(each[1]))
+    .map(([, site, layer, head]) => [site, Number(layer), Number(head)]);
 }
 
 // What the engine is told of the search.

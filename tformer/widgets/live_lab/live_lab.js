@@ -1,6 +1,6 @@
 // The live lab: a sentence of the reader's own, translated in the page piece by piece;
 // other ways at every piece; and, behind tabs, what happens inside. Chapter: the lab.
-import { ALL_K, RANGES, SLIDER_OF_K } from "../engine/decode/settings.js";
+import { ALL_K, RANGES, SLIDER_OF_K, USUAL } from "../engine/decode/settings.js";
 import { addressOf, keep } from "../kit/address.js";
 import { ALONG, arrowKeys, within } from "../kit/arrows.js";
 import {
@@ -34,6 +34,7 @@ import {
   VIEWS,
 } from "./address.js";
 import { exchangeable, ownModel } from "./own_model.js";
+import { cutAt, doubtful, foreign, refusal, tooLong } from "./remarks.js";
 import { positionsOf, soFar, translationView } from "./translation.js";
 import { INSIDE } from "./views.js";
 
@@ -96,11 +97,18 @@ function settings(state, onChange) {
   return { node, show };
 }
 
-// Sentences to try: [{ title, items: [{ text, remark }] }]
+// What would mend a sentence that goes wrong: { how, text }.
+function mending(name, { how, text }, onPick) {
+  const pick = button(name, text, () => onPick(text));
+  put(pick, { lang: "en" });
+  return h("span", { class: "tfl-mend" }, `Mend it. ${how}: `, pick);
+}
+
+// Sentences to try: [{ title, items: [{ text, remark, mend? }] }]
 function examples(groups, onPick) {
   const columns = groups.map(({ title, items }, g) => {
     const id = uid();
-    const list = items.map(({ text, remark }, i) => {
+    const list = items.map(({ text, remark, mend }, i) => {
       const pick = button(`example-${g}-${i}`, text, () => onPick(text));
       put(pick, { lang: "en" });
       return h(
@@ -108,6 +116,7 @@ function examples(groups, onPick) {
         {},
         pick,
         ...(remark ? [h("span", { class: "tfl-remark" }, remark)] : []),
+        ...(mend ? [mending(`mend-${g}-${i}`, mend, onPick)] : []),
       );
     });
     return h(
@@ -178,6 +187,7 @@ export default {
     const state = Object.fromEntries(STATE.map((key) => [key, model.get(key)]));
     const example = model.get("example");
     const recordedOf = { ...usual(), text: example.text };
+    const known = model.get("examples").flatMap(({ items }) => items);
     const live = liveRegion();
     const spoken = liveRegion(); // the German, for those who do not see it
     spoken.node.classList.add("tfl-unseen");
@@ -193,6 +203,7 @@ export default {
       onChoose: engine && ((pieces) => again(pieces)),
       onFree: () => again([]),
     });
+    const mend = h("p", { class: "tfl-known", hidden: true, "data-known": true });
     const bar = askBar(engine, model, {
       label: "An English sentence",
       onAsk: translate,
@@ -220,15 +231,16 @@ export default {
       link,
       live.node,
     );
-    const tried = examples(model.get("examples"), (text) => {
+    const tried = examples(model.get("examples"), pick);
+    function pick(text) {
       bar.show(text);
       begin = [];
-      if (shown?.live) bar.ask();
-      else wait();
       tried.open = false;
       bar.input.focus();
-    });
+      if (engine) bar.ask();
+    }
     const own = ownModel((files) => engineOfFiles(model, files), exchange);
+    /** @type {Map<string, any>} */
     const inside = new Map(
       INSIDE.map((each) => [
         each.key,
@@ -249,6 +261,7 @@ export default {
       tried,
       form.node,
       view.node,
+      mend,
       share,
       spoken.node,
       views.node,
@@ -256,7 +269,29 @@ export default {
     );
     bar.input.addEventListener("input", () => {
       begin = [];
+      compare();
     });
+
+    // Old German must not stand below new English as if it belonged to it.
+    function compare() {
+      if (!shown || busy) return;
+      const isOld = bar.input.value !== shown.text;
+      view.stale(isOld ? "The German of the sentence before" : "");
+      put(mend, { hidden: isOld || !mend.childNodes.length });
+    }
+
+    // Show what there is; say of a sentence that is known to go wrong what would mend it.
+    function present() {
+      view.show(shown);
+      const found = known.find((each) => each.text === shown.text && each.mend);
+      const isHere = found && !tried.hidden;
+      mend.replaceChildren(
+        ...(isHere
+          ? [`Known to go wrong: ${found.remark}. `, mending("mend", found.mend, pick)]
+          : []),
+      );
+      compare();
+    }
 
     // Change the state, here, in Python and in the address.
     const { commit, stop } = bind(model, STATE, () => {
@@ -269,6 +304,8 @@ export default {
       link.value = address();
       keep(link.value);
     }
+    // What the released model's translations are held against; there is nothing for others.
+    const doubt = () => (tried.hidden ? {} : model.get("doubt"));
     const address = () => {
       const text = bar.input.value;
       const prefix = text === state.text ? state.prefix : [];
@@ -293,10 +330,11 @@ export default {
             "Translate a sentence first: this shows what happened inside.",
           ),
         );
-      each.view ??= each.make(engine, each.asked.run);
+      const { run } = each.asked;
+      each.view ??= each.make(engine, { run, state, onState: set });
       if (!each.panel.contains(each.view.node))
-        each.panel.replaceChildren(each.asked.node, each.view.node);
-      each.view.set?.(searchOptions(state));
+        each.panel.replaceChildren(each.asked.node, each.view.node, readOn(each.book));
+      each.view.set?.(state);
       if (each.shows === shown) return;
       each.shows = shown;
       const show = (tools) => each.view.show(shown, tools);
@@ -304,10 +342,20 @@ export default {
       else show();
     }
 
+    const readOn = ([title, page]) =>
+      h(
+        "p",
+        { class: "tfl-book" },
+        "What this shows is the subject of the chapter ",
+        onPage ? h("a", { href: page }, title) : h("i", {}, title),
+        ".",
+      );
+
     // A sentence that waits to be asked for: nothing is loaded before.
     function wait() {
       shown = null;
       view.clear();
+      put(mend, { hidden: true });
       if (engine)
         bar.tell(
           loaded
@@ -329,7 +377,7 @@ export default {
         each.view?.stop(); // it knows the layers and heads of the model before
         Object.assign(each, { view: null, shows: null });
       }
-      set({ prefix: [] });
+      set({ prefix: [], knocked_out: [] });
       wait();
       lookInside();
     }
@@ -341,7 +389,21 @@ export default {
       bar.ask();
     };
 
+    // Load the model, and make sure that it can read the text.
+    async function ready(text, tools) {
+      const { config } = await engine.load(tools);
+      loaded = true;
+      const { length } = await engine.pieces(text, tools);
+      if (!length)
+        throw new Error("There is nothing in this text that the model can read.");
+      if (length >= config.max_len)
+        throw new Error(tooLong(length, config.max_len - 1));
+      return Math.min(USUAL.maxLen, config.max_len - 1);
+    }
+
     async function translate(text, tools) {
+      const refused = refusal(text);
+      if (refused) throw new Error(refused);
       const number = ++asked;
       busy = true;
       const prefix = begin;
@@ -349,10 +411,11 @@ export default {
       if (!isAgain) view.close();
       isAgain = false;
       clearTimeout(timer);
+      view.stale("Translating …");
+      put(mend, { hidden: true });
       const steps = [];
       try {
-        await engine.load(tools);
-        loaded = true;
+        const longest = await ready(text, tools);
         const started = performance.now();
         const onStep = (step) => {
           if (number !== asked) return;
@@ -371,6 +434,13 @@ export default {
         const positions = positionsOf(steps, best);
         const n = positions.length;
         const note = `${best.text ? "" : "The model ends at once: no German. "}${n} pieces in ${format(seconds, 2)} s, ${format(n / seconds, 0)} a second; log p = ${format(best.logProbability, 2)}; ${described(state)}.`;
+        const { logProbability } = best;
+        const isFree = !prefix.length && state.search !== "sample";
+        const remarks = [
+          foreign(text),
+          cutAt(best.pieces.length, longest),
+          isFree ? doubtful({ logProbability, pieces: n }, doubt()) : "",
+        ].filter(Boolean);
         shown = {
           live: true,
           text,
@@ -380,9 +450,10 @@ export default {
           positions,
           prefix,
           note,
+          remarks,
         };
         busy = false;
-        view.show(shown);
+        present();
         set({ text, prefix });
         spoken.announce(
           best.text ? `German: ${best.text}` : "The model ends at once: no German.",
@@ -391,8 +462,8 @@ export default {
       } catch (error) {
         if (number === asked) {
           busy = false;
-          if (shown) view.show(shown);
-          else wait();
+          if (shown) present();
+          else view.clear();
         }
         throw error;
       }
@@ -422,8 +493,9 @@ export default {
         bar.show(found.text);
         commit(found);
       }
+      const aside = ["view", "knocked_out"]; // they change nothing in the translation
       const isRecorded = STATE.every(
-        (key) => key === "view" || String(state[key]) === String(recordedOf[key]),
+        (key) => aside.includes(key) || String(state[key]) === String(recordedOf[key]),
       );
       if (isRecorded) {
         const { steps, text, attention, ...rest } = example;
@@ -438,9 +510,10 @@ export default {
           positions: positionsOf(steps, best),
           note: `Recorded when this page was made: ${described(recordedOf)}.`,
         };
-        view.show(shown);
+        present();
       } else {
         wait();
+        if (engine) bar.ask(); // who follows a link wants to see what it leads to
       }
       draw();
     }

@@ -29,7 +29,15 @@ export function filesOf(chosen) {
 /** @param {any} first @returns {Record<string, any>} */
 export function exchangeable(first) {
   let current = first;
-  const methods = ["load", "translate", "score", "attention", "stream", "pieces"];
+  const methods = [
+    "load",
+    "translate",
+    "score",
+    "damage",
+    "attention",
+    "stream",
+    "pieces",
+  ];
   const forward = methods.map((name) => [
     name,
     (/** @type {any[]} */ ...inputs) => current[name](...inputs),

@@ -4,6 +4,7 @@ import { ALONG, arrowKeys, within } from "../kit/arrows.js";
 import { button, h, put, say, uid } from "../kit/kit.js";
 import { percent } from "../kit/numbers.js";
 import { byteAsCharacter } from "../kit/pieces.js";
+import { UNSURE } from "./remarks.js";
 
 const END = "</s>";
 
@@ -53,7 +54,8 @@ const named = (piece) =>
 // onChoose(pieces): the beginning that the reader wants; null where no model can be asked.
 // onFree(): none any more.
 // -> { node, panel (of the alternatives), grow(pieces), show({ german, positions, prefix,
-//      note }), close() (the alternatives), clear() }
+//      note, remarks }), stale(why): it is the German of another English; "": it isn't,
+//      close() (the alternatives), clear() }
 export function translationView({ onChoose, onFree }) {
   const title = h("p", { class: "tfl-title", id: uid() }, "German");
   const text = h("p", { class: "tfl-text", lang: "de", "data-translation": true });
@@ -63,33 +65,49 @@ export function translationView({ onChoose, onFree }) {
     lang: "de",
     "aria-label": "The German, piece by piece",
   });
+  const legend = h("p", { class: "tfl-legend" });
+  const remarks = h("div", { class: "tfl-remarks", role: "status" });
+  const age = h("p", { class: "tfl-age", role: "status", "data-age": true });
   const note = h("p", { class: "tfl-note" });
   const given = h("p", { class: "tfl-given", hidden: true });
   const panel = h("div", { class: "tfl-panel", role: "group", "data-panel": true });
-  const node = h("div", { class: "tfl-german" }, title, text, pieces, note, given);
+  const node = h(
+    "div",
+    { class: "tfl-german" },
+    h("div", { class: "tfl-head" }, title, age),
+    text,
+    pieces,
+    legend,
+    remarks,
+    note,
+    given,
+  );
   let positions = [];
   let at = -1; // the piece whose alternatives are shown
   let isOurs = false; // nobody chose it: it is the one of which the model was least sure
   let chips = [];
 
   // Pieces that are still to be changed by the search cannot be asked.
-  function draw(list, { ready, prefix = [] }) {
+  // shares: what the model gave to each, once it is known.
+  function draw(list, { ready, prefix = [], shares = [] }) {
     chips = list.map((piece, t) => {
       const old = pieces.children[t];
       const same = old?.dataset.piece === piece && old.disabled === !ready;
       const chip = same
         ? old
-        : h(
-            "button",
-            {
-              type: "button",
-              class: "tfl-piece",
-              "data-piece": piece,
-              "data-control": `piece-${t}`,
-              disabled: !ready,
-            },
-            named(piece),
-          );
+        : h("button", {
+            type: "button",
+            class: "tfl-piece",
+            "data-piece": piece,
+            "data-control": `piece-${t}`,
+            disabled: !ready,
+          });
+      const isWeak = shares[t] < UNSURE && t >= prefix.length;
+      chip.replaceChildren(
+        named(piece),
+        ...(isWeak ? [h("small", {}, ` ${percent(shares[t], 0)}`)] : []),
+      );
+      chip.classList.toggle("tfl-weak", isWeak);
       chip.classList.toggle("tfl-word", piece.startsWith("▁") || piece === END);
       chip.classList.toggle("tfl-forced", t < prefix.length);
       chip.tabIndex = ready && t === Math.max(0, at) ? 0 : -1;
@@ -206,19 +224,39 @@ export function translationView({ onChoose, onFree }) {
       positions = [];
       say(text, spelled(list));
       draw(list, { ready: false });
-      put(node, { "data-growing": "true" });
+      put(node, { "data-growing": "true", "data-stale": false });
+      say(age, "Translating …");
+      say(legend, "");
+      remarks.replaceChildren();
+      say(note, "");
+      put(given, { hidden: true });
     },
-    show({ german, positions: found, prefix = [], note: about = "" }) {
+    show({
+      german,
+      positions: found,
+      prefix = [],
+      note: about = "",
+      remarks: said = [],
+    }) {
       const focused =
         pieces.contains(document.activeElement) ||
         panel.contains(document.activeElement);
       positions = found;
       say(text, german);
-      put(node, { "data-growing": false });
+      put(node, { "data-growing": false, "data-stale": false });
+      const shares = found.map((each) => each.probability);
       draw(
         found.map((each) => each.piece),
-        { ready: true, prefix },
+        { ready: true, prefix, shares },
       );
+      say(age, "");
+      say(
+        legend,
+        pieces.querySelector(".tfl-weak")
+          ? `Dashed, with a number: the model gave this piece less than ${percent(UNSURE, 0)} of the probability.`
+          : `Every piece got at least ${percent(UNSURE, 0)} of the probability.`,
+      );
+      remarks.replaceChildren(...said.map((each) => h("p", {}, each)));
       say(note, about);
       put(given, { hidden: !prefix.length });
       given.replaceChildren(
@@ -231,13 +269,20 @@ export function translationView({ onChoose, onFree }) {
       open(isOurs ? leastSure(found) : at);
       if (focused && at >= 0) go(at);
     },
+    stale(why) {
+      put(node, { "data-stale": why ? "true" : false });
+      say(age, why);
+    },
     close: () => open(-1),
     clear() {
       positions = [];
       at = -1;
-      put(node, { "data-growing": false });
+      put(node, { "data-growing": false, "data-stale": false });
       draw([], { ready: false });
       say(text, "");
+      say(age, "");
+      say(legend, "");
+      remarks.replaceChildren();
       say(note, "Not translated yet.");
       put(given, { hidden: true });
       open(-1);

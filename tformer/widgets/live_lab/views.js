@@ -1,39 +1,56 @@
 // What the lab shows of its sentence behind the tabs: the figures of the chapters. Each is
 // made when its tab is first opened. `asks`: it asks the model for more than the lab has.
 //
-// make(engine, run) -> { node, show(shown, tools), stop(), set(options)? }: shown is what
+// make(engine, { run, state, onState }) -> { node, show(shown, tools), stop(), set(state)? }: shown is what
 // the lab shows, { text, german, pieces, steps }, with `recorded` what needs no model;
-// options are those of its search; run(work) lets the lab say how a request fares.
+// state is that of the lab, of which onState hears changes; run(work) lets the lab say how
+// a request fares. book: the chapter that explains it, and its page.
 import { decodingView } from "../decoding/view.js";
 import { headsView } from "../heads/view.js";
 import { h } from "../kit/kit.js";
 import { teacherForcingView } from "../teacher_forcing/view.js";
+import { searchOptions } from "./address.js";
 
+/** @type {Record<string, any>[]} */
 export const INSIDE = [
   {
     key: "heads",
     asks: true,
     title: "Heads",
-    make(engine) {
-      const view = headsView(engine);
+    book: ["Inside the trained model", "14-inside-the-model.html"],
+    make(engine, { state, onState }) {
+      const view = headsView(engine, {
+        initial: { knocked_out: state.knocked_out },
+        onState: ({ knocked_out }) => knocked_out && onState({ knocked_out }),
+      });
       const show = async ({ text, pieces, recorded }, tools) =>
         view.show(
           recorded?.attention ?? (await engine.attention(text, pieces, tools)),
           text,
         );
-      return { node: h("div", { class: "tfk tfh" }, view.node), show, stop: view.stop };
+      return {
+        node: h("div", { class: "tfk tfh" }, view.node),
+        show,
+        set: ({ knocked_out }) => view.set({ knocked_out }),
+        stop: view.stop,
+      };
     },
   },
   {
     key: "decoding",
     title: "Search",
+    book: ["Decoding and scoring", "13-decoding-and-scoring.html"],
     make(engine) {
-      const view = decodingView(engine, { onNeed: () => {} }); // the lab does the asking
-      const show = ({ text, steps }) => view.show(text, steps);
+      const initial = { step: 0 };
+      const view = decodingView(engine, { initial, onNeed: () => {} }); // the lab asks
+      function show({ text, steps }) {
+        view.set(initial); // another sentence: from the beginning again
+        return view.show(text, steps);
+      }
       return {
         node: h("div", { class: "tfk tfd" }, view.node),
         show,
-        set: view.set,
+        set: (state) => view.set(searchOptions(state)),
         stop: view.stop,
       };
     },
@@ -42,7 +59,8 @@ export const INSIDE = [
     key: "teacher",
     asks: true,
     title: "Teacher forcing",
-    make(engine, run) {
+    book: ["The decoder", "09-decoder.html"],
+    make(engine, { run }) {
       let sentence = "";
       const view = teacherForcingView(engine, {
         onNeed: () => run((tools) => view.run(sentence, tools)),
