@@ -214,6 +214,8 @@ def _against_one_pass(patient: Patient, source: Tensor) -> Iterator[Finding]:
     right = last.result.reshape(-1, last.result.size(-1))[skip:]
     scale = float(right.std()) or 1.0
     n = min(len(written.words), len(written.scores), len(right))
+    if patient.pad_id in written.words:  # what comes after it, one pass sees masked
+        n = min(n, written.words.index(patient.pad_id) + 1)
     apart = [
         float(_centred(written.scores[i] - right[i]).abs().max()) / scale
         for i in range(n)

@@ -20,7 +20,14 @@ const FIELDS = {
 const SATURATION = 1.6;
 const NUMBER = /^\d\d /; // of a chapter
 const FEWEST = 4; // letters of a word that may have a typo
-const GREEK = { α: "alpha", β: "beta", γ: "gamma", ε: "epsilon", λ: "lambda", σ: "sigma" };
+const GREEK = {
+  α: "alpha",
+  β: "beta",
+  γ: "gamma",
+  ε: "epsilon",
+  λ: "lambda",
+  σ: "sigma",
+};
 
 /** The words of a text: lower case, no accents; "d_k" and "dk", "W^O" and "wo" are one. */
 export function words(text) {
