@@ -51,7 +51,7 @@ export function decodingView(
   const note = h("p", { class: "tfd-note", role: "status", "data-note": true });
   const walk = walkOf({ at: position, length: () => steps.length, onMove: moveTo });
   const picture = searchPicture();
-  const live = liveRegion();
+  const live = liveRegion({ isShown: true });
   const node = h(
     "div",
     { class: "tfd-view" },

@@ -50,7 +50,7 @@ export function journeyView({ initial, linked, onState }) {
   const place = h("div", { class: "tfj-picture" });
   const shape = h("span", { class: "tfj-shape", "data-shape": true });
   const book = h(linked ? "a" : "span", { class: "tfj-book" });
-  const live = liveRegion(200);
+  const live = liveRegion({ pause: 200 });
   const node = h(
     "div",
     { class: "tfj-view" },

@@ -179,10 +179,12 @@ export function kept(name, onSet) {
   return { node, show };
 }
 
-// What a screen reader hears, and everyone may read: the last text after a pause.
-export function liveRegion(pause = 700) {
+// What a screen reader hears: the last text after a pause. Shown, it serves as the caption
+// of what the reader has chosen, too.
+export function liveRegion({ pause = 700, isShown = false } = {}) {
   let timer = 0;
-  const node = h("p", { class: "tfk-live", "aria-live": "polite" });
+  const look = isShown ? "tfk-live tfk-shown" : "tfk-live";
+  const node = h("p", { class: look, "aria-live": "polite" });
   return {
     node,
     announce(text, now = false) {

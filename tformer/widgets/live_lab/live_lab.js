@@ -188,9 +188,8 @@ export default {
     const example = model.get("example");
     const recordedOf = { ...usual(), text: example.text };
     const known = model.get("examples").flatMap(({ items }) => items);
-    const live = liveRegion();
+    const live = liveRegion({ isShown: true });
     const spoken = liveRegion(); // the German, for those who do not see it
-    spoken.node.classList.add("tfl-unseen");
     let begin = []; // the pieces that the next translation has to begin with
     let isAgain = false; // the same sentence: the piece that is open stays so
     let shown = null; // what the translation view shows

@@ -591,7 +591,7 @@ function render({ model, el }) {
     return undefined;
   }
 
-  const live = liveRegion();
+  const live = liveRegion({ isShown: true });
   let drawn;
   let sliders;
   const { commit, stop } = bind(model, [...FIELDS, "selected"], () => update());

@@ -40,7 +40,7 @@ const snap = (x) => {
 function render({ model, el }) {
   const get = (name) => model.get(name);
   const root = figure(el, "tfq", "Attention of one query, computed step by step");
-  const live = liveRegion();
+  const live = liveRegion({ isShown: true });
 
   let parts; // what `update` shows; rebuilt when the words change
   let chosen = 0; // the key that the worked line and the key sliders show

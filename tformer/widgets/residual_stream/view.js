@@ -98,7 +98,7 @@ export function residualStreamView({ initial = {}, onState = () => {} } = {}) {
   let anchors = [];
   let built = "";
 
-  const live = liveRegion();
+  const live = liveRegion({ isShown: true });
   const sides = radios(
     "side",
     "Follow",

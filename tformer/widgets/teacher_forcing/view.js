@@ -118,7 +118,7 @@ export function teacherForcingView(
   const verdict = h("p", { class: "tft-verdict" });
   const sides = distributions(engine && teachPiece);
   const behind = textTable("The whole distributions as a table", "position");
-  const live = liveRegion();
+  const live = liveRegion({ isShown: true });
   const node = h(
     "div",
     { class: "tft-view" },

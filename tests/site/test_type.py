@@ -1,0 +1,43 @@
+"""Lines of prose are short enough to read, and code is large enough, at every width."""
+
+from __future__ import annotations
+
+import statistics
+
+import pytest
+
+LINES = """() => {  // letters of each full line of long paragraphs
+  const lengths = [];
+  for (const p of document.querySelectorAll('.bd-article section > p')) {
+    if (p.innerText.length < 300 || !p.checkVisibility()) continue;
+    const range = document.createRange();
+    range.selectNodeContents(p);
+    const height = parseFloat(getComputedStyle(p).lineHeight);
+    const lines = Math.round(p.getBoundingClientRect().height / height);
+    lengths.push(p.innerText.length / (lines - 0.5));  // the last is half full
+  }
+  return lengths;
+}"""
+CODE = """() => [...document.querySelectorAll('.bd-article div.highlight pre')]
+  .filter((code) => code.checkVisibility())
+  .map((code) => [parseFloat(getComputedStyle(code).fontSize),
+                  code.scrollWidth > code.clientWidth + 1])"""
+PAGES = ["05-attention", "09-decoder", "12-training"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_line_of_prose_holds_65_to_75_letters_on_a_desk(visit, page):
+    with visit(f"book/{page}.html", settle=False) as seen:
+        lengths = seen.page.evaluate(LINES)
+        assert len(lengths) > 10
+        assert 65 <= statistics.median(lengths) <= 75
+
+
+@pytest.mark.parametrize("size", ["wide", "phone"])
+@pytest.mark.parametrize("page", PAGES)
+def test_code_has_14_pixels_and_hardly_ever_scrolls_sideways(visit, page, size):
+    with visit(f"book/{page}.html", size=size, settle=False) as seen:
+        code = seen.page.evaluate(CODE)
+        assert len(code) > 10
+        assert all(size >= 14 for size, _ in code)
+        assert sum(scrolls for _, scrolls in code) <= 0.1 * len(code)
