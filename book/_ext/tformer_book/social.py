@@ -142,7 +142,7 @@ def describe(
             "og:image:alt": f"{title}: {book}" if title != book else book,
         },
     }
-    context["metatags"] += "".join(
+    context["metatags"] = context.get("metatags", "") + "".join(
         f'\n<meta {key}="{tag}" content="{escape(content)}">'
         for key, contents in tags.items()
         for tag, content in contents.items()
