@@ -381,7 +381,7 @@ function render({ model, el }) {
       h(
         "tr",
         {},
-        ...["", "piece", "cosine", "nearest dot"].map((name) =>
+        ...["", "piece", "cosine", "on map"].map((name) =>
           h("th", { scope: "col" }, name),
         ),
       ),
