@@ -48,6 +48,12 @@ SIZES = {
     "narrow": (360, 740),
     "zoomed": (640, 450),
 }
+# What fades in is too pale half-way; but wait for nothing that never ends.
+AT_REST = """() => Promise.race([
+  Promise.allSettled(document.getAnimations()
+    .filter((each) => each.effect.getComputedTiming().endTime < 5000)
+    .map((each) => each.finished)),
+  new Promise((resolve) => setTimeout(resolve, 6000))])"""
 mimetypes.add_type("text/javascript", ".js")
 mimetypes.add_type("font/woff2", ".woff2")
 
@@ -224,6 +230,7 @@ class Visit:
         """
         script = resources.files("axe_playwright_python") / "axe.min.js"
         self.page.evaluate(script.read_text(encoding="utf-8"))
+        self.page.evaluate(AT_REST)
         result: list[dict[str, Any]] = self.page.evaluate(
             # preload: it would ask for style sheets once more, some at wrong addresses
             "async (options) => (await axe.run(document, options)).violations",

@@ -6,7 +6,7 @@ import { arrowKeys, DOWN, within } from "../kit/arrows.js";
 import { h, liveRegion, put, radios, say, textTable } from "../kit/kit.js";
 import { chance, format } from "../kit/numbers.js";
 import { meter, shown, spoken } from "../kit/pieces.js";
-import { wordsView } from "./words.js";
+import { inWords, wordsView } from "./words.js";
 
 // What the view shows; Python has traits of the same names. step -1: the last part.
 export const STATE = { side: "decoder", position: 1, step: -1 };
@@ -250,8 +250,8 @@ export function residualStreamView({ initial = {}, onState = () => {} } = {}) {
     const row = rows[now];
     says.show(rows, now, {
       before: isEncoder()
-        ? `After ${row.title}, nearest to`
-        : `If it ended after ${row.title}, the model would say`,
+        ? `After ${inWords(row.title)}, nearest to`
+        : `If it ended after ${inWords(row.title)}, the model would say`,
       number: (x) => (isEncoder() ? `cosine ${number(x)}` : `p ${number(x)}`),
     });
     say(title, headline(row));
@@ -310,13 +310,13 @@ export function residualStreamView({ initial = {}, onState = () => {} } = {}) {
     if (isEncoder()) {
       const own = pieces()[place()];
       const lost = rows.findIndex((row) => row.next[0][0] !== own);
-      return `${growth} ${lost < 0 ? `${quoted(own)} itself stays the nearest piece to the end` : `${quoted(own)} itself is the nearest piece until ${rows[lost].title}`}, where its cosine is ${format(rows.at(lost).followed, 2)}.`;
+      return `${growth} ${lost < 0 ? `${quoted(own)} itself stays the nearest piece to the end` : `${quoted(own)} itself is the nearest piece until ${inWords(rows[lost].title)}`}, where its cosine is ${format(rows.at(lost).followed, 2)}.`;
     }
     const [end, p] = rows.at(-1).next[0];
     const given = stream.predictedPieces[place()];
     const other =
       given === end ? "" : ` The translation goes on with ${quoted(given)}.`;
-    return `${growth} In the end it says ${quoted(end)}, p ${chance(p)}; that piece is ahead from ${rows[from].title} on.${other}`;
+    return `${growth} In the end it says ${quoted(end)}, p ${chance(p)}; that piece is ahead from ${inWords(rows[from].title)} on.${other}`;
   }
 
   function listed({ caption, list }, next, words) {

@@ -10,6 +10,9 @@ const BEAT = 900; // ms between two parts while it plays
 export const changes = (words) =>
   words.map((word, i) => i > 0 && word !== words[i - 1]);
 
+// "0 cross-attention" -> "layer 0’s cross-attention"
+export const inWords = (title) => title.replace(/^(\d+) /, "layer $1’s ");
+
 // "0 cross-attention" -> ["layer 0", "cross"]
 function shortOf(title) {
   const [, layer, part] = title.match(/^(\d+) (\w+)/) ?? [];
@@ -90,7 +93,7 @@ export function wordsView({ at, last, onGo }) {
         "aria-current": i === now ? "step" : null,
         "data-changed": isOther[i] ? "true" : null,
         "data-later": i > now ? "true" : null,
-        "aria-label": `After ${rows[i].title}: ${text}, ${number(rows[i].next[0][1])}${isOther[i] ? ", another than before" : ""}`,
+        "aria-label": `After ${inWords(rows[i].title)}: ${text}, ${number(rows[i].next[0][1])}${isOther[i] ? ", another than before" : ""}`,
       });
     });
     say(lead, before);
