@@ -127,4 +127,5 @@ def test_a_description_ends_with_a_sentence(extension):
     assert shortened("One sentence that is short.") == "One sentence that is short."
     first = "The first sentence says what the page is about, and stops here."
     assert shortened(f"{first} {'Then more follows ' * 20}") == first
+    assert shortened(f"{first[:-1]}; {'then more follows ' * 20}") == first
     assert shortened("word " * 100).endswith("word …")

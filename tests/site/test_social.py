@@ -41,6 +41,14 @@ def test_every_page_says_what_it_is(heads):
         assert 20 <= len(tags["description"]) <= 205, (page, tags["description"])
 
 
+def test_a_chapter_is_described_by_what_it_teaches(heads):
+    told = {p: t["description"] for p, t in heads.items() if re.match(r"book/\d\d-", p)}
+    assert len(told) == 17
+    for page, text in told.items():
+        assert text.startswith("After this chapter you can "), page
+        assert text.endswith("."), (page, text)
+
+
 @pytest.mark.parametrize("key", ["description", "og:title", "og:url"])
 def test_no_two_pages_say_the_same(heads, key):
     counts = Counter(tags[key] for tags in heads.values())

@@ -1,6 +1,7 @@
 """What a link to a page shows elsewhere: description, title, picture.
 
-The description is the page's first paragraph, cut at the end of a sentence. The picture
+The description is what a chapter teaches ("After this chapter you can …"), else the
+page's first paragraph, cut at the end of a sentence or at a semicolon. The picture
 is drawn when the site is built: number, title, and a pattern of attention weights (how
 well the sinusoids of two positions match) that differs from page to page. Absolute
 addresses begin with the site's own (``html_baseurl``), which ``make address`` sets.
@@ -30,6 +31,7 @@ SIZE = (1200, 630)  # pixels, what the networks ask for
 COLOURS = 64  # of the palette: flat areas and the edges of letters need no more
 LONGEST = 200  # characters of a description
 SHORTEST = 40  # of a paragraph that says something
+AIM = "After this chapter you can "
 INK, PAPER, QUIET = "#1b2733", "#fbfaf7", "#5b6773"
 
 
@@ -45,23 +47,26 @@ def spoken(node: nodes.Node) -> str:
 
 
 def shortened(text: str) -> str:
-    """The whole sentences that fit, or else the words that do."""
+    """The sentences or parts of one that fit whole, or else the words that do."""
     text = " ".join(text.split())
     if len(text) <= LONGEST:
         return text
-    ends = [end.end(1) for end in re.finditer(r"([.?!][”)]?)\s", text[: LONGEST + 1])]
+    ends = [end.end(1) for end in re.finditer(r"([.?!][”)]?|;)\s", text[: LONGEST + 1])]
     if ends and ends[-1] >= SHORTEST:
-        return text[: ends[-1]]
+        return re.sub(";$", ".", text[: ends[-1]])
     return textwrap.shorten(text, LONGEST, placeholder=" …")
 
 
 def description(page: nodes.document | None, title: str, book: str) -> str:
-    """What a page is about: its first paragraph, or its title if it has none."""
-    for paragraph in page.findall(nodes.paragraph) if page else ():
+    """What a page is for: its aim, its first paragraph, or its title if it has none."""
+    texts = [
+        spoken(paragraph).strip()
+        for paragraph in (page.findall(nodes.paragraph) if page else ())
         # Not the example that is quoted, nor what a cell printed.
-        is_own = isinstance(paragraph.parent, (nodes.section, addnodes.desc_content))
-        text = spoken(paragraph)
-        if is_own and len(text.strip()) >= SHORTEST:
+        if isinstance(paragraph.parent, (nodes.section, addnodes.desc_content))
+    ]
+    for text in sorted(texts, key=lambda each: not each.startswith(AIM)):
+        if len(text) >= SHORTEST:
             return shortened(text)
     return f"{title}, in the interactive book “{book}”."
 
