@@ -17,3 +17,26 @@ def test_printed_every_solution_is_there_and_no_code_is_cut(visit):
         assert solutions
         assert all(solutions)
         assert not seen.page.evaluate(CLIPPED)
+
+
+READY = """() => [...document.querySelectorAll('.tf-widget, .tf-plotly-box')].map(
+  (box) => box.dataset.ready === 'true')"""
+
+
+def test_ctrl_p_draws_every_figure_before_it_prints(visit):
+    with visit("book/04-positions.html", settle=False, slowdown=2) as seen:
+        assert not all(seen.page.evaluate(READY))
+        seen.page.evaluate(f"window.print = () => {{ window.printed = ({READY})(); }}")
+        seen.page.keyboard.press("Control+p")
+        seen.page.wait_for_function("window.printed")
+        printed = seen.page.evaluate("window.printed")
+        assert len(printed) > 3
+        assert all(printed)
+
+
+def test_a_figure_that_is_not_drawn_says_so_on_paper(visit):
+    with visit("book/04-positions.html", settle=False, slowdown=2) as seen:
+        seen.page.emulate_media(media="print")
+        empty = seen.page.locator(".tf-widget:not([data-ready])").last
+        note = empty.evaluate("box => getComputedStyle(box, '::before').content")
+        assert "Ctrl+P" in note
