@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 
@@ -114,3 +115,27 @@ def test_alpha_changes_the_winner_where_the_problem_says_so():
             -cost / decode.length_penalty_of(n, alpha) for cost, n in ((2, 7), (3, 19))
         )
         assert (long > short) == longer_wins
+
+
+def test_the_seeds_are_those_of_the_record_and_differ_as_it_is_said():
+    record = json.loads((ROOT / "results/chosen.json").read_text("utf-8"))
+    sets = ["valid", "test_2016_flickr", "test_2017_flickr", "test_2017_mscoco"]
+    scores = {
+        run["seed"]: [run["scores"][name]["bleu"] for name in sets]
+        for run in record["runs"]
+    }
+    text = prose()["bootstrap-read"]
+    for seed, row in scores.items():
+        cells = " | ".join(f"{each:.1f}" for each in row)
+        assert f"| seed {seed} | {cells} |" in text
+    assert text.count("| seed ") == len(scores) == 2
+    of_flickr_2016, of_flickr_2017, of_coco = (
+        scores[1][i] - scores[0][i] for i in (1, 2, 3)
+    )
+    assert abs(of_flickr_2016) < 0.1
+    assert of_flickr_2017 > 1
+    assert of_coco < -0.5
+    for run in record["runs"]:
+        assert f"{run['device']}, {run['date']}" in text
+        assert {each["length_penalty"] for each in run["scores"].values()} == {1.8}
+        assert round(run["n_parameters"] / 1e6, 1) == 2.1
