@@ -295,7 +295,9 @@ def test_walking_through_the_steps_moves_nothing_else_on_the_page(cutting):
 
 
 def test_every_control_has_a_name(cutting):
-    unnamed = cutting.root.locator("input, select, button").evaluate_all(
+    unnamed = cutting.root.locator(
+        "input:not([type=hidden]), select, button"
+    ).evaluate_all(
         """all => all.filter(e => !(e.ariaLabel || e.labels?.[0]?.textContent.trim()
         || e.textContent.trim())).map(e => e.outerHTML)"""
     )

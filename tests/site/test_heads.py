@@ -578,7 +578,9 @@ def test_what_is_said_reaches_a_live_region(explorer):
 
 
 def test_every_control_has_a_name(explorer):
-    unnamed = explorer.root.locator("input, select, button").evaluate_all(
+    unnamed = explorer.root.locator(
+        "input:not([type=hidden]), select, button"
+    ).evaluate_all(
         """all => all.filter(e => !(e.ariaLabel || e.labels?.[0]?.textContent.trim()
         || e.textContent.trim())).map(e => e.outerHTML)"""
     )

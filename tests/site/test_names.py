@@ -16,6 +16,10 @@ MISNAMED = """() => {
     text.toLowerCase().replace(/[^\\p{L}\\p{N}.,−-]+/gu, ' ').trim();
   const seenIn = node => {  // what stands in it, less the controls that it holds
     const copy = node.cloneNode(true);
+    const parts = [...copy.querySelectorAll('*')];  // and less what is hidden in it
+    [...node.querySelectorAll('*')].forEach((inner, i) => {
+      if (!inner.checkVisibility({opacityProperty: true})) parts[i].remove();
+    });
     copy.querySelectorAll('[aria-label]').forEach(inner => inner.remove());
     return plain(copy.textContent);
   };

@@ -278,7 +278,9 @@ def test_playing_moves_nothing_else_on_the_page(waves):
 
 
 def test_every_control_has_a_name(waves):
-    unnamed = waves.root.locator("input, select, button").evaluate_all(
+    unnamed = waves.root.locator(
+        "input:not([type=hidden]), select, button"
+    ).evaluate_all(
         """all => all.filter(e => !(e.ariaLabel || e.labels?.[0]?.textContent.trim()
         || e.textContent.trim())).map(e => e.outerHTML)"""
     )

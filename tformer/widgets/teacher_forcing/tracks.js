@@ -128,7 +128,8 @@ function forkOf() {
 
 // A piece; below it what the model would have written in its place, or how sure it was.
 function tileOf(line, { position, piece, wrote, p }, parts) {
-  const name = line === "own" ? "the model writes" : "the teacher gives";
+  const name = line === "own" ? "the model writes it" : "the teacher gives it";
+  const below = wrote ? `✗ ${shown(wrote)}` : chance(p);
   const other = wrote ? `, but the model would write ${spoken(wrote)}` : "";
   return h(
     "button",
@@ -138,9 +139,10 @@ function tileOf(line, { position, piece, wrote, p }, parts) {
       tabindex: -1,
       "data-tile": position,
       "data-piece": piece,
-      "data-words": `Position ${position + 1}: ${name} ${spoken(piece)}, p ${chance(p)}${other}${parts ? ". Here they part" : ""}`,
+      "data-words": `${shown(piece)} ${below}: position ${position + 1}, ${name}, p ${chance(p)}${other}${parts ? ". Here they part" : ""}`,
     },
     h("span", { class: "tft-piece" }, shown(piece)),
-    h("span", { class: "tft-wrote" }, wrote ? `✗ ${shown(wrote)}` : chance(p)),
+    " ",
+    h("span", { class: "tft-wrote" }, below),
   );
 }
