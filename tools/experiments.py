@@ -88,6 +88,7 @@ STUDIES = {
         {
             "plain": {},
             "sampled pieces": {"sample_pieces": 0.2},
+            "twice as long": {"last_step": 8000},
         },
     ),
     "chosen": Study(
