@@ -22,9 +22,14 @@ MODULES = [
     name
     for _, name, _ in pkgutil.walk_packages(tformer.__path__, "tformer.")
     if not any(part.startswith("_") for part in name.split("."))
-    # A figure's file is its own affair, and so is a command's or a problem's.
+    # A figure's file is its own affair; so is a command's, a problem's, an examination's.
     and not name.startswith(
-        ("tformer.widgets.", "tformer.cli.", "tformer.check.problems")
+        (
+            "tformer.widgets.",
+            "tformer.cli.",
+            "tformer.check.problems",
+            "tformer.doctor.examinations",
+        )
     )
 ]
 
