@@ -22,7 +22,7 @@ MODULES = [
     name
     for _, name, _ in pkgutil.walk_packages(tformer.__path__, "tformer.")
     if not any(part.startswith("_") for part in name.split("."))
-    # A figure's file is its own affair; so is a command's, a problem's, an examination's.
+    # A figure's file is its own affair, and so is a command's, a problem's ...
     and not name.startswith(
         (
             "tformer.widgets.",
