@@ -16,11 +16,11 @@ PORT ?= 8000
 RUN ?= runs/first
 draft := $(if $(DRAFT),--draft)
 
-.PHONY: help setup book execute site serve offline test test-package lab train bench bench-growth bench-peers gpu-report mutate check course \
+.PHONY: help setup book execute site serve offline pdf epub test test-package lab train bench bench-growth bench-peers gpu-report mutate check course \
 	format kernel strip setup-cells address lock site-report clean
 
 help:  ## list these commands
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' \
+	@grep -hE '^[a-z -]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' \
 	| awk -F'\t' '{ printf "  make %-12s %s\n", $$1, $$2 }'
 
 setup:  ## make .venv and install the lock and the package (the others do it)
@@ -39,6 +39,9 @@ serve: setup  ## show the built site at http://localhost:8000 (PORT=…)
 
 offline: setup  ## the built site as one zip, to read without a network
 	@$(PY) tools/offline.py
+
+pdf epub: setup  ## the built site as one PDF, or as an EPUB for e-readers (in _build/)
+	@PYTHONPATH=tools $(PY) -m editions $@
 
 test: setup  ## everything: check, the package, the chapters, the site in Chromium
 	@$(PY) tools/run_tests.py --workers $(WORKERS) --jobs $(JOBS)

@@ -96,6 +96,26 @@ def test_code_says_how_many_lines_it_has(extension):
     assert pages.CODE.sub(pages.with_lines, made) == made
 
 
+@pytest.mark.parametrize(
+    ("row", "lines"),
+    [
+        ("", 1),
+        ("x" * 37, 1),
+        ("x" * 38, 2),  # a long word breaks anywhere
+        ("x" * 80, 3),
+        ("word " * 7 + "to", 1),
+        ("word " * 7 + "two", 2),  # a short one goes to the next line as a whole
+        ("    return x + " + "y" * 30, 2),
+    ],
+)
+def test_lines_of_code_that_wrap_on_a_phone_are_counted(extension, row, lines):
+    pages = extension("pages")
+    assert pages.lines_of(row, 37) == lines
+    block = f'<div class="highlight-python"><div class="highlight"><pre>{row}\n</pre>'
+    made = pages.CODE.sub(pages.with_lines, block)
+    assert (f"--tf-lines-phone:{lines}" in made) == (lines > 1)
+
+
 def test_code_that_may_scroll_is_a_stop_for_the_tab_key(extension):
     pages = extension("pages")
 

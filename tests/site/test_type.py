@@ -6,17 +6,16 @@ import statistics
 
 import pytest
 
-LINES = """() => {  // letters of each full line of long paragraphs
-  const lengths = [];
+LINES = """() => {  // how many letters a line of each paragraph has room for
+  const found = [];
   for (const p of document.querySelectorAll('.bd-article section > p')) {
-    if (p.innerText.length < 300 || !p.checkVisibility()) continue;
-    const range = document.createRange();
-    range.selectNodeContents(p);
-    const height = parseFloat(getComputedStyle(p).lineHeight);
-    const lines = Math.round(p.getBoundingClientRect().height / height);
-    lengths.push(p.innerText.length / (lines - 0.5));  // the last is half full
+    if (p.innerText.length < 200 || !p.checkVisibility()) continue;
+    const room = p.clientWidth;
+    p.style.cssText = 'white-space: nowrap; max-width: none; width: max-content';
+    found.push(p.innerText.length * room / p.getBoundingClientRect().width);
+    p.style.cssText = '';
   }
-  return lengths;
+  return found;
 }"""
 CODE = """() => [...document.querySelectorAll('.bd-article div.highlight pre')]
   .filter((code) => code.checkVisibility())

@@ -43,6 +43,7 @@ CODE = re.compile(
 )
 TAG = re.compile(r"<[^>]*>")
 ALWAYS_FITS = 40  # columns: the width of a narrow phone
+ON_A_PHONE = 37  # columns of code on a screen of 390 pixels
 # Where the theme's script measures everything that could scroll, again and again.
 MEASURED = re.compile(r'\["pre","\.nboutput[^\]]*\]\.join\(", "\)')
 REDIRECT = """<!DOCTYPE html>
@@ -162,12 +163,33 @@ def finish(app: Sphinx, problem: Exception | None) -> None:
 
 
 def with_lines(found: re.Match[str]) -> str:
-    """Return a block of code that says how many lines it has, and if it may scroll."""
+    """Return a block of code that says how many lines it has, and if it may scroll.
+
+    On a phone lines wrap, so it says how many they are there, too.
+    """
     start, code = found.groups()
-    longest = max(map(len, unescape(TAG.sub("", code)).split("\n")))
+    rows = unescape(TAG.sub("", code)).split("\n")
+    longest = max(map(len, rows))
     stop = ' tabindex="0" data-tf-scrolls="true"' if longest > ALWAYS_FITS else ""
-    lines = code.count("\n")
-    return f'{start} style="--tf-lines:{lines}"><pre{stop}>{code}</pre>'
+    lines = f"--tf-lines:{code.count(chr(10))}"
+    wrapped = sum(lines_of(row, ON_A_PHONE) for row in rows[:-1])
+    if wrapped > code.count("\n"):
+        lines += f";--tf-lines-phone:{wrapped}"
+    return f'{start} style="{lines}"><pre{stop}>{code}</pre>'
+
+
+def lines_of(row: str, width: int) -> int:
+    """How many lines a row of code takes that wraps after a space, or anywhere."""
+    n, column = 1, 0
+    for word in re.findall(r"\S*\s*", row):
+        letters = len(word.rstrip())
+        if column and column + letters > width:
+            n, column = n + 1, 0
+        if letters > width:
+            n += (letters - 1) // width
+            column = letters % width
+        column += len(word) if letters <= width else len(word) - letters
+    return n
 
 
 def spare_measuring(script: Path) -> None:

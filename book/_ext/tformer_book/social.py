@@ -32,6 +32,11 @@ COLOURS = 64  # of the palette: flat areas and the edges of letters need no more
 LONGEST = 200  # characters of a description
 SHORTEST = 40  # of a paragraph that says something
 AIM = "After this chapter you can "
+NAMELESS = {  # pages to which Sphinx gives no title
+    "genindex": "Index of names",
+    "py-modindex": "Index of modules",
+    "search": "Search",
+}
 INK, PAPER, QUIET = "#1b2733", "#fbfaf7", "#5b6773"
 
 
@@ -118,8 +123,8 @@ def describe(
 ) -> None:
     """Write the tags into the page's head, and draw its picture."""
     book = app.config.html_title
-    title = " ".join(re.sub(r"<[^>]*>", "", context.get("title") or book).split())
-    title = unescape(title)
+    title = context.get("title") or NAMELESS.get(pagename, book)
+    title = unescape(" ".join(re.sub(r"<[^>]*>", "", title).split()))
     place = Path(app.outdir) / FOLDER
     place.mkdir(parents=True, exist_ok=True)
     # Lists made of other pages, and pages without a text, share one card.

@@ -149,12 +149,22 @@ export class Finder {
     return scores;
   }
 
+  /** A word of the book: itself, or the commonest that differs by one letter. */
+  #meant(word) {
+    if (this.index.has(word) || word.length < FEWEST) return word;
+    const others = [...this.index.keys()].filter((each) => near(each, word));
+    const spread = (each) => this.index.get(each).size;
+    return others.sort((a, b) => spread(b) - spread(a))[0] ?? word;
+  }
+
   /** The query as parts that must be met, each in one of several wordings. */
-  #parts(query) {
+  #parts(query, typing) {
     const typed = words(query);
     const kept = typed.filter(isAsked);
-    const asked = (kept.length ? kept : typed).map(stem);
     const last = stem(typed.at(-1) ?? "");
+    const asked = (kept.length ? kept : typed)
+      .map(stem)
+      .map((word) => (typing && word === last ? word : this.#meant(word)));
     const parts = [];
     for (let i = 0; i < asked.length; ) {
       // "softmax temperature" is "temperature softmax", too
@@ -187,7 +197,7 @@ export class Finder {
    *   unfinished
    */
   find(query, { limit = 10, typing = false } = {}) {
-    const parts = this.#parts(query);
+    const parts = this.#parts(query, typing);
     const total = new Map(); // entry number -> [score, parts met]
     const size = parts.reduce((sum, part) => sum + part.size, 0);
     for (const { wordings, size: weight, isLast } of parts) {
