@@ -149,7 +149,7 @@ def _front(site: str, parts: list[Part], printed: dict[str, Printed]) -> str:
 <section class="edition-title"><h1>{TITLE}</h1>
 <p>An encoder–decoder Transformer, built, trained and taken apart</p>
 {PICTURE.read_text("utf-8")}
-<p>Edition of {edition_date()}. Text and code under the MIT licence.</p>
+<p>Edition of {edition_date()}. Text and figures: CC BY 4.0. Code: MIT.</p>
 <p>On the web, at <a href="{home()}">{home()}</a>, the figures move: there you can also
 train, translate and look inside the model, check your answers to the problems, and read
 the reference of the package.</p></section>
