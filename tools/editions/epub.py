@@ -64,7 +64,8 @@ xml:lang="en">
 <dc:identifier id="id">urn:uuid:{identifier}</dc:identifier>
 <dc:title>{title}</dc:title><dc:language>en</dc:language>
 <dc:creator>{title} contributors</dc:creator><dc:publisher>{home}</dc:publisher>
-<dc:source>{home}</dc:source><dc:rights>Text and figures CC BY 4.0, code MIT</dc:rights><dc:date>{date}</dc:date>
+<dc:source>{home}</dc:source><dc:date>{date}</dc:date>
+<dc:rights>Text and figures CC BY 4.0, code MIT</dc:rights>
 <meta property="dcterms:modified">{date}T00:00:00Z</meta>
 <meta property="schema:accessMode">textual</meta>
 <meta property="schema:accessMode">visual</meta>
@@ -232,7 +233,8 @@ your answers to the problems, and read the reference of the package. Here each f
 stands as it is when you open its chapter.</p>
 <p>Solutions are at the end of each chapter. Code that only draws a figure was left
 out.</p>
-<p>Edition of {edition_date()}. Text and figures: CC BY 4.0. Code: MIT.</p></section>""",
+<p>Edition of {edition_date()}. Text and figures: CC BY 4.0. Code: MIT.</p>
+</section>""",
     )
 
 
