@@ -1,0 +1,154 @@
+// Guided experiments: a question, a guess, two runs side by side, and what came out.
+import { button, h, radios, say, select } from "../kit/kit.js";
+import { percent } from "../kit/numbers.js";
+import { open } from "../training/client.js";
+import { EXPERIMENTS as RUNS } from "../training/experiments.js";
+import { chapterLink } from "./controls.js";
+import { chart } from "./curves.js";
+import { EXPERIMENTS as WORDS } from "./words.js";
+
+const MEASURES = {
+  accuracy: {
+    name: "new sequences written right",
+    text: (x) => percent(x, 0),
+    most: 1,
+  },
+  alone: {
+    name: "new sequences written right, each on its own",
+    text: (x) => percent(x, 0),
+    most: 1,
+  },
+  loss: { name: "loss on new sequences", text: (x) => x.toFixed(2), most: null },
+};
+
+// Whether the two runs came out as in our own trials.
+export function isAsExpected(
+  { soundAtLeast, soundAtMost, brokenAtLeast, brokenAtMost },
+  [sound, broken],
+) {
+  const within = (x, least = -Infinity, most = Infinity) => x >= least && x <= most;
+  return (
+    within(sound, soundAtLeast, soundAtMost) &&
+    within(broken, brokenAtLeast, brokenAtMost)
+  );
+}
+
+// onRun is told before two runs begin, so that nothing else takes their time.
+export function experiments(onRun) {
+  let at = 0;
+  let guess = -1;
+  let trainers = [];
+  const choose = select(
+    "experiment",
+    RUNS.map(({ key }, i) => `${i + 1} ${WORDS[key].title}`),
+    (i) => show(i),
+  );
+  const asks = h("p", { class: "tfpg-asks" });
+  const place = h("div");
+  const go = button("run-both", "Run both", () => run());
+  const status = h("span", { class: "tfpg-status" });
+  const pictures = h("div");
+  const verdict = h("p", { class: "tfpg-verdict", "aria-live": "polite" });
+  const node = h(
+    "section",
+    { class: "tfpg-experiments", "aria-label": "Experiments" },
+    h("label", {}, h("strong", {}, "Experiment "), choose),
+    asks,
+    place,
+    h("div", { class: "tfpg-buttons" }, go, " ", status),
+    pictures,
+    verdict,
+  );
+
+  function show(i) {
+    stop();
+    [at, guess] = [i, -1];
+    const words = WORDS[RUNS[at].key];
+    choose.value = String(at);
+    say(asks, words.asks);
+    const set = radios("guess", "Your guess", words.guesses, -1, (k) => {
+      guess = k;
+      go.disabled = false;
+    });
+    place.replaceChildren(set.set);
+    go.disabled = true;
+    say(status, "Guess first, then run.");
+    pictures.replaceChildren();
+    verdict.replaceChildren();
+  }
+
+  async function run() {
+    stop();
+    onRun();
+    const experiment = RUNS[at];
+    const { runs } = WORDS[experiment.key];
+    const { name, text, most } = MEASURES[experiment.measure];
+    const picture = chart(name[0].toUpperCase() + name.slice(1), runs, { most, text });
+    pictures.replaceChildren(picture.node);
+    verdict.replaceChildren();
+    const curves = [[], []];
+    const steps = [0, 0];
+    const watch = (k, trainer) =>
+      new Promise((resolve) => {
+        trainer.on((event) => {
+          if (event.kind === "failed") resolve(null);
+          if (event.kind === "step") steps[k] = event.step;
+          if (event.kind === "evaluation") {
+            curves[k].push([event.step, event[experiment.measure]]);
+            picture.show(curves);
+            if (event.step >= experiment.steps) resolve(event[experiment.measure]);
+          }
+          say(status, `step ${steps[0]} and ${steps[1]} of ${experiment.steps}`);
+        });
+        trainer.play();
+      });
+    const ours = [experiment.sound, experiment.broken].map((settings) =>
+      open(settings),
+    );
+    trainers = ours;
+    const ends = await Promise.all(
+      ours.map(async (trainer, k) => {
+        const end = await watch(k, trainer);
+        trainer.close();
+        return end;
+      }),
+    );
+    if (trainers !== ours) return; // another one was chosen meanwhile
+    trainers = [];
+    say(status, "");
+    conclude(experiment, ends, text);
+  }
+
+  function conclude(experiment, ends, text) {
+    const words = WORDS[experiment.key];
+    const shown = ends.map((end) => (end === null ? "no number" : text(end)));
+    const isClear = ends.every((end) => end !== null) && isAsExpected(experiment, ends);
+    verdict.dataset.expected = String(isClear);
+    verdict.dataset.ends = JSON.stringify(ends);
+    const measure = MEASURES[experiment.measure].name;
+    verdict.replaceChildren(
+      `After ${experiment.steps} steps, ${measure}: ${shown[0]} (${words.runs[0]}), ${shown[1]} (${words.runs[1]}). `,
+      ...(isClear
+        ? [
+            h(
+              "strong",
+              {},
+              guess === words.right
+                ? "Your guess was right. "
+                : `Rather: “${words.guesses[words.right]}” `,
+            ),
+            words.why,
+            " ",
+            chapterLink(words.chapter),
+          ]
+        : ["That is not as clear as in our own runs. Try it again."]),
+    );
+  }
+
+  function stop() {
+    for (const trainer of trainers) trainer.close();
+    trainers = [];
+  }
+  show(0);
+  return { node, stop };
+}
