@@ -72,7 +72,9 @@ export function controls(onChange, onTask) {
     rows: 4,
     "data-control": "lines",
     spellcheck: "false",
+    placeholder: "a b c\tc b a",
   });
+  typed.addEventListener("change", () => onChange({ lines: typed.value }));
   const take = button("take-lines", "Learn these lines", () =>
     onChange({ lines: typed.value }),
   );

@@ -90,6 +90,7 @@ function render({ model, el }) {
 
   function toggle(on) {
     if (on === playing) return;
+    if (on && problem.textContent) restart(); // what could not begin may say so again
     playing = on;
     say(play, on ? "Pause" : "Play");
     if (on) trainer.play();
