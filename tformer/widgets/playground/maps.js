@@ -28,7 +28,7 @@ export function mapsOf(root) {
     role: "radiogroup",
     "aria-label": "Map shown large",
   });
-  const canvas = h("canvas", { class: "tfpg-large", role: "img" });
+  const canvas = h("canvas", { class: "tfpg-large", role: "img", hidden: true });
   const title = h("p", { class: "tfpg-map-title" });
   const node = h("div", { class: "tfpg-maps" }, row, h("div", {}, title, canvas));
   let maps = [];

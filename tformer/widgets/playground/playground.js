@@ -126,14 +126,10 @@ function render({ model, el }) {
   }
 
   function restart() {
-    losses = [];
-    evaluations = [];
-    facts = { ...facts, step: 0, norm: null, speed: null };
     say(problem, "");
     set.show(settings);
     trainer.restart(settings);
     trainer.ask(text);
-    soon();
   }
 
   function ask(said) {
@@ -200,7 +196,8 @@ function render({ model, el }) {
 
   const heard = {
     started: ({ nParameters }) => {
-      facts.nParameters = nParameters;
+      [losses, evaluations] = [[], []]; // what the run before still told
+      facts = { step: 0, norm: null, speed: null, nParameters };
     },
     step: ({ step: at, losses: more, norms, stepsPerSecond }) => {
       const first = at - more.length + 1;

@@ -1,0 +1,163 @@
+"""A model trains in the page: played, paused, broken, asked, compared."""
+
+from __future__ import annotations
+
+import browser as driver
+import pytest
+
+from tformer.widgets import Playground
+
+
+class Shown:
+    """What a reader does with the figure, and sees."""
+
+    def __init__(self, page):
+        self.page, self.root = page, page.locator(".tfpg").first
+
+    def control(self, name):
+        return self.root.locator(f'[data-control="{name}"]')
+
+    def step(self):
+        return int(self.root.get_attribute("data-step"))
+
+    def status(self):
+        return self.root.locator(".tfpg-status").first.inner_text()
+
+    def problem(self):
+        return self.root.locator(".tfpg-problem").inner_text()
+
+    def until(self, condition, argument=None):
+        self.page.wait_for_function(condition, arg=argument, timeout=driver.PATIENCE)
+
+    def at_step(self, n):
+        self.until("n => Number(document.querySelector('.tfpg').dataset.step) >= n", n)
+
+    def one_step(self):
+        now = self.step()
+        self.control("one-step").click()
+        self.at_step(now + 1)
+
+    def curves(self):
+        return [
+            line.get_attribute("points")
+            for line in self.root.locator(".tfpg-charts polyline").all()
+        ]
+
+    def says(self, text):
+        """Wait until the model's answer has this text."""
+        answer = self.root.locator(".tfpg-answer")
+        answer.filter(has_text=text).wait_for(timeout=driver.PATIENCE)
+
+
+@pytest.fixture
+def opened(figure_page, playing):
+    with playing(figure_page(Playground(), settle=False), ".tfpg[data-ready]") as seen:
+        shown = Shown(seen.page)
+        shown.says("should be hgfedcba")  # it has been asked, and has learned nothing
+        yield shown
+
+
+def test_it_learns_to_reverse_and_pauses_when_told(opened):
+    opened.control("play").click()
+    assert opened.control("play").inner_text() == "Pause"
+    opened.says("hgfedcba ✓")
+    opened.control("play").click()
+    at = opened.step()
+    assert at > 50
+    opened.page.wait_for_timeout(400)
+    assert opened.step() <= at + 10  # what was on its way
+    large = opened.root.locator(".tfpg-large")
+    assert "head 2. Each row's largest weight: [start] to" in large.get_attribute(
+        "aria-label"
+    )
+
+
+def test_the_same_seed_gives_the_same_numbers_and_another_one_others(opened):
+    def three_steps():
+        for _ in range(3):
+            opened.one_step()
+        return opened.curves()
+
+    first = three_steps()
+    opened.control("again").click()
+    opened.until("document.querySelector('.tfpg').dataset.step === '0'")
+    assert three_steps() == first
+    opened.control("reseed").click()
+    opened.until("document.querySelector('.tfpg').dataset.step === '0'")
+    assert "seed 2" in opened.status()
+    assert three_steps() != first
+
+
+def test_without_the_causal_mask_the_loss_falls_and_what_it_writes_is_wrong(opened):
+    opened.control("switch-causal").uncheck()
+    opened.control("play").click()
+    opened.at_step(300)
+    opened.control("play").click()
+    label = opened.root.locator(".tfpg-chart svg").nth(1).get_attribute("aria-label")
+    written, symbols = (
+        float(each.split("\xa0")[0].split()[-1]) for each in label.split(";")
+    )
+    assert written < 20 < 80 < symbols
+
+
+def test_settings_that_do_not_fit_are_said_and_not_taken(opened):
+    opened.root.locator(".tfpg-group").nth(1).locator("summary").click()
+    before = opened.status()
+    assert "21,920 parameters" in before
+    opened.control("width").select_option("0")  # 16
+    opened.until(
+        "!document.querySelector('.tfpg-status').textContent.includes('21,920')"
+    )
+    opened.control("task").select_option(label="Own lines")
+    opened.until("document.querySelector('.tfpg-problem').textContent")
+    assert "give 4 to 5000" in opened.problem()
+    opened.control("play").click()
+    assert opened.step() == 0
+    opened.control("lines").fill("\n".join(f"{i} {i % 7}\t{i % 7}" for i in range(40)))
+    opened.control("take-lines").click()
+    opened.until("!document.querySelector('.tfpg-problem').textContent")
+    opened.control("play").click()
+    opened.at_step(20)
+
+
+def test_a_sequence_with_strange_letters_is_told_so(opened):
+    opened.control("text").fill("xyz")
+    opened.says("“x”")
+    opened.control("text").fill("")
+    opened.says("Type a sequence")
+
+
+def test_an_experiment_asks_first_and_tells_what_came_out(opened):
+    opened.control("experiment").select_option(label="3 The leak")
+    assert opened.control("run-both").is_disabled()
+    opened.control("guess-2").check(force=True)
+    opened.control("run-both").click()
+    verdict = opened.root.locator(".tfpg-verdict")
+    verdict.filter(has_text="After 300 steps").wait_for(timeout=driver.PATIENCE)
+    assert verdict.get_attribute("data-expected") == "true"
+    assert "Your guess was right." in verdict.inner_text()
+    assert "(without)" in verdict.inner_text()
+
+
+def test_it_can_be_played_by_keyboard(opened):
+    play = opened.control("play")
+    play.focus()
+    opened.page.keyboard.press("Enter")
+    opened.at_step(5)
+    opened.page.keyboard.press("Space")
+    assert play.inner_text() == "Play"
+
+
+@pytest.mark.parametrize("size", ["wide", "phone"])
+def test_it_keeps_its_place_and_every_reader_can_use_it(figure_page, playing, size):
+    figure = Playground()
+    height = figure.page_height if size == "wide" else figure.page_height_narrow
+    opened = figure_page(figure, size=size, dark=True, settle=False)
+    with playing(opened, ".tfpg[data-ready]") as seen:
+        shown = Shown(seen.page)
+        shown.says("should be hgfedcba")
+        assert abs(shown.root.bounding_box()["height"] - height) <= 25
+        assert seen.overflow() == []
+        assert seen.axe() == []
+        shown.control("play").click()
+        shown.at_step(10)
