@@ -16,13 +16,19 @@ export function attention(query, key, value, { mask = null, nHeads = 1 } = {}) {
   return { output: mix(weights, value), weights };
 }
 
-// softmax(Q K^T / sqrt(Dh)): rows sum to 1, what is hidden gets exactly 0.
-function attentionWeights(query, key, mask, nHeads) {
+// softmax(scale * Q K^T), where scale is 1 / sqrt(Dh): rows sum to 1, what is hidden gets
+// exactly 0. The results go to `weights`.
+export function attentionWeights(
+  query,
+  key,
+  mask,
+  nHeads,
+  scale = 1 / Math.sqrt(query.shape[2] / nHeads),
+  weights = new Tensor([query.shape[0], nHeads, query.shape[1], key.shape[1]]),
+) {
   const [batch, nQueries, width] = query.shape;
   const nKeys = key.shape[1];
   const headWidth = width / nHeads;
-  const scale = 1 / Math.sqrt(headWidth);
-  const weights = new Tensor([batch, nHeads, nQueries, nKeys]);
   for (let b = 0, start = 0; b < batch; b++) {
     for (let h = 0; h < nHeads; h++) {
       for (let i = 0; i < nQueries; i++, start += nKeys) {
@@ -62,11 +68,14 @@ function softmaxInPlace(scores) {
 }
 
 // weights (B, H, Tq, Tk), value (B, Tk, D) -> (B, Tq, D): each head mixes its own columns.
-function mix(weights, value) {
+export function mix(
+  weights,
+  value,
+  output = new Tensor([weights.shape[0], weights.shape[2], value.shape[2]]),
+) {
   const [batch, nHeads, nQueries, nKeys] = weights.shape;
   const width = value.shape[2];
   const headWidth = width / nHeads;
-  const output = new Tensor([batch, nQueries, width]);
   const sum = new Float64Array(headWidth);
   for (let b = 0, w = 0; b < batch; b++) {
     for (let h = 0; h < nHeads; h++) {

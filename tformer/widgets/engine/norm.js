@@ -2,10 +2,17 @@
 import { Module, Parameter } from "./module.js";
 import { Tensor } from "./tensor.js";
 
+export const EPSILON = 1e-5; // keeps the root away from 0
+
 // gain * (x - mean) / sqrt(variance + epsilon) + bias, for each vector alone
-export function layerNorm(x, gain, bias, epsilon = 1e-5) {
+export function layerNorm(
+  x,
+  gain,
+  bias,
+  epsilon = EPSILON,
+  output = new Tensor(x.shape),
+) {
   const width = gain.data.length;
-  const output = new Tensor(x.shape);
   for (let i = 0; i < x.data.length; i += width) {
     const vector = x.data.subarray(i, i + width);
     let mean = 0;

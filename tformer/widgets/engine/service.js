@@ -4,6 +4,7 @@
 // and, once, { id, result } or { id, error: { name, message } }. Requests are answered one
 // after another.
 import { download } from "./download.js";
+import { pause } from "./pause.js";
 import { loadPretrained } from "./pretrained.js";
 
 // port: a worker's global scope, or a MessagePort.
@@ -84,13 +85,4 @@ async function walked(steps, { signal, onStep }) {
     signal.throwIfAborted();
   }
   return step.value;
-}
-
-// Let messages in: one that asks to stop, for example.
-const { port1, port2 } = new MessageChannel();
-function pause() {
-  return new Promise((done) => {
-    port2.onmessage = done;
-    port1.postMessage(null);
-  });
 }

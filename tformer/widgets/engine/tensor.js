@@ -17,10 +17,14 @@ export class Tensor {
 }
 
 // (..., in) x (out, in) -> (..., out): `x @ weight.T + bias`, weight a `Parameter`. Most
-// of the time goes here, so the product is the kernel's.
-export function linear(x, weight, bias = null) {
+// of the time goes here, so the product is the kernel's. The results go to `output`.
+export function linear(
+  x,
+  weight,
+  bias = null,
+  output = new Tensor([...x.shape.slice(0, -1), weight.shape[0]]),
+) {
   const nOut = weight.shape[0];
-  const output = new Tensor([...x.shape.slice(0, -1), nOut]);
   weight.product(x.data, output.data);
   if (bias) {
     for (let i = 0; i < output.data.length; i += nOut) {
@@ -83,9 +87,8 @@ export function last(x) {
 }
 
 // log p = logit - log(sum of e^logit), over the last axis.
-export function logSoftmax(x) {
+export function logSoftmax(x, output = new Tensor(x.shape)) {
   const width = x.shape.at(-1);
-  const output = new Tensor(x.shape);
   for (let i = 0; i < x.data.length; i += width) {
     const logits = x.data.subarray(i, i + width);
     let top = -Infinity;

@@ -2,6 +2,7 @@
 //
 // A search is a generator. It yields a step each time the model has spoken, and returns
 // its hypotheses { ids, logProbability, score }, the best first.
+import { randomNumbers } from "../random.js";
 import { row } from "../tensor.js";
 import { USUAL } from "./settings.js";
 import { checkCall, drain, Stepper } from "./stepping.js";
@@ -119,15 +120,4 @@ export function draw(p, chance) {
     if (reached > wanted) return id;
   }
   return argmax(p); // rounding may miss the very end
-}
-
-// A stream of numbers in [0, 1), the same for the same seed (Mulberry32).
-function randomNumbers(seed) {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let bits = Math.imul(state ^ (state >>> 15), state | 1);
-    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
-    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -22,10 +22,12 @@ export function plainProduct({ shape: [nOut, nIn], data, scales }) {
   };
 }
 
+// y = x @ w.T, for n rows of x (n, nIn) and w (nOut, nIn).
+//
 // Several sums at once keep the processor busy: two rows of x by four of W where there
 // are two, else one by eight. Sums run in double precision, which in JavaScript is faster
 // than rounding every product to float32.
-function multiply(x, w, y, n, nIn, nOut) {
+export function multiply(x, w, y, n, nIn, nOut) {
   let row = 0;
   for (; row + 2 <= n; row += 2) twoRows(x, w, y, row, nIn, nOut);
   if (row < n) oneRow(x, w, y, row, nIn, nOut);

@@ -1,0 +1,173 @@
+// A run: one model that learns one task, step by step. No timers, no page.
+//
+//     const run = new Run({ task: "reverse", seed: 1 });
+//     for (let i = 0; i < 500; i++) run.step();
+//     run.evaluate().accuracy; run.write("abcdefgh").written;
+import { Adam, clipGradients, learningRate } from "./adam.js";
+import { batchOf, SPECIAL } from "./batch.js";
+import { corpusOf } from "./corpus.js";
+import { Dice } from "./dice.js";
+import { symbolsOf } from "./lines.js";
+import { crossEntropy } from "./loss.js";
+import { MAX_LENGTH, Model, PAD } from "./model.js";
+import { complete, MOST_PARAMETERS } from "./settings.js";
+import { Tape } from "./tape.js";
+import { attentionMaps, likeliest, written } from "./writing.js";
+
+export class Run {
+  #corpus;
+  #ids;
+  #heldOut; // sequences as ids
+  #longest = 0; // the longest target that is known
+  #weights;
+  #adam;
+  #training = new Tape();
+  #reading = new Tape({ learns: false });
+  #step = 0;
+  #losses = []; // since the last evaluation
+
+  // Throws a RangeError that names a value and the remedy.
+  constructor(given = {}) {
+    this.settings = complete(given);
+    this.#corpus = corpusOf(this.settings);
+    this.vocabulary = [...SPECIAL, ...this.#corpus.words];
+    this.#ids = new Map(this.vocabulary.map((word, id) => [word, id]));
+    this.#heldOut = this.#corpus.heldOut.map((pair) => this.#pair(pair));
+    const dice = new Dice(this.settings.seed, "weights");
+    this.model = new Model(this.settings, this.vocabulary.length, dice);
+    this.nParameters = this.model.nParameters;
+    if (this.nParameters > MOST_PARAMETERS) {
+      throw new RangeError(
+        `the model would have ${this.nParameters} parameters, more than ${MOST_PARAMETERS}: ` +
+          "take a smaller width or fewer layers",
+      );
+    }
+    this.#weights = this.model.weights;
+    this.#adam = new Adam(this.#weights);
+  }
+
+  // Learn from one batch. -> { step, loss, gradientNorm (before it is clipped), rate }
+  step() {
+    const { batch, clip } = this.settings;
+    const pairs = Array.from({ length: batch }, () => this.#pair(this.#corpus.draw()));
+    const rate = learningRate(++this.#step, this.settings);
+    for (const { gradient } of this.#weights) gradient.fill(0);
+    const { loss } = this.#lossOf(batchOf(pairs, this.settings), this.#training);
+    this.#training.backward();
+    const gradientNorm = clipGradients(this.#weights, clip || Infinity);
+    this.#adam.step(rate);
+    this.#losses.push(loss);
+    return { step: this.#step, loss, gradientNorm, rate };
+  }
+
+  // How well the model does on sequences that it has never learned from.
+  // -> { step, loss, tokens: share of symbols that are right if it reads the target,
+  // accuracy: share of sequences that it writes without a mistake, trainLoss: mean since
+  // the last evaluation, null if there was no step }
+  evaluate() {
+    const batch = batchOf(this.#heldOut, this.settings);
+    const { loss, tokens } = this.#lossOf(batch, this.#reading);
+    const sources = this.#heldOut.map(({ source }) => source);
+    const right = this.#written(sources).filter((ids, i) =>
+      same(ids, this.#heldOut[i].target),
+    ).length;
+    const trainLoss = this.#losses.length ? mean(this.#losses) : null;
+    this.#losses = [];
+    return {
+      step: this.#step,
+      loss,
+      accuracy: right / sources.length,
+      tokens,
+      trainLoss,
+    };
+  }
+
+  // What the model writes for symbols, or for a text that has them.
+  // -> { source, written, expected: symbols or null, right: boolean or null, maps }
+  //
+  // maps: { name, rows, columns: symbols, heads: Float32Array[] }[], rows query.
+  write(words) {
+    const source = Array.isArray(words) ? words : this.#symbols(words);
+    const ids = this.#read(source);
+    const [said] = this.#written([ids]);
+    const expected = this.#corpus.answer(source);
+    const batch = batchOf([{ source: ids, target: said }], this.settings);
+    const say = (row) => row.map((id) => this.vocabulary[id]);
+    return {
+      source,
+      written: say(said),
+      expected,
+      right: expected && same(say(said), expected),
+      maps: attentionMaps(this.model, this.#reading, batch).map((map) => ({
+        ...map,
+        rows: say(map.rows),
+        columns: say(map.columns),
+      })),
+    };
+  }
+
+  #lossOf(batch, tape) {
+    tape.rewind();
+    const logits = this.model.forward(tape, batch);
+    const { smoothing } = this.settings;
+    const loss = crossEntropy(logits, batch.labels, { padId: PAD, smoothing });
+    return { loss, tokens: tape.learns ? null : shareOfRight(logits, batch.labels) };
+  }
+
+  // Two symbols more than the longest target: room to be wrong in.
+  #written(sources) {
+    return written(this.model, this.#reading, sources, this.#longest + 2);
+  }
+
+  #pair({ source, target }) {
+    this.#longest = Math.max(this.#longest, target.length);
+    if (this.settings.shape === "encoder" && target.length > source.length) {
+      throw new RangeError(
+        `an encoder alone cannot write “${target.join(" ")}” for “${source.join(" ")}”, which ` +
+          "is shorter: take the shape encoder-decoder",
+      );
+    }
+    return { source: this.#idsOf(source), target: this.#idsOf(target) };
+  }
+
+  #idsOf(words) {
+    return words.map((word) => this.#ids.get(word));
+  }
+
+  #symbols(text) {
+    const { words, spaced } = this.#corpus;
+    // Capitals are what many keyboards begin with.
+    const known = (each) => (words.includes(each) ? each : each.toLowerCase());
+    return symbolsOf(text, spaced).map(known);
+  }
+
+  // The ids of what a reader gives.
+  #read(source) {
+    const unknown = source.find((word) => !this.#corpus.words.includes(word));
+    if (unknown !== undefined) {
+      const known = this.#corpus.words.slice(0, 12).join(" ");
+      throw new RangeError(
+        `“${unknown}” is no symbol of this task: take some of ${known} …`,
+      );
+    }
+    const most = MAX_LENGTH - this.#longest - 4;
+    if (!source.length || source.length > most) {
+      throw new RangeError(
+        `there are ${source.length} symbols: give 1 to ${most} of them`,
+      );
+    }
+    return this.#idsOf(source);
+  }
+}
+
+const same = (a, b) => a.length === b.length && a.every((each, i) => each === b[i]);
+const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
+
+// The share of labels, padding aside, that have the highest score.
+function shareOfRight(logits, labels) {
+  const wanted = labels.flat();
+  const real = wanted.map((label, i) => [label, i]).filter(([label]) => label !== PAD);
+  return (
+    real.filter(([label, i]) => likeliest(logits, i) === label).length / real.length
+  );
+}

@@ -1,0 +1,124 @@
+// The worker's side of a training: does what the page says, and tells how it goes.
+//
+// In come { command: "restart", settings }, { command: "play" | "pause" | "step" } and
+// { command: "ask", text }; out go the events that client.js describes.
+import { pause } from "../engine/pause.js";
+import { Run } from "./run.js";
+
+const TELL = 50; // ms between two events about steps
+const EVALUATE = 25; // steps between two evaluations
+const SLOWER = 10; // an evaluation may take a tenth of the time, else they come seldom
+
+// port: a worker's global scope, or a MessagePort.
+export function serve(port) {
+  let run = null;
+  let playing = false;
+  let asked = ""; // the reader's sequence
+  let news = null; // what has not been told: { losses, norms, since, rate }
+  let evaluated = { step: -1, cost: 0, at: 0 };
+
+  const tell = (event) => port.postMessage(event);
+  const forget = () => {
+    news = { losses: [], norms: [], since: performance.now(), rate: 0, step: 0 };
+  };
+
+  function restart(settings) {
+    run = new Run(settings);
+    forget();
+    const { nParameters, vocabulary } = run;
+    tell({ kind: "started", settings: run.settings, nParameters, vocabulary });
+    evaluate();
+  }
+
+  function evaluate() {
+    const start = performance.now();
+    const result = run.evaluate();
+    tell({ kind: "evaluation", ...result, ...answer() });
+    const end = performance.now();
+    evaluated = { step: result.step, cost: end - start, at: end };
+  }
+
+  // What the model writes for the reader's sequence.
+  function answer() {
+    if (!asked) return { answer: null };
+    try {
+      return { answer: run.write(asked) };
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      return { answer: null, problem: error.message };
+    }
+  }
+
+  function step() {
+    const { step, loss, gradientNorm, rate } = run.step();
+    if (!Number.isFinite(loss)) {
+      throw new RangeError(
+        `the loss is no number any more at step ${step}: take a lower learning rate and start again`,
+      );
+    }
+    news.losses.push(loss);
+    news.norms.push(gradientNorm);
+    Object.assign(news, { rate, step });
+    const now = performance.now();
+    if (now - news.since >= TELL) flush(now);
+    const pays = now - evaluated.at >= SLOWER * evaluated.cost;
+    if (step >= evaluated.step + EVALUATE && pays) evaluate();
+  }
+
+  function flush(now = performance.now()) {
+    const { losses, norms, since, rate, step } = news;
+    if (!losses.length) return;
+    tell({
+      kind: "step",
+      step,
+      losses: Float32Array.from(losses),
+      norms: Float32Array.from(norms),
+      rate,
+      stepsPerSecond: (1000 * losses.length) / (now - since),
+    });
+    forget();
+  }
+
+  async function play() {
+    if (playing) return;
+    playing = true;
+    forget();
+    while (playing) {
+      attempt(step);
+      await pause();
+    }
+    flush();
+  }
+
+  const commands = {
+    restart: ({ settings }) => restart(settings),
+    play,
+    pause() {
+      playing = false;
+    },
+    step() {
+      forget();
+      step();
+      flush();
+      evaluate();
+    },
+    ask({ text }) {
+      asked = text;
+      tell({ kind: "answer", ...answer() });
+    },
+  };
+
+  function attempt(work) {
+    try {
+      work();
+    } catch ({ message }) {
+      playing = false;
+      tell({ kind: "failed", message });
+    }
+  }
+
+  port.onmessage = ({ data }) => {
+    if (!run && data.command !== "restart") return;
+    attempt(() => commands[data.command](data));
+  };
+}
