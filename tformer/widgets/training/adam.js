@@ -16,9 +16,13 @@ export function clipGradients(weights, most) {
   return norm;
 }
 
-// The learning rate of a step, from 1: it rises to its peak in `warmup` steps and stays.
-export const learningRate = (step, { rate, warmup }) =>
-  step < warmup ? (rate * step) / warmup : rate;
+const STEADY = 200; // steps until the learning rate begins to fall
+
+// The learning rate of a step, from 1: it rises in `warmup` steps, and falls with the root
+// of the step. With a warm-up of STEADY steps this is the paper's curve.
+export function learningRate(step, { rate, warmup }) {
+  return rate * Math.min(1, warmup ? step / warmup : 1, Math.sqrt(STEADY / step));
+}
 
 // Adam: each weight moves by the mean of its last gradients over the root of the mean of
 // their squares, both corrected for having begun at zero. Settings as in the paper.

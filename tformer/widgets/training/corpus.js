@@ -3,7 +3,7 @@ import { Dice } from "./dice.js";
 import { readLines } from "./lines.js";
 import { TASKS } from "./tasks.js";
 
-const HELD_OUT = 64;
+const HELD_OUT = 100;
 const SHARE = 5; // of own lines, every fifth is held out
 
 // -> { words, spaced, heldOut: { source, target }[], draw(): one of the others,

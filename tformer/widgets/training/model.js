@@ -1,11 +1,11 @@
 // A Transformer that learns, of three shapes: encoder and decoder, decoder alone, encoder
 // alone. Chapters *The whole Transformer*, *Variants*.
-import { plainProduct } from "../engine/kernel/plain.js";
 import { causalMask, paddingMask, targetMask } from "../engine/masks.js";
 import { Module, Parameter } from "../engine/module.js";
 import { sinusoids } from "../engine/positions.js";
 import { Stack } from "./layers.js";
 import { embed, linear } from "./operations.js";
+import { multiply } from "./products.js";
 
 export const PAD = 0;
 export const MAX_LENGTH = 64; // positions that have a row
@@ -106,5 +106,5 @@ function begin(name, weight, dice) {
   const size = weight.shape.reduce((a, b) => a * b);
   weight.data = Float32Array.from({ length: size }, draws[kind]);
   weight.gradient = new Float32Array(size);
-  if (weight.shape.length > 1) weight.product = plainProduct(weight);
+  weight.product = (x, y) => multiply(x, weight.data, y, x.length / nIn, nIn, nOut);
 }

@@ -5,9 +5,9 @@
 // reads it; each operation adds what follows from it to the gradients of what it read
 // itself, since several may read the same.
 import { ACTIVATIONS } from "../engine/feedforward.js";
-import { multiply } from "../engine/kernel/plain.js";
 import { EPSILON, layerNorm as normalized } from "../engine/norm.js";
 import { linear as product } from "../engine/tensor.js";
+import { multiply } from "./products.js";
 
 // (B, T) ids -> (B, T, D): row E[id] * factor, plus the row of `places` for its position
 // (none if null).

@@ -46,9 +46,19 @@ function closing(source) {
   return open.map((each) => PARTNERS[each]).reverse();
 }
 
+// For each digit its left neighbour minus its right one, where there is none zero.
+const differences = (source) =>
+  source.map((_, i) =>
+    String((Number(source[i - 1] ?? 0) - Number(source[i + 1] ?? 0) + 10) % 5),
+  );
+
+// Each digit says at which place to look, and the digit there again.
+const hops = (source) => source.map((_, i) => source[source[source[i]]]);
+
 /**
  * @typedef {object} Task
  * @property {string} key its name in settings
+ * @property {boolean} [hidden] whether it is only there for an experiment
  * @property {string} title
  * @property {string} line what is asked, in one sentence
  * @property {string[] | null} words all symbols that occur; null if the lines say it
@@ -59,6 +69,8 @@ function closing(source) {
  * @property {(dice: any) => string[]} draw a source
  * @property {(source: string[]) => string[] | null} answer null if there is none
  */
+
+const FEW = DIGITS.slice(0, 5);
 
 /** @type {Task[]} */
 export const TASKS = [
@@ -169,5 +181,31 @@ export const TASKS = [
     example: "",
     draw: null,
     answer: null,
+  },
+  {
+    key: "difference",
+    hidden: true,
+    title: "Left minus right",
+    line: "Write for each digit its left neighbour minus its right one, modulo 5.",
+    words: FEW,
+    spaced: false,
+    lengths: [4, 8],
+    defaults: { shape: "encoder" },
+    example: "3140213",
+    draw: symbols(FEW),
+    answer: differences,
+  },
+  {
+    key: "hops",
+    hidden: true,
+    title: "Two hops",
+    line: "Each digit names a place; the digit there names another: write what is there.",
+    words: FEW,
+    spaced: false,
+    lengths: [5, 5],
+    defaults: { shape: "encoder" },
+    example: "20413",
+    draw: (dice) => dice.many(5, () => dice.pick(FEW)),
+    answer: hops,
   },
 ];

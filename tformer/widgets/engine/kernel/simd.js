@@ -3,21 +3,28 @@ import { BINARY } from "./binary.js";
 import { fixedPoint } from "./fixed-point.js";
 
 const PAGE = 1 << 16; // bytes, of WebAssembly's memory
-const VECTOR = 16; // bytes that are loaded at once
+export const VECTOR = 16; // bytes that are loaded at once
+
+// The kernel and a memory of so many bytes, or null where they cannot be had.
+export function openKernel(size) {
+  try {
+    const bytes = Uint8Array.from(atob(BINARY), (each) => each.charCodeAt(0));
+    const memory = new WebAssembly.Memory({ initial: Math.ceil(size / PAGE) });
+    const module = new WebAssembly.Module(bytes);
+    const { exports } = new WebAssembly.Instance(module, { engine: { memory } });
+    return { memory, kernel: /** @type {any} */ (exports) };
+  } catch {
+    return null;
+  }
+}
 
 // What `plainProduct` gives for each weight, or null where it cannot be had: no SIMD, no
 // WebAssembly, a page that forbids it, or too little memory.
 export function simdProducts(weights) {
   const layout = new Layout(weights);
-  let memory, kernel;
-  try {
-    const bytes = Uint8Array.from(atob(BINARY), (each) => each.charCodeAt(0));
-    memory = new WebAssembly.Memory({ initial: Math.ceil(layout.size / PAGE) });
-    const module = new WebAssembly.Module(bytes);
-    kernel = new WebAssembly.Instance(module, { engine: { memory } }).exports;
-  } catch {
-    return null;
-  }
+  const opened = openKernel(layout.size);
+  if (!opened) return null;
+  const { memory, kernel } = opened;
   return weights.map((weight, i) => {
     fill(memory.buffer, weight, layout.places[i]);
     return product(kernel, memory.buffer, weight, layout.places[i], layout);
@@ -52,7 +59,7 @@ class Layout {
   }
 }
 
-const up = (n, step) => Math.ceil(n / step) * step;
+export const up = (n, step) => Math.ceil(n / step) * step;
 
 // Copy a weight to its place, row by row; what is between stays zero.
 function fill(buffer, { shape: [nOut, nIn], data, scales }, place) {
