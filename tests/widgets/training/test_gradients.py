@@ -260,7 +260,8 @@ console.log(JSON.stringify(given.map(({ settings, vocabSize, batch, smoothing })
   for (let i = 0; i < 2; i++) {
     tape.rewind(); // and the tape's memory may be used again
     for (const weight of model.weights) weight.gradient.fill(0);
-    loss = crossEntropy(model.forward(tape, batch), batch.labels, { padId: 0, smoothing });
+    const logits = model.forward(tape, batch);
+    loss = crossEntropy(logits, batch.labels, { padId: 0, smoothing });
     tape.backward();
   }
   const weights = [...model.namedParameters()].map(([name, weight]) => ({

@@ -1,4 +1,4 @@
-"""How a run learns, in Node: Adam, warm-up and clipping against PyTorch; repeatability."""
+"""How a run learns, in Node: Adam, warm-up, clipping against PyTorch; repeatability."""
 
 import math
 
@@ -24,7 +24,8 @@ const norms = given.gradients.map((gradients, i) => {
   adam.step(given.rates[i]);
   return norm;
 });
-console.log(JSON.stringify({ norms, weights: weights.map(({ data }) => Array.from(data)) }));
+const after = weights.map(({ data }) => Array.from(data));
+console.log(JSON.stringify({ norms, weights: after }));
 """
 
 
@@ -126,6 +127,33 @@ console.log(JSON.stringify(losses));
 def test_to_evaluate_and_to_write_changes_no_training(node):
     disturbed, alone = node(WATCHED, SMALL)
     assert disturbed == alone
+
+
+ALONE = (
+    RUN
+    + """
+import { corpusOf } from "./training/corpus.js";
+console.log(JSON.stringify(given.map((settings) => {
+  const run = new Run(settings);
+  for (let i = 0; i < 60; i++) run.step();
+  const { heldOut } = corpusOf(run.settings);
+  const right = heldOut.filter(({ source }) => run.write(source).right).length;
+  return { right: right / heldOut.length, ...run.evaluate() };
+})));
+"""
+)
+
+
+def test_padding_that_nobody_sees_changes_nothing(node):
+    """A sequence is written alike alone and beside longer ones, unless padding shows."""
+    brief = {"task": "numbers", "rate": 0.01, "warmup": 10, "seed": 5}
+    shapes = [{"shape": "encoder-decoder"}, {"shape": "decoder"}]
+    unseen = node(ALONE, [{**brief, **each} for each in shapes])
+    for each in unseen:
+        assert each["right"] == each["accuracy"] == each["alone"]
+    [seen] = node(ALONE, [{**brief, "padding": False}])
+    assert seen["right"] == seen["alone"]
+    assert any(each["accuracy"] for each in unseen), "they have learned something"
 
 
 MAPS = (

@@ -63,20 +63,24 @@ export class Run {
   // How well the model does on sequences that it has never learned from.
   // -> { step, loss, tokens: share of symbols that are right if it reads the target,
   // accuracy: share of sequences that it writes without a mistake, trainLoss: mean since
-  // the last evaluation, null if there was no step }
+  // the last evaluation, null if there was no step, alone: accuracy if each sequence is
+  // read by itself, without padding }
   evaluate() {
     const batch = batchOf(this.#heldOut, this.settings);
     const { loss, tokens } = this.#lossOf(batch, this.#reading);
     const sources = this.#heldOut.map(({ source }) => source);
-    const right = this.#written(sources).filter((ids, i) =>
-      same(ids, this.#heldOut[i].target),
-    ).length;
+    const accuracy = this.#accuracy(this.#written(sources));
+    // What nobody sees makes no difference, so it need not be computed.
+    const alone = this.settings.padding
+      ? accuracy
+      : this.#accuracy(sources.map((source) => this.#written([source])[0]));
     const trainLoss = this.#losses.length ? mean(this.#losses) : null;
     this.#losses = [];
     return {
       step: this.#step,
       loss,
-      accuracy: right / sources.length,
+      accuracy,
+      alone,
       tokens,
       trainLoss,
     };
@@ -104,6 +108,12 @@ export class Run {
         columns: say(map.columns),
       })),
     };
+  }
+
+  // The share of held-out sequences of which every symbol is right.
+  #accuracy(texts) {
+    const right = texts.filter((ids, i) => same(ids, this.#heldOut[i].target));
+    return right.length / texts.length;
   }
 
   #lossOf(batch, tape) {

@@ -49,7 +49,7 @@ function closing(source) {
 // For each digit its left neighbour minus its right one, where there is none zero.
 const differences = (source) =>
   source.map((_, i) =>
-    String((Number(source[i - 1] ?? 0) - Number(source[i + 1] ?? 0) + 10) % 5),
+    String((Number(source[i - 1] ?? 0) - Number(source[i + 1] ?? 0) + 8) % 8),
   );
 
 // Each digit says at which place to look, and the digit there again.
@@ -70,6 +70,7 @@ const hops = (source) => source.map((_, i) => source[source[source[i]]]);
  * @property {(source: string[]) => string[] | null} answer null if there is none
  */
 
+const OCTAL = DIGITS.slice(0, 8);
 const FEW = DIGITS.slice(0, 5);
 
 /** @type {Task[]} */
@@ -186,13 +187,13 @@ export const TASKS = [
     key: "difference",
     hidden: true,
     title: "Left minus right",
-    line: "Write for each digit its left neighbour minus its right one, modulo 5.",
-    words: FEW,
+    line: "Write for each digit its left neighbour minus its right one, modulo 8.",
+    words: OCTAL,
     spaced: false,
     lengths: [4, 8],
     defaults: { shape: "encoder" },
-    example: "3140213",
-    draw: symbols(FEW),
+    example: "3174026",
+    draw: symbols(OCTAL),
     answer: differences,
   },
   {
