@@ -145,7 +145,7 @@ console.log(JSON.stringify(given.map((settings) => {
 
 
 def test_padding_that_nobody_sees_changes_nothing(node):
-    """A sequence is written alike alone and beside longer ones, unless padding shows."""
+    """Alone and beside longer ones a sequence is written alike."""
     brief = {"task": "numbers", "rate": 0.01, "warmup": 10, "seed": 5}
     shapes = [{"shape": "encoder-decoder"}, {"shape": "decoder"}]
     unseen = node(ALONE, [{**brief, **each} for each in shapes])
