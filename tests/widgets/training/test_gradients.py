@@ -36,6 +36,7 @@ const OPERATIONS = {
   relu: ({ x }) => relu(x),
   add: ({ x, y }) => add(x, y),
   twice: ({ x }) => add(x, relu(x)),
+  shared: ({ x, weight }) => linear(linear(x, weight), weight),
   attention: ({ query, key, value }, options) =>
     attention(query, key, value, options).output,
   embed: ({ table }, { ids, factor, placed }, tape) =>
@@ -158,6 +159,19 @@ def twice_case(seed):
     return case("twice", inputs, lambda x: x + torch.relu(x), draw=draw)
 
 
+def shared_case(seed):
+    draw, (b, t, d) = sizes(seed, (1, 5), (1, 9), (1, 12))
+    inputs = {
+        "x": torch.randn(b, t, d, generator=draw),
+        "weight": torch.randn(d, d, generator=draw) / d**0.5,
+    }
+
+    def oracle(x, weight):
+        return F.linear(F.linear(x, weight), weight)
+
+    return case("shared", inputs, oracle, draw=draw)
+
+
 def attention_case(seed):
     ranges = (1, 5), (1, 9), (1, 9), (1, 4), (1, 12)
     draw, (b, t, s, n_heads, d_head) = sizes(seed, *ranges)
@@ -225,6 +239,7 @@ CASES = {
     "relu": relu_case,
     "add": add_case,
     "read twice": twice_case,
+    "shared weight": shared_case,
     "attention": attention_case,
     "embedding": embed_case,
     "loss": loss_case,

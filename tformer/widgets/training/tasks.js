@@ -13,7 +13,7 @@ const symbols = (alphabet) => (dice) =>
   dice.many(dice.whole(4, 8), () => dice.pick(alphabet));
 
 function drawSum(dice) {
-  const number = () => [...String(dice.whole(0, 99))];
+  const number = () => [...String(dice.whole(10, 99))];
   return [...number(), "+", ...number()];
 }
 
@@ -82,7 +82,7 @@ export const TASKS = [
     words: LETTERS,
     spaced: false,
     lengths: [4, 8],
-    defaults: {},
+    defaults: { batch: 64 },
     example: "abcdefgh",
     draw: symbols(LETTERS),
     answer: (source) => source.toReversed(),
@@ -126,11 +126,11 @@ export const TASKS = [
   {
     key: "add",
     title: "Add",
-    line: "Write the sum of two numbers.",
+    line: "Write the sum of two numbers of two digits.",
     words: [...DIGITS, "+"],
     spaced: false,
-    lengths: [3, 5],
-    defaults: { width: 64, dFf: 128 },
+    lengths: [5, 5],
+    defaults: { width: 64 },
     example: "47+85",
     draw: drawSum,
     answer: sum,
