@@ -290,8 +290,8 @@ class Patient:
             else "lambda m, s, t: m(s.t(), t.t()).transpose(0, 1)"
         )
         raise CannotExamine(
-            f"your model seems to want (length, batch): called with that, each row of "
-            f"a batch stands for itself, as it does not batch first. Give "
+            "your model seems to want (length, batch): called that way, each row of a "
+            "batch stands for itself; called batch first, it doesn't. Give "
             f"forward={example}, and transpose in decode, too, if you give one"
         )
 
