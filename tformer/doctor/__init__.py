@@ -14,6 +14,6 @@ registration. Chapters *When training fails* and *Bring your own model*.
 
 from tformer.doctor._patient import CannotExamine
 from tformer.doctor._run import examine
-from tformer.doctor.report import Finding, NotTried, Report
+from tformer.doctor.report import Finding, NotTried, Remark, Report
 
-__all__ = ["CannotExamine", "Finding", "NotTried", "Report", "examine"]
+__all__ = ["CannotExamine", "Finding", "NotTried", "Remark", "Report", "examine"]

@@ -299,6 +299,192 @@ def _followed(op: Op) -> Lookup:
     return Lookup(op, factor, vectors, tuple(added))
 
 
+@dataclass(frozen=True)
+class FeedForward:
+    """Two products with weights, one after the other, as wide as the stream.
+
+    Attributes:
+        first, second: the products.
+        bends: whether anything between them is not linear.
+    """
+
+    first: Op
+    second: Op
+    bends: bool
+
+
+def feed_forwards(ops: list[Op], found: list[Attention]) -> list[FeedForward]:
+    """Every feed-forward network behind the first attention."""
+    outs = [each.out for each in found if each.out is not None]
+    if not outs:
+        return []
+    width, begin = outs[0].output.size(-1), found[0].softmax.index
+    n_rows = {each.context.size(-2) for each in found}
+    pairs = []
+    for op in ops[begin:]:
+        if op.name not in PRODUCTS or op in outs or op.output.size(-1) != width:
+            continue
+        if op.output.numel() // width not in n_rows or _feeds_attention(op, found):
+            continue
+        first, bends = _product_before(op)
+        if first is None or first.index < begin or first in outs:
+            continue
+        read = states(first)
+        if read is not None and read.tensor.size(-1) == width:
+            pairs.append(FeedForward(first, op, bends))
+    return pairs
+
+
+def states(product: Op) -> Input | None:
+    """The factor of a product that is no weight, if the other one is."""
+    sides = _factors(product)
+    real = [each for each in sides if not _from_parameter(each)]
+    return real[0] if len(real) == 1 else None
+
+
+def _product_before(product: Op) -> tuple[Op | None, bool]:
+    """The product with a weight that this one reads, and if there is a bend between."""
+    start, bends = states(product), False
+    op = None if start is None else start.made_by
+    for _ in range(DEEP):
+        if op is None or op.name in NORMS | MOMENTS | SOFTMAXES | {"embedding"}:
+            return None, bends
+        if op.name in PRODUCTS:
+            return (op if states(op) is not None else None), bends
+        before = [each for each in op.inputs if not each.is_parameter]
+        full = [each for each in before if each.tensor.numel() == op.output.numel()]
+        if op.name in SUMS and len(full) > 1:
+            return None, bends
+        linear = VIEWS | DROPS | SUMS
+        if op.name not in linear and not (op.name in FACTORS and len(full) == 1):
+            bends = True
+        op = _main(before, op).made_by if before else None
+    return None, bends
+
+
+def _feeds_attention(op: Op, found: list[Attention]) -> bool:
+    """Whether a product makes queries, keys or values."""
+    stack = [op]
+    for _ in range(DEEP):
+        if not stack:
+            break
+        each = stack.pop()
+        for following in each.used_by:
+            if following.name == "bmm":
+                return True
+            if following.name in VIEWS | FACTORS | DROPS:
+                stack.append(following)
+    return False
+
+
+@dataclass(frozen=True)
+class Residual:
+    """A sum of the stream.
+
+    Attributes:
+        total: the sum.
+        skip: what was there before the sublayer.
+        branch: what the sublayer adds.
+    """
+
+    total: Op
+    skip: Input
+    branch: Input
+
+
+def residuals(ops: list[Op], width: int) -> list[Residual]:
+    """Every sum of two tensors of the stream's width, the earlier one the skip."""
+    found = []
+    for op in ops:
+        if op.name in SUMS and op.output.dim() >= 2 and op.output.size(-1) == width:
+            full = [
+                each
+                for each in op.inputs
+                if each.tensor.shape == op.output.shape
+                and each.made_by is not None
+                and not each.is_parameter
+            ]
+            if len(full) == 2:
+                skip, branch = sorted(full, key=lambda e: e.made_by.index)  # type: ignore[union-attr]
+                found.append(Residual(op, skip, branch))
+    return found
+
+
+def from_norm(ops: list[Op], width: int) -> list[Residual]:
+    """Residual connections that add to a norm's output what should go to the stream.
+
+    Such a sum goes on as a pre-norm stream: it is normalised for the next sublayer,
+    and passes that by as it is. After a norm, a post-norm model's sum does only the
+    former.
+    """
+    sums = residuals(ops, width)
+    wrong = []
+    for each in sums:
+        origin = _origin(each.skip, VIEWS)
+        if norm_behind(each.skip) is None or not _reads(each.branch, origin):
+            continue
+        beyond = [r for r in sums if _origin(r.skip, VIEWS) is each.total]
+        if any(not _reads(r.branch, each.total) for r in beyond):
+            wrong.append(each)
+    return wrong
+
+
+def _reads(branch: Input, origin: Op | None) -> bool:
+    """Whether a sublayer's first product reads this very tensor."""
+    if branch.made_by is None or origin is None:
+        return False
+    for op in current_line(branch.made_by):
+        if (
+            op.index > origin.index
+            and op.name in PRODUCTS
+            and any(_origin(each, VIEWS) is origin for each in op.inputs)
+        ):
+            return True
+    return False
+
+
+def adds_zeros_and_ones(each: Attention) -> bool:
+    """Whether a mask of 0 and 1 is added to the scores, and so hides nothing."""
+    stack, depth = [each.softmax.inputs[0]], 0
+    while stack and depth < DEEP:
+        depth += 1
+        op = stack.pop().made_by
+        if op is None or op.name not in SUMS | VIEWS | FACTORS | FILLS | {"baddbmm"}:
+            continue
+        for other in op.inputs:
+            mask = other.tensor
+            if (
+                op.name in SUMS | {"baddbmm"}
+                and mask.numel() > 1
+                and mask.is_floating_point()
+                and set(mask.unique().tolist()) == {0, 1}
+            ):
+                return True
+        if op.name != "baddbmm":
+            stack += op.inputs
+    return False
+
+
+def dropped_afterwards(ops: list[Op], product: Op) -> Op | None:
+    """The operation that strikes out part of a product's result, or None."""
+    stack, seen = [product], {product}
+    while stack:
+        op = stack.pop()
+        for following in op.used_by:
+            if following.name in ("native_dropout", "bernoulli_"):
+                return following
+            if following.name in FACTORS and any(
+                (origin := _origin(each, VIEWS | FACTORS)) is not None
+                and origin.name == "bernoulli_"
+                for each in following.inputs
+            ):
+                return following
+            if following.name in VIEWS | FACTORS | SUMS and following not in seen:
+                seen.add(following)
+                stack.append(following)
+    return None
+
+
 def current_line(op: Op) -> set[Op]:
     """An operation and everything that led to it."""
     seen: set[Op] = set()

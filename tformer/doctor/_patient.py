@@ -17,6 +17,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from tformer.doctor import _anatomy
 from tformer.doctor._anatomy import Attention
+from tformer.doctor._keep import as_found
 from tformer.doctor._watch import Op, Watch
 
 SEED = 1234
@@ -117,6 +118,16 @@ class Patient:
             self.strangers.update(watch.strangers)
         ops, found = self._passes[key]
         return ops, found
+
+    def watch_training(self) -> list[Op]:
+        """The operations of a pass in training mode, as dropout takes part in it."""
+        watch = Watch(self.model)
+        with as_found(self.model), torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
+            self.model.train()
+            torch.manual_seed(SEED)
+            with watch:
+                self.run(self.source(), self.target())
+        return watch.ops
 
     # --- probes ---------------------------------------------------------------------
 
@@ -246,13 +257,15 @@ class Patient:
         """Run the model once.
 
         Raises:
-            CannotExamine: it stops, or returns something else than logits.
+            CannotExamine: it stops, returns something else than logits, or wants the
+                sequence first.
         """
         try:
             self.plain  # noqa: B018
         except CannotExamine:
             raise
         except Exception as problem:
+            self._refuse_sequence_first()
             if not self.decoder_only and self._runs_at_one_length():
                 return
             raise CannotExamine(
@@ -263,6 +276,50 @@ class Patient:
                 f"the model returned {self.plain.size(-1)} numbers for each position, "
                 "so its last axis is no vocabulary: return logits (B, T, V)"
             )
+        self._refuse_sequence_first()
+
+    def _refuse_sequence_first(self) -> None:
+        """Raise if the model is sound with (length, batch), and not as it is called."""
+        if self._rows_stand_alone(turned=False) or not self._rows_stand_alone(
+            turned=True
+        ):
+            return
+        example = (
+            "lambda m, ids: m(ids.t()).transpose(0, 1)"
+            if self.decoder_only
+            else "lambda m, s, t: m(s.t(), t.t()).transpose(0, 1)"
+        )
+        raise CannotExamine(
+            "your model seems to want (length, batch): called that way, each row of a "
+            "batch stands for itself; called batch first, it doesn't. Give "
+            f"forward={example}, and transpose in decode, too, if you give one"
+        )
+
+    def _rows_stand_alone(self, *, turned: bool) -> bool:
+        """Whether a word moves the end of its own row of a batch, and no other row."""
+        source, target = self.source(rows=2), self.target(rows=2)
+
+        def logits(ids: Tensor) -> Tensor:
+            self.model.eval()
+            torch.manual_seed(SEED)
+            with torch.no_grad():
+                if not turned:
+                    return self.run(source, ids).double()
+                out = self.run(None if source is None else source.t(), ids.t())
+                return out.transpose(0, 1).double()
+
+        try:
+            before = logits(target)
+            least = MOVED * float(before.std())
+            for row in (0, 1):
+                changed = target.clone()
+                changed[row] = self.other(target, 1)[row]
+                moved = self.moved(before, logits(changed)) > least
+                if moved[1 - row].any() or not moved[row, -1]:
+                    return False
+        except Exception:
+            return False
+        return True
 
     def _runs_at_one_length(self) -> bool:
         self.n_source = self.n_target
@@ -333,6 +390,28 @@ def first_batches(
     if not taken:
         raise CannotExamine("batches gave nothing: pass a list, or a fresh loader")
     return taken
+
+
+def check_loss(loss: Callable[..., Any] | None) -> None:
+    """Refuse a loss that runs the model itself.
+
+    Raises:
+        CannotExamine: it asks for the model, or for more than two arguments.
+    """
+    if loss is None:
+        return
+    try:
+        wanted = list(inspect.signature(loss).parameters.values())
+    except (TypeError, ValueError):
+        return
+    if _n_places(loss) > 2 or (wanted and wanted[0].name in ("model", "net")):
+        names = ", ".join(each.name for each in wanted)
+        raise CannotExamine(
+            f"loss takes ({names}), but the doctor calls it with (logits, labels), to "
+            "try logits of its own: give the part after the model has run. What it "
+            "does before that, such as the shift of the labels, stays unseen, so "
+            "give batches=…, as your model reads them, as well"
+        )
 
 
 def _shapes(batch: Any) -> str:

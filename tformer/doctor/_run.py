@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
@@ -13,8 +14,14 @@ from torch import Tensor, nn
 
 from tformer.doctor import examinations
 from tformer.doctor._keep import as_found
-from tformer.doctor._patient import CannotExamine, Patient, Skip, first_batches
-from tformer.doctor.report import Finding, NotTried, Report
+from tformer.doctor._patient import (
+    CannotExamine,
+    Patient,
+    Skip,
+    check_loss,
+    first_batches,
+)
+from tformer.doctor.report import Finding, NotTried, Remark, Report
 
 
 def examine(
@@ -54,7 +61,8 @@ def examine(
         pad_id: id of padding, or None if there is none.
         bos_id: id that begins a target, or None.
         eos_id: id that ends a sequence, or None.
-        loss: ``(logits, labels) -> scalar``, as your training uses it.
+        loss: ``(logits, labels) -> scalar``, as your training uses it, after the
+            model has run. If yours runs the model itself, give the part that follows.
         batches: ``(source, target, labels)``, or ``(ids, labels)`` for a decoder-only
             model, batch first, as your training reads them. The first three are used.
         gradients: ``(model, batches) -> None``: accumulates the gradients of several
@@ -85,6 +93,7 @@ def examine(
         raise TypeError(
             f"model must be an nn.Module, and this is a {type(model).__name__}{made}"
         )
+    check_loss(loss)
     began = time.perf_counter()
     with as_found(model):
         patient = Patient(
@@ -107,7 +116,7 @@ def examine(
         )
         patient.admit()
         patient.batches = first_batches(batches, patient.decoder_only)
-        found, sound, not_tried = _round(patient)
+        found, remarks, sound, not_tried = _round(patient)
     codes = {finding.code for finding in found}
     return Report(
         model=type(model).__name__,
@@ -116,18 +125,25 @@ def examine(
         sound=tuple(sound),
         not_tried=tuple(not_tried),
         seconds=time.perf_counter() - began,
+        remarks=tuple(remarks),
     )
 
 
-def _round(patient: Patient) -> tuple[list[Finding], list[str], list[NotTried]]:
+def _round(
+    patient: Patient,
+) -> tuple[list[Finding], list[Remark], list[str], list[NotTried]]:
     """Every examination once."""
     found: list[Finding] = []
+    remarks: list[Remark] = []
     sound, not_tried = [], []
     for name, examination in _all():
         here: list[Finding] = []
         try:
-            for finding in examination(patient):
-                here.append(finding)
+            for said in examination(patient):
+                if isinstance(said, Remark):
+                    remarks.append(dataclasses.replace(said, examination=name))
+                else:
+                    here.append(said)
         except (Skip, CannotExamine) as reason:
             if not here:
                 not_tried.append(NotTried(name, str(reason)))
@@ -140,10 +156,10 @@ def _round(patient: Patient) -> tuple[list[Finding], list[str], list[NotTried]]:
             if not here:
                 sound.append(name)
         found += here
-    return found, sound, not_tried
+    return found, remarks, sound, not_tried
 
 
-def _all() -> Iterator[tuple[str, Callable[[Patient], Iterator[Finding]]]]:
+def _all() -> Iterator[tuple[str, Callable[[Patient], Iterator[Finding | Remark]]]]:
     """Every examination by name: the modules that are there."""
     for module in sorted(iter_modules(examinations.__path__), key=lambda m: m.name):
         if not module.name.startswith("_"):

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Finding", "NotTried", "Report"]
+__all__ = ["Finding", "NotTried", "Remark", "Report"]
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,22 @@ class NotTried:
 
 
 @dataclass(frozen=True)
+class Remark:
+    """Something worth knowing that a sound model may do as well.
+
+    Attributes:
+        examination: the name of the one that noticed it; empty until the report.
+        text: what it is, and what to do about it.
+    """
+
+    text: str
+    examination: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.examination}: {self.text}"
+
+
+@dataclass(frozen=True)
 class Report:
     """What `examine` found; true only if that is nothing.
 
@@ -81,6 +97,7 @@ class Report:
         sound: names of the examinations that found nothing.
         not_tried: those that did not take place, and why.
         seconds: how long it took.
+        remarks: what is worth knowing, though nothing need be wrong.
     """
 
     model: str
@@ -89,6 +106,7 @@ class Report:
     sound: tuple[str, ...]
     not_tried: tuple[NotTried, ...]
     seconds: float
+    remarks: tuple[Remark, ...] = ()
 
     def __bool__(self) -> bool:
         return not self.findings
@@ -109,6 +127,7 @@ class Report:
             "Probably consequences of these": [
                 f"{each.code}: {each.title}" for each in self.consequences
             ],
+            "Worth knowing": [str(each) for each in self.remarks],
             "Looked at, and sound": [", ".join(self.sound)] if self.sound else [],
             "Not tried": [str(each) for each in self.not_tried],
         }

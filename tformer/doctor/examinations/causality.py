@@ -7,8 +7,14 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
+
+FLOATS = (
+    "the mask: is it boolean, or 0 and −inf? A mask of 0 and 1 in floats is added to "
+    "the scores, and was seen to be added here: it hides nothing."
+)
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
@@ -73,6 +79,8 @@ def _leak(
         "norm-wrong-axis",
         "dropout-while-evaluating",
         "positions-along-batch",
+        "mask-after-softmax",
+        "keys-from-wrong-side",
     )
     if reach <= layers < n - 1:
         return Finding(
@@ -95,7 +103,9 @@ def _leak(
         seen=seen,
         means="the answer stands in the question: the loss will fall towards 0, and "
         "the model will write nonsense on its own.",
-        look="the causal mask: is it made, passed to every decoder layer, and joined "
+        look=FLOATS
+        if any(map(_anatomy.adds_zeros_and_ones, patient.self_attention(1)))
+        else "the causal mask: is it made, passed to every decoder layer, and joined "
         "with the padding mask rather than replaced by it?",
         chapter="Masks",
         because=spoiled,

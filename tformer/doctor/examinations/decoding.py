@@ -11,9 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from tformer.doctor import _anatomy
+from tformer.doctor._keep import as_found
 from tformer.doctor._patient import SEED, Patient, Skip
 from tformer.doctor._watch import PRODUCTS, Op, Watch
-from tformer.doctor.report import Finding
+from tformer.doctor.report import Finding, Remark
 
 STEPS = 600  # more than a loop should take for a few words
 FAR = 1e4
@@ -43,7 +44,7 @@ class Written:
     ops: list[Op]
 
 
-def examine(patient: Patient) -> Iterator[Finding]:
+def examine(patient: Patient) -> Iterator[Finding | Remark]:
     """Let it write; force it to end; compare each step with one masked pass."""
     if patient.decode is None:
         raise Skip("no decoding function was given (decode=…)")
@@ -58,6 +59,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
     yield from difference
     if not difference and patient.pad_id is not None and not patient.decoder_only:
         yield from _padded(patient)
+    if not difference:
+        yield from _training(patient, source)
 
 
 def _places(patient: Patient) -> int:
@@ -114,6 +117,7 @@ def _write(
     *,
     forced: int | list[int] | None = None,
     reference: Any = None,
+    training: bool = False,
 ) -> Written:
     assert patient.decode is not None
     ops, _ = patient.watch(patient.source(), patient.target())
@@ -122,7 +126,7 @@ def _write(
     weights = [e for e in weights if e.tensor.dim() > 1]
     if not weights:
         raise Skip("no output projection was seen")
-    patient.model.eval()
+    patient.model.train(training)
     torch.manual_seed(SEED)
     listener = _Listener(patient.model, _memory(weights[-1].tensor), forced)
     given = [source.clone().to(patient.device)]
@@ -179,10 +183,16 @@ def _labels(patient: Patient, source: Tensor) -> Iterator[Finding]:
         )
 
 
-def _end(patient: Patient, source: Tensor) -> Iterator[Finding]:
+def _end(patient: Patient, source: Tensor) -> Iterator[Finding | Remark]:
     done = _write(patient, source, forced=patient.eos_id)
     n = done.row.count(patient.eos_id)  # type: ignore[arg-type]
-    if len(done.scores) > 4 and n > 2:
+    if patient.decoder_only and _never_stops(patient, source, len(done.scores)):
+        if len(done.scores) > 4 and n > 2:
+            yield Remark(
+                f"your loop writes {len(done.scores)} words, whatever they are: if it "
+                "is meant to stop, compare each with eos_id"
+            )
+    elif len(done.scores) > 4 and n > 2:
         yield Finding(
             code="decoding-ignores-eos",
             title="the decoding loop goes on after the end",
@@ -192,6 +202,28 @@ def _end(patient: Patient, source: Tensor) -> Iterator[Finding]:
             look="the comparison with eos_id, for every row of the batch, and the "
             "break.",
             chapter="Decoding and scoring",
+        )
+
+
+def _never_stops(patient: Patient, source: Tensor, n: int) -> bool:
+    """Whether it takes this many steps, whatever it is made to say."""
+    words = [*(patient.special - {patient.eos_id}), int(patient.words(1, seed=87))]
+    return all(len(_write(patient, source, forced=word).scores) == n for word in words)
+
+
+def _training(patient: Patient, source: Tensor) -> Iterator[Remark]:
+    """Does the loop switch dropout off, if the model comes in training mode?"""
+    quiet = _write(patient, source).scores
+    with as_found(patient.model):
+        loud = _write(patient, source, training=True).scores
+    if any(
+        float(_centred(a - b).abs().max()) > APART * (float(b.std()) or 1.0)
+        for a, b in zip(loud[:2], quiet[:2], strict=False)
+    ):
+        yield Remark(
+            "your loop doesn't switch dropout off itself (the doctor did that for "
+            "it): call model.eval() before it, or inside, and model.train() before "
+            "training goes on"
         )
 
 
@@ -213,6 +245,9 @@ def _against_one_pass(patient: Patient, source: Tensor) -> Iterator[Finding]:
     assert last is not None
     right = last.result.reshape(-1, last.result.size(-1))[skip:]
     scale = float(right.std()) or 1.0
+    if passed := _misheard(patient, source):
+        yield _wrong_row(passed)
+        return
     n = min(len(written.words), len(written.scores), len(right))
     if patient.pad_id in written.words:  # what comes after it, one pass sees masked
         n = min(n, written.words.index(patient.pad_id) + 1)
@@ -222,27 +257,29 @@ def _against_one_pass(patient: Patient, source: Tensor) -> Iterator[Finding]:
     ]
     wrong = [i for i, each in enumerate(apart) if each > APART]
     if wrong:
-        yield _differs(patient, written, found, wrong, apart, n)
+        yield _differs(patient, written, given, found, wrong, apart, n)
         return
     logits = patient.logits(wide, torch.tensor([given]))[0][skip:]
     passed = [
         i for i in range(n) if not _is_likeliest(patient, logits[i], written.words[i])
     ]
-    if not passed:
-        passed = _misheard(patient, source)
     if passed:
-        yield Finding(
-            code="decoding-disagrees",
-            title="the decoding loop doesn't take the likeliest word",
-            tried="let it write, and compared each word with one masked pass.",
-            seen=f"at {len(passed)} steps the last position says another word, first "
-            f"at step {passed[0]}.",
-            means="it reads the wrong row of the logits, or chooses otherwise.",
-            look="logits[:, -1], the last position that was written, and argmax over "
-            "the vocabulary. (Give a greedy loop, without sampling.)",
-            chapter="Decoding and scoring",
-            because=STRANGE,
-        )
+        yield _wrong_row(passed)
+
+
+def _wrong_row(passed: list[int]) -> Finding:
+    return Finding(
+        code="decoding-disagrees",
+        title="the decoding loop doesn't take the likeliest word",
+        tried="let it write, put words into the mouth of the last position, and "
+        "compared what it wrote.",
+        seen=f"at {len(passed)} steps the last position says another word, first "
+        f"at step {passed[0]}.",
+        means="it reads the wrong row of the logits, or chooses otherwise.",
+        look="logits[:, -1], the last position that was written, and argmax over "
+        "the vocabulary. (Give a greedy loop, without sampling.)",
+        chapter="Decoding and scoring",
+    )
 
 
 def _misheard(patient: Patient, source: Tensor) -> list[int]:
@@ -270,6 +307,7 @@ def _is_likeliest(patient: Patient, logits: Tensor, word: int) -> bool:
 def _differs(
     patient: Patient,
     written: Written,
+    given: list[int],
     found: list[_anatomy.Attention],
     wrong: list[int],
     apart: list[float],
@@ -282,24 +320,37 @@ def _differs(
         "what begins a target, the masks, eval(), and whatever else differs between "
         "the loop and the forward pass.",
     )
+    seen = (
+        f"{len(wrong)} of {n} steps differ, first step {wrong[0]}, by up to "
+        f"{max(apart):.2g} of the logits' spread."
+    )
     steps = _anatomy.attentions(written.ops)
-    total = len(written.words) + 1
-    one_pass = [e for e in found if e.shape == (total, total)]
-    second = [e for e in steps if e.shape[1] == 2 and e.shape[0] <= 2]
-    if wrong[0] >= 1 and not patient.decoder_only:
-        if second and one_pass and second[0].key.shape[0] == one_pass[0].key.shape[0]:
-            keys = one_pass[0].key[:, :2]
-            if float((second[0].key - keys).abs().max()) > 1e-4 * float(
-                keys.abs().max()
-            ):
-                code, title, means, look = (
-                    "decoding-cache-positions",
-                    "with the cache, the positions are wrong",
-                    "every new word believes that it stands elsewhere in the sentence.",
-                    "the offset of the positions: a step that gets one word has to "
-                    "add the number of words in the cache.",
-                )
-        elif steps and not second:
+    at = len(given) - len(written.words)  # words before the second step's
+    one_pass = [e for e in found if e.shape == (len(given), len(given))]
+    whole = [e for e in steps if e.shape == (at + 1, at + 1)]
+    cached = [e for e in steps if e.shape == (1, at + 1)]
+    if wrong[0] >= 1 and not whole:
+        if cached:
+            seen += " Each later step gets one word, and the rest from a cache."
+            means = "what the cache gives back is not what one pass computes."
+            look = (
+                "the position of the new word; what is stored as k and as v; the mask "
+                "over past keys (a single new query may see all of them)."
+            )
+            if one_pass and cached[0].key.shape[0] == one_pass[0].key.shape[0]:
+                part = _first_difference(cached[0], one_pass[0], at)
+                if part == "position":
+                    code, title, means, look = (
+                        "decoding-cache-positions",
+                        "with the cache, the positions are wrong",
+                        "every new word believes that it stands elsewhere in the "
+                        "sentence.",
+                        "the offset of the positions: a step that gets one word has to "
+                        "add the number of words in the cache.",
+                    )
+                elif part is not None:
+                    seen += f" In the first layer, {part} differ."
+        elif steps:
             code, title, means, look = (
                 "decoding-forgets-past",
                 "each step sees nothing but its own word",
@@ -311,13 +362,32 @@ def _differs(
         code=code,
         title=title,
         tried="let it write, and compared each step's logits with one masked pass.",
-        seen=f"{len(wrong)} of {n} steps differ, first step {wrong[0]}, by up to "
-        f"{max(apart):.2g} of the logits' spread.",
+        seen=seen,
         means=means,
         look=look,
         chapter="Decoding and scoring",
         because=STRANGE,
     )
+
+
+def _first_difference(
+    step: _anatomy.Attention, whole: _anatomy.Attention, at: int
+) -> str | None:
+    """Where a step with a cache leaves one pass: its position, or what of the cache."""
+    keys, n = whole.key[:, : at + 1], at + 1
+    if _apart(step.key[:, at:], keys[:, at:]):
+        return "position"
+    if _apart(step.key, keys):
+        return "the keys that were stored"
+    if _apart(step.weights[:, 0], whole.weights[:, at, :n]):
+        return "the weights, and so the mask over past keys,"
+    if _apart(step.context[:, 0], whole.context[:, at]):
+        return "the values that were stored"
+    return None
+
+
+def _apart(one: Tensor, other: Tensor) -> bool:
+    return float((one - other).abs().max()) > 1e-4 * float(other.abs().max())
 
 
 def _padded(patient: Patient) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""While evaluating, chance plays no part."""
+"""While evaluating, chance plays no part; while training, the logits stay whole."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import torch
 
+from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient
 from tformer.doctor.report import Finding
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
-    """Run the same input three times in eval mode, with other seeds."""
+    """Run three times in eval mode, with other seeds; then watch it in train mode."""
     patient.has_numbers()
     runs = []
     for seed in range(3):
@@ -32,4 +33,22 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "(use nn.ModuleList), a train() in forward, or noise that is added always.",
             chapter="The encoder",
             because=("hidden-parameters",),
+        )
+        return
+    ops = patient.watch_training()
+    last = _anatomy.unembedding(ops, patient.plain.size(-1))
+    struck = None if last is None else _anatomy.dropped_afterwards(ops, last)
+    if struck is not None:
+        share = float((struck.output == 0).double().mean())
+        yield Finding(
+            code="dropout-on-logits",
+            title="dropout strikes out logits",
+            tried="called model.train(), and followed the logits to the end.",
+            seen=f"{share:.0%} of them became exactly 0 after the output projection.",
+            means="a struck word gets the score 0 instead of its own, high or low, so "
+            "the loss asks for something that no weight can do. In eval mode nothing "
+            "shows.",
+            look="the last line of forward: dropout goes on the states before the "
+            "output projection, never on what it returns.",
+            chapter="The encoder",
         )

@@ -10,7 +10,7 @@ from tformer.doctor.report import Finding
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
-    """Look at the axis of each norm, and at what follows each attention."""
+    """Look at the axis of each norm, and at what follows each sublayer."""
     if patient.lengths_must_agree:
         raise Skip("source and target must have one length: mend that first")
     ops, found = patient.watch(patient.source(), patient.target())
@@ -33,7 +33,24 @@ def examine(patient: Patient) -> Iterator[Finding]:
             chapter="The encoder",
         )
     last = _anatomy.unembedding(ops, patient.plain.size(-1))
-    into = None if last is None else _states(last)
+    yield from _feed_forward(
+        [each for each in _anatomy.feed_forwards(ops, found) if each.second is not last]
+    )
+    if wrong_skips := _anatomy.from_norm(ops, d_model):
+        yield Finding(
+            code="residual-from-norm",
+            title="a residual connection starts from the norm's output",
+            tried="followed both addends of each residual sum.",
+            seen=f"{len(wrong_skips)} sums add a sublayer's result to the norm that it "
+            "read, and go on as a stream that only the next sublayer normalises.",
+            means="the norm has thrown away the size of the stream, and what the "
+            "layers before wrote into it is scaled anew; nothing goes straight "
+            "through.",
+            look="h = norm(x), then x = x + sublayer(h): has x been overwritten by the "
+            "norm, or is it h + … ?",
+            chapter="The encoder",
+        )
+    into = None if last is None else _anatomy.states(last)
     ends_normed = _anatomy.norm_behind(into) is not None
     begins_normed = all(
         each.into_query is None or _anatomy.norm_behind(each.into_query) is not None
@@ -80,10 +97,34 @@ def examine(patient: Patient) -> Iterator[Finding]:
         )
 
 
-def _states(last: object) -> _anatomy.Input | None:
-    inputs = getattr(last, "inputs", [])[-2:]
-    real = [e for e in inputs if not _anatomy._from_parameter(e)]
-    return real[0] if real else None
+def _feed_forward(networks: list[_anatomy.FeedForward]) -> Iterator[Finding]:
+    alone = [e for e in networks if _anatomy.after(e.second) in ("norm", "other")]
+    if alone:
+        yield Finding(
+            code="no-residual",
+            title="a feed-forward network has no residual connection",
+            tried="followed the output of each pair of linear layers.",
+            seen=f"for {len(alone)} of {len(networks)} feed-forward networks nothing "
+            "is added to it.",
+            means="what attention has gathered gets through only as far as the "
+            "network copies it, and gradients have no way around it.",
+            look="the last line of the layer: x + feed_forward(norm(x)), or "
+            "norm(x + feed_forward(x)). Is x + … there?",
+            chapter="The encoder",
+        )
+    straight = [each for each in networks if not each.bends]
+    if straight:
+        yield Finding(
+            code="linear-feed-forward",
+            title="a feed-forward network has no non-linearity",
+            tried="looked at what happens between its two linear layers.",
+            seen=f"in {len(straight)} of {len(networks)} nothing that bends: one "
+            "linear layer could do what the two do.",
+            means="two linear layers in a row can do no more than one, so the layer "
+            "mixes words by attention and never computes anything about them.",
+            look="relu, gelu or silu between the two: l2(relu(l1(x))).",
+            chapter="The encoder",
+        )
 
 
 def _wrong_axis(ops: list[_anatomy.Op], features: set[int]) -> Finding | None:

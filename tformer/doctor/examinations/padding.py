@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
+from tformer.doctor.examinations.causality import FLOATS
 from tformer.doctor.report import Finding
 
 REAL = 5
@@ -113,7 +115,9 @@ def _source(patient: Patient) -> Iterator[Finding]:
             tried=f"added {n - REAL} columns of padding to a source of {REAL} words.",
             seen=f"the logits moved by up to {moved:.2g}. {weight}",
             means="a sentence gets another translation beside a longer one.",
-            look="the padding mask: is it made with the right pad_id, passed to every "
+            look=FLOATS
+            if any(map(_anatomy.adds_zeros_and_ones, found))
+            else "the padding mask: is it made with the right pad_id, passed to every "
             "layer of encoder and decoder, and broadcast over keys (…, 1, S)?",
             chapter="Masks",
             because=(

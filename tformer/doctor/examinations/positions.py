@@ -33,8 +33,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
                 code="no-positions",
                 title=f"the {SIDES[side]} has no positions",
                 tried="fed one word over and over, and looked at the self-attention.",
-                seen=f"in all {len(layers)} layers every place that may be seen gets "
-                "exactly the same weight.",
+                seen=f"in {len(layers)} of {len(layers)} layers every place that may "
+                "be seen gets exactly the same weight.",
                 means="the model sees a bag of words: “dog bites man” and “man bites "
                 "dog” are one sentence to it.",
                 look="whether the positions are added to the embeddings, and on both "

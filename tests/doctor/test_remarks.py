@@ -1,0 +1,140 @@
+"""What explains another finding, what is merely remarked, what the texts say."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from cases import admitted, broken
+from torch import nn
+
+from tformer import doctor
+
+
+def examined(name, *changes, **more):
+    text = None
+    for old, new in changes:
+        text = broken(name, old, new) if text is None else text.replace(old, new)
+    model, given = admitted(name, text)
+    return doctor.examine(model, **{**given, **more})
+
+
+def found(report, code):
+    return next(each for each in report.findings if each.code == code)
+
+
+def test_a_loop_of_fixed_length_is_no_fault_of_a_language_model():
+    report = examined("cached")
+    assert report, str(report)
+    assert [each.examination for each in report.remarks] == ["decoding"]
+    assert "writes 7 words, whatever they are" in str(report)
+    assert "Worth knowing" in report._repr_html_()
+
+
+@pytest.mark.parametrize("switches", [True, False])
+def test_a_loop_that_leaves_dropout_on_is_remarked_and_not_accused(switches):
+    changes = [] if switches else [("    model.eval()\n", "")]
+    report = examined("cached", *changes)
+    assert report, str(report)
+    assert ("doesn't switch dropout off" in str(report)) != switches
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("kept[:] = [k, v]", "kept[:] = [k, k]"), "values that were stored"),
+        (("kept[:] = [k, v]", "kept[:] = [v, v]"), "keys that were stored"),
+        (("tril(diagonal=old)", "tril()"), "mask over past keys"),
+    ],
+)
+def test_a_loop_that_differs_from_its_second_step_on_is_told_about_its_cache(
+    change, said
+):
+    finding = found(examined("cached", change), "decoding-disagrees")
+    assert said in finding.seen
+    assert "stored as k and as v" in finding.look
+
+
+def test_a_mask_after_the_softmax_explains_the_leak():
+    change = (
+        "    p_attn = scores.softmax(dim=-1)\n",
+        "    p_attn = torch.matmul(query, key.transpose(-2, -1)).div(math.sqrt(d_k))\n"
+        "    p_attn = p_attn.softmax(dim=-1)\n"
+        "    p_attn = p_attn if mask is None else p_attn.masked_fill(mask == 0, 0.0)\n",
+    )
+    report = examined("annotated", change)
+    assert report.codes == ("mask-after-softmax",)
+    assert "future-leak" in {each.code for each in report.consequences}
+
+
+def test_a_cross_attention_to_the_target_explains_the_leak():
+    change = ("self.src_attn(x, m, m, src_mask)", "self.src_attn(x, x, x, None)")
+    report = examined("annotated", change)
+    assert report.codes == ("keys-from-wrong-side",)
+    assert "future-leak" in {each.code for each in report.consequences}
+
+
+def test_a_loop_that_reads_the_wrong_row_is_found_beside_another_fault():
+    report = examined(
+        "torch_wrapper",
+        ("tgt_mask=causal,", ""),
+        ("[:, -1].argmax", "[:, 0].argmax"),
+    )
+    assert set(report.codes) == {"future-leak", "decoding-disagrees"}
+    assert "the wrong row" in found(report, "decoding-disagrees").means
+
+
+@pytest.mark.parametrize("float_mask", [True, False])
+def test_a_mask_of_zeros_and_ones_that_is_added_is_named(float_mask):
+    right = "torch.triu(torch.ones(n, n, dtype=torch.bool), diagonal=1)"
+    wrong = "torch.triu(torch.ones(n, n), diagonal=1)"
+    change = (right, wrong) if float_mask else ("tgt_mask=causal,", "")
+    finding = found(examined("torch_wrapper", change), "future-leak")
+    assert ("0 and −inf" in finding.look) == float_mask
+
+
+class SequenceFirst(nn.Module):
+    """The patient as its author calls it: (length, batch) throughout."""
+
+    def __init__(self, model, run):
+        super().__init__()
+        self.model, self.run = model, run
+
+    def forward(self, source, target):
+        return self.run(self.model, source.t(), target.t()).transpose(0, 1)
+
+
+class Alone(nn.Module):
+    """The same for a language model."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids):
+        return self.model(ids.t()).transpose(0, 1)
+
+
+def test_a_model_that_wants_the_length_first_is_told_so_and_not_accused():
+    model, given = admitted("torch_wrapper")
+    turned = SequenceFirst(model, given["forward"])
+    with pytest.raises(doctor.CannotExamine, match=r"\(length, batch\).*m\(s\.t\(\)"):
+        doctor.examine(turned)
+    assert doctor.examine(
+        turned, forward=lambda m, s, t: m(s.t(), t.t()).transpose(0, 1)
+    )
+    model, _ = admitted("cached")
+    with pytest.raises(doctor.CannotExamine, match=r"m\(ids\.t\(\)\)"):
+        doctor.examine(Alone(model))
+
+
+def test_a_loss_that_runs_the_model_itself_is_refused_with_what_to_give():
+    def with_three(model, source, target):
+        return torch.zeros(())
+
+    def with_two(model, ids):
+        return torch.zeros(())
+
+    model, given = admitted("cached")
+    for loss in (with_three, with_two):
+        with pytest.raises(doctor.CannotExamine, match="shift of the labels"):
+            doctor.examine(model, **{**given, "loss": loss})
