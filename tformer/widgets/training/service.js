@@ -12,7 +12,7 @@ const SLOWER = 10; // an evaluation may take a tenth of the time, else they come
 // port: a worker's global scope, or a MessagePort.
 export function serve(port) {
   let run = null;
-  let playing = false;
+  let playing = null; // who plays: a loop ends when it is no longer its turn
   let asked = ""; // the reader's sequence
   let news = null; // what has not been told: { losses, norms, since, rate }
   let evaluated = { step: -1, cost: 0, at: 0 };
@@ -81,9 +81,10 @@ export function serve(port) {
 
   async function play() {
     if (playing) return;
-    playing = true;
+    const own = {};
+    playing = own;
     forget();
-    while (playing) {
+    while (playing === own) {
       attempt(step);
       await pause();
     }
@@ -94,7 +95,7 @@ export function serve(port) {
     restart: ({ settings }) => restart(settings),
     play,
     pause() {
-      playing = false;
+      playing = null;
     },
     step() {
       forget();
@@ -112,7 +113,7 @@ export function serve(port) {
     try {
       work();
     } catch ({ message }) {
-      playing = false;
+      playing = null;
       tell({ kind: "failed", message });
     }
   }
