@@ -20,7 +20,8 @@ FIGURE_PAGE = """<!doctype html>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="_static/tformer.css">
 <style>:root {{ color-scheme: light dark }}
-body {{ font: 16px sans-serif; background: Canvas; color: CanvasText }}</style>
+body {{ font: 16px system-ui, sans-serif; background: Canvas; color: CanvasText }}
+@media (max-width: 600px) {{ body {{ margin: 16px }} }}</style>
 <script type="application/vnd.jupyter.widget-state+json">{state}</script>
 </head><body><main class="bd-article"><h1>Figures</h1>{boxes}</main>
 <script type="module" src="{script}"></script></body></html>

@@ -14,6 +14,9 @@ from editions.contents import Chapter
 
 STILL = """
 .bd-article .highlight { content-visibility: visible !important; }
+#pst-skip-link, #pst-back-to-top, .bd-header-article, .bd-header {
+  display: none !important;
+}
 .tf-widget { min-height: 0 !important; overflow: visible !important; display: flow-root;
   padding: 4px; }
 .tf-widget :is(details, [data-control="play"], [data-control="start"],
