@@ -19,7 +19,7 @@ from tformer.widgets._searching import number, search_steps
 SETTINGS = ("beam_size", "length_penalty", "temperature", "top_k", "top_p", "seed")
 CUTS = {"top_k": 0, "top_p": 1}  # where a trait cuts nothing: None in the settings
 NAMES = {"greedy": "greedy search", "sample": "sampling", "beam": "beam search"}
-HEIGHTS = {"greedy": (872, 1095), "sample": (920, 1195), "beam": (1266, 1560)}
+HEIGHTS = {"greedy": (872, 1135), "sample": (920, 1240), "beam": (1266, 1595)}
 
 
 class Decoding(ModelFigure):
