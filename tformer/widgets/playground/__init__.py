@@ -37,11 +37,15 @@ class Playground(PageFigure):
         for name, value in settings.items():
             is_number = isinstance(value, int | float) and math.isfinite(value)
             if not is_number and not isinstance(value, str):
-                raise ValueError(f"{name}={value!r}: give text, a number, True or False")
+                raise ValueError(
+                    f"{name}={value!r}: give text, a number, True or False"
+                )
         super().__init__(text=text, settings=settings, **own)
 
     def __repr__(self) -> str:
-        changed = ", ".join(f"{name}={value!r}" for name, value in self.settings.items())
+        changed = ", ".join(
+            f"{name}={value!r}" for name, value in self.settings.items()
+        )
         return f"A model that trains in the page{': ' + changed if changed else ''}."
 
 
