@@ -27,7 +27,7 @@ export function roundUp(x) {
 
 // names: of the curves, in the order of their kinds; most: of the upright axis, null to
 // follow the curves. -> { node, show(curves) }, each curve a list of [step, value].
-export function chart(title, names, { most = null, text = String } = {}) {
+export function chart(title, names, { most = null, text = (x) => `${x}` } = {}) {
   const lines = names.map((_, i) => h("polyline", { class: `tfpg-curve-${i}` }));
   const ticks = [0, 0.5, 1].map(() => h("text", { x: LEFT - 5, "text-anchor": "end" }));
   const ends = [
