@@ -11,6 +11,7 @@ const SHAPES = {
   decoder: "decoder only",
   encoder: "encoder only",
 };
+/** @type {Record<string, [string, number[]]>} */
 const LISTS = {
   layers: ["layers", [1, 2, 3, 4]],
   heads: ["heads", [1, 2, 4, 8]],
@@ -22,6 +23,7 @@ const LISTS = {
 };
 
 // A link to a chapter, where there is one beside this page.
+/** @param {string[]} chapter */
 export function chapterLink([page, title]) {
   if (!isInTheBook()) return h("em", {}, title);
   return h("a", { href: `${page}.html` }, title);

@@ -10,6 +10,7 @@ const DATA = ["11-data", "Data"];
 const TRAINING = ["12-training", "Training"];
 
 // Switch -> its name, what to look for when it is off, its chapter.
+/** @type {Record<string, [string, string, string[]]>} */
 export const SWITCHES = {
   causal: [
     "Causal mask",
