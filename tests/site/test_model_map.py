@@ -166,7 +166,9 @@ def test_playing_moves_nothing_else_on_the_page(figure):
 
 
 def test_every_control_has_a_name(figure):
-    unnamed = figure.root.locator("input, select, button, [role]").evaluate_all(
+    unnamed = figure.root.locator(
+        "input:not([type=hidden]), select, button, [role]"
+    ).evaluate_all(
         """all => all.filter(e => !(e.ariaLabel || e.getAttribute('aria-label')
         || e.labels?.[0]?.textContent.trim() || e.textContent.trim()))
         .map(e => e.outerHTML)"""

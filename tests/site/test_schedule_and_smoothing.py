@@ -277,7 +277,9 @@ def test_playing_moves_nothing_else_on_the_page(curves):
 
 
 def test_every_control_has_a_name(curves):
-    unnamed = curves.root.locator("input, select, button, [role=slider]").evaluate_all(
+    unnamed = curves.root.locator(
+        "input:not([type=hidden]), select, button, [role=slider]"
+    ).evaluate_all(
         """all => all.filter(e => !(e.ariaLabel || e.labels?.[0]?.textContent.trim()
         || e.textContent.trim())).map(e => e.outerHTML)"""
     )

@@ -149,12 +149,21 @@ export class Finder {
     return scores;
   }
 
-  /** A word of the book: itself, or the commonest that differs by one letter. */
+  /** A typed word, or the commonest of the book that differs from it by one letter. */
   #meant(word) {
-    if (this.index.has(word) || word.length < FEWEST) return word;
-    const others = [...this.index.keys()].filter((each) => near(each, word));
-    const spread = (each) => this.index.get(each).size;
-    return others.sort((a, b) => spread(b) - spread(a))[0] ?? word;
+    if (this.index.has(stem(word)) || word.length < FEWEST) return word;
+    this.spellings ??= this.#spelled();
+    const others = [...this.spellings].filter(([each]) => near(each, word));
+    return others.sort(([, a], [, b]) => b - a)[0]?.[0] ?? word;
+  }
+
+  /** Every word as the book spells it, and how often. */
+  #spelled() {
+    const counts = new Map();
+    for (const { title, text } of this.entries)
+      for (const word of words(`${title} ${text}`))
+        counts.set(word, (counts.get(word) ?? 0) + 1);
+    return counts;
   }
 
   /** The query as parts that must be met, each in one of several wordings. */
@@ -163,8 +172,10 @@ export class Finder {
     const kept = typed.filter(isAsked);
     const last = stem(typed.at(-1) ?? "");
     const asked = (kept.length ? kept : typed)
-      .map(stem)
-      .map((word) => (typing && word === last ? word : this.#meant(word)));
+      .map((word, i, all) =>
+        typing && i === all.length - 1 ? word : this.#meant(word),
+      )
+      .map(stem);
     const parts = [];
     for (let i = 0; i < asked.length; ) {
       // "softmax temperature" is "temperature softmax", too
