@@ -2,7 +2,7 @@
 import { Module, Parameter } from "./module.js";
 import { Tensor } from "./tensor.js";
 
-export const EPSILON = 1e-5; // keeps the root away from 0
+export const EPSILON = 1e-5; // so that the root is not 0
 
 // gain * (x - mean) / sqrt(variance + epsilon) + bias, for each vector alone
 export function layerNorm(
