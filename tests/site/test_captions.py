@@ -47,7 +47,7 @@ def test_a_reader_without_scripts_gets_the_words_and_no_empty_box(chromium, site
     page = context.new_page()
     page.goto(f"{site}{PAGE}{FIGURE}", timeout=driver.PATIENCE)
     figure = page.locator(FIGURE)
-    assert "Attention of “it”" in figure.inner_text()
+    assert "Attention of “dog”" in figure.inner_text()
     assert figure.bounding_box()["height"] < 300
     assert not figure.locator(".tf-copy").is_visible()
     context.close()

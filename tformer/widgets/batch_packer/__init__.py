@@ -53,7 +53,7 @@ class BatchPacker(PageFigure):
     sentences = traitlets.Int(8).tag(sync=True)
     tokens = traitlets.Int(256).tag(sync=True)
     page_height = traitlets.Int(786).tag(sync=True)
-    page_height_narrow = traitlets.Int(980).tag(sync=True)
+    page_height_narrow = traitlets.Int(982).tag(sync=True)
 
     def __init__(
         self,

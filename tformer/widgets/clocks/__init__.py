@@ -30,7 +30,7 @@ class Clocks(PageFigure):
 
     d_model = traitlets.Int(8).tag(sync=True)
     position = traitlets.Int(0).tag(sync=True)
-    page_height = traitlets.Int(285).tag(sync=True)
+    page_height = traitlets.Int(287).tag(sync=True)
     page_height_narrow = traitlets.Int(520).tag(sync=True)
 
     def __init__(self, d_model: int = 8, *, position: int = 0) -> None:

@@ -36,8 +36,8 @@ class FirstTranslation(ModelFigure):
         TypeError, ValueError: as `ModelFigure` and `Translator.attention`.
     """
 
-    page_height = traitlets.Int(448).tag(sync=True)
-    page_height_narrow = traitlets.Int(733).tag(sync=True)
+    page_height = traitlets.Int(450).tag(sync=True)
+    page_height_narrow = traitlets.Int(735).tag(sync=True)
 
     def __init__(
         self,

@@ -63,7 +63,7 @@ class HeadSplit(PageFigure):
     Source: section 3.2.2.
     """
 
-    page_height = traitlets.Int(787).tag(sync=True)
+    page_height = traitlets.Int(789).tag(sync=True)
     page_height_narrow = traitlets.Int(1359).tag(sync=True)
 
     n_words = traitlets.Int().tag(sync=True)

@@ -38,7 +38,7 @@ class LabelShift(PageFigure):
     labels = traitlets.Unicode().tag(sync=True)
     ignore_padding = traitlets.Bool(True).tag(sync=True)
     page_height = traitlets.Int(548).tag(sync=True)
-    page_height_narrow = traitlets.Int(727).tag(sync=True)
+    page_height_narrow = traitlets.Int(729).tag(sync=True)
 
     def __init__(
         self,

@@ -105,7 +105,7 @@ class LiveLab(ModelFigure):
     examples = traitlets.List().tag(sync=True)
     doubt = traitlets.Dict().tag(sync=True)
     page_height = traitlets.Int(845).tag(sync=True)
-    page_height_narrow = traitlets.Int(1049).tag(sync=True)
+    page_height_narrow = traitlets.Int(1051).tag(sync=True)
 
     def __init__(
         self,

@@ -56,7 +56,7 @@ class MatrixProduct(PageFigure):
     row = traitlets.Int(0, min=0).tag(sync=True)
     column = traitlets.Int(0, min=0).tag(sync=True)
     page_height = traitlets.Int(463).tag(sync=True)
-    page_height_narrow = traitlets.Int(761).tag(sync=True)
+    page_height_narrow = traitlets.Int(763).tag(sync=True)
 
     def __init__(
         self,

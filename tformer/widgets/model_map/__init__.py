@@ -147,7 +147,7 @@ class ModelMap(PageFigure):
     compact = traitlets.Bool(False).tag(sync=True)
     presets = traitlets.List().tag(sync=True)
     page_height = traitlets.Int(993).tag(sync=True)
-    page_height_narrow = traitlets.Int(1861).tag(sync=True)
+    page_height_narrow = traitlets.Int(1863).tag(sync=True)
 
     def __init__(
         self,

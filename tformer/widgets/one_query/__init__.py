@@ -88,7 +88,7 @@ class OneQuery(PageFigure):
     examples = traitlets.List().tag(sync=True)
     example = traitlets.Int(0, min=0).tag(sync=True)
     page_height = traitlets.Int(865).tag(sync=True)
-    page_height_narrow = traitlets.Int(1733).tag(sync=True)
+    page_height_narrow = traitlets.Int(1735).tag(sync=True)
 
     def __init__(
         self,

@@ -34,7 +34,7 @@ class SoftmaxBars(PageFigure):
     added = traitlets.Float(0.0).tag(sync=True)
     subtract = traitlets.Bool(True).tag(sync=True)
     page_height = traitlets.Int(370).tag(sync=True)
-    page_height_narrow = traitlets.Int(532).tag(sync=True)
+    page_height_narrow = traitlets.Int(534).tag(sync=True)
 
     def __init__(
         self,
