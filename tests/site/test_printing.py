@@ -26,9 +26,12 @@ READY = """() => [...document.querySelectorAll('.tf-widget, .tf-plotly-box')].ma
 def test_ctrl_p_draws_every_figure_before_it_prints(visit):
     with visit("book/04-positions.html", settle=False, slowdown=2) as seen:
         assert not all(seen.page.evaluate(READY))
-        seen.page.evaluate(f"window.print = () => {{ window.printed = ({READY})(); }}")
+        # (evaluate calls what it is given when that is a function: so two statements)
+        seen.page.evaluate(
+            f"window.print = () => {{ window.printed = ({READY})(); }}; undefined"
+        )
         seen.page.keyboard.press("Control+p")
-        seen.page.wait_for_function("window.printed")
+        seen.page.wait_for_function("() => window.printed")
         printed = seen.page.evaluate("window.printed")
         assert len(printed) > 3
         assert all(printed)

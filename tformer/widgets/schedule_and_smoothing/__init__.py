@@ -21,7 +21,7 @@ from tformer.widgets._figure import PageFigure
 N_NAMED = 5  # pieces with a logit of their own; one more is shared by all others
 SPREADS = ("over all V", "over the V − 1 others")
 BY_HAND = (2.0, 1.0, 0.0, -1.0, 0.5, -8.0)
-HEIGHTS = {"both": (1460, 1670), "schedule": (690, 790), "smoothing": (750, 870)}
+HEIGHTS = {"both": (1460, 1670), "schedule": (704, 790), "smoothing": (750, 870)}
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,8 @@ function place() {
   const above = lines[0].top - GAP - card.offsetHeight;
   const right = document.documentElement.clientWidth - card.offsetWidth - GAP;
   const isRoom = below + card.offsetHeight < innerHeight || above < 0;
-  card.style.top = `${isRoom ? below : above}px`;
-  card.style.left = `${Math.max(GAP, Math.min(lines[0].left, right))}px`;
+  const left = Math.max(GAP, Math.min(lines[0].left, right));
+  card.style.translate = `${left}px ${isRoom ? below : above}px`;
 }
 
 async function show(link) {

@@ -86,6 +86,9 @@ function near(a, b) {
 }
 
 export class Finder {
+  /** @type {Map<string, number> | undefined} */
+  #spellings; // counted when the first word is not of the book
+
   /** @param {{entries: any[], same: string[][], kinds: Record<string, number>}} book */
   constructor({ entries, same, kinds }) {
     this.entries = entries;
@@ -152,8 +155,8 @@ export class Finder {
   /** A typed word, or the commonest of the book that differs from it by one letter. */
   #meant(word) {
     if (this.index.has(stem(word)) || word.length < FEWEST) return word;
-    this.spellings ??= this.#spelled();
-    const others = [...this.spellings].filter(([each]) => near(each, word));
+    this.#spellings ??= this.#spelled();
+    const others = [...this.#spellings].filter(([each]) => near(each, word));
     return others.sort(([, a], [, b]) => b - a)[0]?.[0] ?? word;
   }
 
