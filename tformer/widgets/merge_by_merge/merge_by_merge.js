@@ -207,14 +207,13 @@ function render({ model, el }) {
   const from = radios(
     "from",
     "Merges learned from",
-    [get("corpus") || "no corpus", "your text"],
+    [get("corpus"), "your text"],
     0,
     (i) => {
       moves.stop();
       commit({ learned_here: i === 1, n_merges: i === 1 ? 0 : get("n_merges") });
     },
   );
-  from.inputs[0].disabled = !get("merges").length;
 
   const moves = player({
     words: ["characters only", "one merge back", "the next merge", "all merges"],
@@ -272,7 +271,7 @@ function render({ model, el }) {
   root.append(
     box,
     examples,
-    from.set,
+    ...(get("merges").length ? [from.set] : []),
     h(
       "div",
       { class: "tfmm-moves" },
