@@ -34,11 +34,22 @@ hypothesis.settings.register_profile("explore", deadline=None, max_examples=300)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse names that differ from process to process: xdist compares them."""
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Refuse what keeps xdist from sharing out the tests as they are meant to be."""
     for item in items:
         if " at 0x" in item.nodeid:
             raise pytest.UsageError(f"a test is named after an address: {item.nodeid}")
+        if getattr(config.option, "loadgroup", False):  # xdist writes groups into names
+            group = item.get_closest_marker("xdist_group")
+            if group and not item.nodeid.endswith(f"@{group.args[0]}"):
+                raise pytest.UsageError(
+                    f"{item.nodeid}: this pytest-xdist does not keep the tests of a "
+                    f"group together under pytest {pytest.__version__}; take the "
+                    "versions of requirements.txt"
+                )
 
 
 @pytest.fixture

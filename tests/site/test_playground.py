@@ -32,10 +32,18 @@ class Shown:
     def at_step(self, n):
         self.until("n => Number(document.querySelector('.tfpg').dataset.step) >= n", n)
 
+    def evaluated(self, n):
+        """Wait until exactly this step is what the figure shows, evaluated, too."""
+        self.until(
+            """n => { const {step, evaluated} = document.querySelector('.tfpg').dataset;
+            return Number(step) === n && Number(evaluated) === n; }""",
+            n,
+        )
+
     def one_step(self):
         now = self.step()
         self.control("one-step").click()
-        self.at_step(now + 1)
+        self.evaluated(now + 1)
 
     def curves(self):
         return [
@@ -80,10 +88,10 @@ def test_the_same_seed_gives_the_same_numbers_and_another_one_others(opened):
 
     first = three_steps()
     opened.control("again").click()
-    opened.until("document.querySelector('.tfpg').dataset.step === '0'")
+    opened.evaluated(0)
     assert three_steps() == first
     opened.control("reseed").click()
-    opened.until("document.querySelector('.tfpg').dataset.step === '0'")
+    opened.evaluated(0)
     assert "seed 2" in opened.status()
     assert three_steps() != first
 

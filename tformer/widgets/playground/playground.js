@@ -191,7 +191,11 @@ function render({ model, el }) {
       `seed ${settings.seed}`,
     ];
     say(status, parts.filter(Boolean).join(" · "));
-    put(root, { "data-step": facts.step, "data-ready": true });
+    put(root, {
+      "data-step": facts.step,
+      "data-evaluated": last ? last.step : null,
+      "data-ready": true,
+    });
   }
 
   const heard = {

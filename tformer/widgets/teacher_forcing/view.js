@@ -296,7 +296,7 @@ function lessonOf(onTeach) {
     event.preventDefault();
     onTeach(field.value);
   });
-  const known = button("other", "", () => onTeach(known.dataset.german));
+  const known = button("other", "Teach another", () => onTeach(known.dataset.german));
   const other = h("p", { class: "tft-other" }, known);
 
   function enable(able) {
@@ -306,7 +306,7 @@ function lessonOf(onTeach) {
   function offer(choice) {
     put(other, { "data-empty": choice ? null : "true" });
     put(known, { "data-german": choice?.translation });
-    say(known, choice ? `Teach “${choice.translation}”` : "");
+    if (choice) say(known, `Teach “${choice.translation}”`); // without one it is hidden
   }
   return { form, other, field, enable, offer };
 }
