@@ -1,6 +1,7 @@
 """Build the site from the executed chapters; any warning is an error.
 
 Usage: ``python tools/build_site.py [--draft] [--verbose]`` after tools/execute.py.
+Where there is a Chromium, it also takes the pictures of the figures (`pictures`).
 With ``--draft``, pages that _toc.yml names but nobody has written yet are left out.
 """
 
@@ -16,6 +17,7 @@ import time
 from typing import Any
 
 import nbformat
+import pictures
 import yaml
 from chapters import BUILD, HTML, ROOT, chapters, pages
 from jupyter_cache import get_cache
@@ -97,9 +99,9 @@ def main() -> int:
         shutil.rmtree(BUILD / ".doctrees", ignore_errors=True)
         return status or 1
     seconds = time.perf_counter() - started
-    print(f"site: built in {seconds:.0f} s: {HTML / 'index.html'}")
+    print(f"site: built in {seconds:.0f} s: {HTML / 'index.html'}", flush=True)
     print("      make serve opens it (a browser blocks scripts in file:// pages)")
-    return 0
+    return pictures.main()
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@
   // What only works, or only helps, on a screen.
   for (const node of all(
     "script, style, noscript, .tf-bar, .tf-go-on, .tf-review-link, .pst-js-only, .headerlink, " +
-      ".copybtn, .tf-copied, .tf-solved, .tf-table, .tf-claims fieldset, .tf-claims-text, .tf-predict input, .tf-predict form",
+      ".copybtn, .tf-copied, .tf-try, .tf-solved, .tf-table, .tf-claims fieldset, .tf-claims-text, .tf-predict input, .tf-predict form",
   ))
     node.remove();
 

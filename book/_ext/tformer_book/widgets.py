@@ -62,8 +62,9 @@ class WidgetRenderer:
         box = nodes.raw(text=html, format="html")
         if "figure" not in state:  # a control of a notebook
             return [box]
-        title = data.cell_metadata.get("tformer", {}).get("title", "")
-        return [figure_of(state["figure"], title, box)]
+        told = data.cell_metadata.get("tformer", {})
+        title, to_try = told.get("title", ""), told.get("try", "")
+        return [figure_of(state["figure"], title, box, to_try=to_try)]
 
 
 def with_version(page: str, version: str) -> str:

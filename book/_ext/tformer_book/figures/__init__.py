@@ -5,8 +5,11 @@ name of its class in words ("One query"), unless the metadata of its cell has an
 ``"tformer": {"title": "The learning rate"}``. The title makes the address, which stays
 when other figures are added: ``05-attention.ipynb#figure-one-query``.
 
+Under it stands what to try first, from the metadata too: ``"tformer": {"try": "…"}``.
+
 Without scripts the page says in words what the figure shows: the first sentence of its
-class's docstring, then the text that a notebook shows where it cannot draw.
+class's docstring, then the text that a notebook shows where it cannot draw; and it has
+a picture, which ``tools/pictures.py`` takes from the built page.
 ``figures.js`` makes links to a figure as the reader has set it.
 """
 
@@ -32,6 +35,9 @@ SCRIPT = Path(__file__).with_name("figures.js")
 FOLDER = "figures"  # in _static
 # What a figure has in its folder that keeps its state in the page's address by itself.
 OWN_ADDRESS = "address.js"
+# What to try with a figure that stands in many chapters, without a line of its own.
+TRY = {"model_map": "click a box: it leads to the chapter about that part."}
+PICTURES = "_static/pictures"
 WITHOUT_SCRIPTS = (
     "This figure is drawn by a script, and your browser runs none here, so this is "
     "what it shows in words."
@@ -46,7 +52,8 @@ class Figure(nodes.General, nodes.Element):
     """A figure to play with.
 
     Attributes (by name, as nodes have them): its ``folder`` in `tformer.widgets`, its
-    ``title``, a sentence ``about`` it, its ``number``, and in ``words`` what it shows.
+    ``title``, a sentence ``about`` it, what to ``try``, its ``number``, and in
+    ``words`` what it shows.
     """
 
     @property
@@ -55,19 +62,23 @@ class Figure(nodes.General, nodes.Element):
         return f"Figure {self['number']}" if self["number"] else "Figure"
 
 
-def figure_of(folder: str, title: str, *content: nodes.Node) -> Figure:
+def figure_of(
+    folder: str, title: str, *content: nodes.Node, to_try: str = ""
+) -> Figure:
     """A figure with a title and a description, not numbered yet.
 
     Args:
         folder: its place in `tformer.widgets`.
         title: what its cell calls it; empty for the name of its class.
         content: the nodes that show it.
+        to_try: what its cell says that a reader may try first.
     """
     words = folder.replace("_", " ")
     shown_by = getattr(widgets, words.title().replace(" ", ""))
     about = (inspect.getdoc(shown_by) or "").partition("\n")[0]
     title = title or words.capitalize()
-    told = {"title": title, "about": about, "number": "", "words": ""}
+    to_try = to_try or TRY.get(folder, "")
+    told = {"title": title, "about": about, "try": to_try, "number": "", "words": ""}
     return Figure("", *content, folder=folder, **told)
 
 
@@ -114,7 +125,19 @@ def caption(figure: Figure) -> str:
     copy = "" if (folder / OWN_ADDRESS).exists() else COPY
     link = f'<a href="#{figure["ids"][0]}">{figure.name}</a>'
     title = f"<span>{escape(figure['title'])}</span>"
-    return f'<figcaption class="tf-caption">{link}{title}{copy}</figcaption>'
+    to_try = ""
+    if figure["try"]:
+        to_try = f'<p class="tf-try"><b>Try this:</b> {escape(figure["try"])}</p>'
+    return f'<figcaption class="tf-caption">{link}{title}{copy}{to_try}</figcaption>'
+
+
+def picture(translator: Any, figure: Figure) -> str:
+    """The picture of a figure; the words say what it shows."""
+    docname = translator.builder.current_docname
+    above = "../" * docname.count("/")
+    page = docname.rpartition("/")[2]
+    address = f"{above}{PICTURES}/{page}/{figure['ids'][0]}.webp"
+    return f'<img class="tf-picture" src="{address}" alt="">'
 
 
 def open_figure(translator: Any, figure: Figure) -> None:
@@ -126,7 +149,8 @@ def close_figure(translator: Any, figure: Figure) -> None:
     """Write what it shows in words, its caption and its end."""
     words = escape(" ".join([WITHOUT_SCRIPTS, figure["about"], figure["words"]]))
     translator.body.append(
-        f"<noscript><p>{words}</p></noscript>{caption(figure)}</figure>\n"
+        f"<noscript><p>{words}</p>{picture(translator, figure)}</noscript>"
+        f"{caption(figure)}</figure>\n"
     )
 
 

@@ -37,6 +37,16 @@ async function linesFor(link) {
   return (await files[kind])[link.href.slice(root.length)];
 }
 
+function pictureOf({ href }) {
+  const { pathname, hash } = new URL(href);
+  const page = pathname.split("/").at(-1).replace(/\.html$/, "");
+  const src = new URL(`_static/pictures/${page}/${hash.slice(1)}.webp`, root).href;
+  const picture = Object.assign(document.createElement("img"), { src, alt: "" });
+  picture.addEventListener("load", place);
+  picture.addEventListener("error", () => picture.remove()); // none was taken
+  return picture;
+}
+
 // Below the link, or above it: never upon it, and inside the window.
 function place() {
   if (card.hidden) return;
@@ -57,6 +67,7 @@ async function show(link) {
       Object.assign(document.createElement(i ? "p" : "strong"), { textContent }),
     ),
   );
+  if (kindOf(link) === "figures") card.append(pictureOf(link));
   document.body.append(card);
   card.hidden = false;
   link.setAttribute("aria-describedby", card.id);
@@ -85,3 +96,4 @@ addEventListener("keydown", ({ key }) => {
 });
 addEventListener("scroll", place, { capture: true, passive: true });
 addEventListener("resize", place);
+new ResizeObserver(place).observe(document.body); // what is above may grow
