@@ -2,7 +2,7 @@
 
 `examine` takes your ``nn.Module``, however it is written, and runs it on small inputs
 of its own. It asks what must hold for every sound Transformer: the future cannot
-change the past, padding counts nowhere, every row of a batch stands for itself. It also
+change the past, padding counts nowhere, no row of a batch depends on another. It also
 watches the operations inside a forward pass, so it sees the weights of each attention,
 what the scores are divided by, and where the residual connections are. Whatever else
 you give it (your loss, batches, decoding function, optimizer, schedule, tokenizer,

@@ -235,14 +235,14 @@ class Patient:
     def has_numbers(self) -> None:
         """Skip unless the first probe gave finite logits everywhere."""
         if not torch.isfinite(self.plain).all():
-            raise Skip("the logits are not finite: mend that first")
+            raise Skip("the logits are not finite: fix that first")
 
     def self_attention(self, side: int) -> list[Attention]:
         """The self-attention of the source's (0) or the target's side (1)."""
         _, found = self.watch(self.source(), self.target())
         n = self.n_target if side else self.n_source
         if self.lengths_must_agree:
-            raise Skip("source and target must have one length: mend that first")
+            raise Skip("source and target must have one length: fix that first")
         return [each for each in found if each.shape == (n, n)]
 
     def cross_attention(self) -> list[Attention]:
@@ -257,7 +257,7 @@ class Patient:
         """Run the model once.
 
         Raises:
-            CannotExamine: it stops, returns something else than logits, or wants the
+            CannotExamine: it stops, returns something other than logits, or wants the
                 sequence first.
         """
         try:
@@ -274,7 +274,7 @@ class Patient:
         if self.plain.size(-1) < max(self.special, default=0) + 1:
             raise CannotExamine(
                 f"the model returned {self.plain.size(-1)} numbers for each position, "
-                "so its last axis is no vocabulary: return logits (B, T, V)"
+                "so its last axis isn't a vocabulary: return logits (B, T, V)"
             )
         self._refuse_sequence_first()
 
@@ -291,7 +291,7 @@ class Patient:
         )
         raise CannotExamine(
             "your model seems to want (length, batch): called that way, each row of a "
-            "batch stands for itself; called batch first, it doesn't. Give "
+            "batch is independent; called batch first, it isn't. Give "
             f"forward={example}, and transpose in decode, too, if you give one"
         )
 

@@ -84,7 +84,7 @@ def examine(
         The findings; the report is true if there are none.
 
     Raises:
-        TypeError: `model` is no ``nn.Module``.
+        TypeError: `model` isn't an ``nn.Module``.
         CannotExamine: the model does not run as it is called, or returns something
             other than logits. The message says what to adapt.
     """

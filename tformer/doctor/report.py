@@ -91,8 +91,8 @@ class Report:
 
     Attributes:
         model: the class of the model.
-        findings: what to mend, in the order in which to mend it.
-        consequences: findings that those in ``findings`` explain: mend these first,
+        findings: what to fix, in the order in which to fix it.
+        consequences: findings that those in ``findings`` explain: fix those first,
             then examine again.
         sound: names of the examinations that found nothing.
         not_tried: those that did not take place, and why.
@@ -124,7 +124,7 @@ class Report:
     def _ends(self) -> Iterator[tuple[str, Sequence[str]]]:
         """The lists at the end of a report that are not empty, with their headings."""
         ends = {
-            "Probably consequences of these": [
+            "Probably consequences of the above": [
                 f"{each.code}: {each.title}" for each in self.consequences
             ],
             "Worth knowing": [str(each) for each in self.remarks],

@@ -28,7 +28,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     whole = tuple(torch.cat(both) for both in zip(short, long, strict=True))
     at_once, again = (_gradient(patient, [whole], seed) for seed in (1, 2))
     if float((at_once - again).norm()) > 1e-4 * float(at_once.norm()):
-        raise Skip("chance plays a part in the gradients (is dropout on?)")
+        raise Skip("the gradients vary by chance (is dropout on?)")
     parts = _gradient(patient, [short, long], 1)
     times = float(parts @ at_once / (at_once @ at_once))
     apart = float((parts - times * at_once).norm() / parts.norm())
@@ -40,9 +40,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
             tried=f"accumulated two halves of a batch, with {counts} words, and the "
             "whole batch.",
             seen=f"the two gradients point in different directions: {apart:.1%} of "
-            "the one is not along the other.",
+            "one doesn't lie along the other.",
             means="a mean of means: words in short batches count more than words in "
-            "long ones, and the result depends on how batches are cut.",
+            "long ones, and the result depends on how the batches are cut.",
             look="sum the losses and divide by the words of all parts together.",
             chapter="Training",
         )

@@ -35,10 +35,10 @@ def examine(patient: Patient) -> Iterator[Finding]:
             code="softmax-wrong-axis",
             title="the softmax runs along the wrong axis",
             tried="added up the weights of each query in each attention.",
-            seen=f"in {len(wrong)} of {len(found)} attentions they don't make 1, but "
-            f"are off by up to {off:.2g}; the softmax ran along axis {axis}.",
+            seen=f"in {len(wrong)} of {len(found)} attentions they don't add up to 1 "
+            f"but are off by up to {off:.2g}; the softmax ran along axis {axis}.",
             means="queries compete for keys instead of the other way round, or heads "
-            "with each other, and what comes out is no average of the values.",
+            "with each other, and what comes out isn't an average of the values.",
             look="dim=… of the softmax: it has to be -1, the axis of the keys.",
             chapter="Attention",
         )

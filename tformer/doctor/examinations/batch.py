@@ -1,4 +1,4 @@
-"""Every row of a batch stands for itself."""
+"""No row of a batch depends on another."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
             title="a row of the batch depends on the words of the others",
             tried="ran one row twice, beside different rows of the same lengths.",
             seen=f"its logits moved by up to {content:.2g}.",
-            means="sentences see each other, so the same sentence gets another "
-            "translation in another batch, and the loss can cheat.",
+            means="sentences see each other, so the same sentence gets a different "
+            "translation in a different batch, and training can cheat.",
             look="which axis is the batch: attention or a norm along it, a transpose "
             "or view that mixes batch and sequence, batch_first.",
             chapter="Attention",
@@ -63,7 +63,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
                 tried="ran one row twice, once with its neighbours shortened and "
                 "padded.",
                 seen=f"its logits moved by up to {lengths:.2g}, though its own words "
-                "and length stayed.",
+                "and length stayed the same.",
                 means="the padding mask is broadcast along the wrong axis or repeated "
                 "in the wrong order, so rows wear each other's masks.",
                 look="how a mask (B, S) becomes (B, H, T, S): unsqueeze axes 1 and 2; "

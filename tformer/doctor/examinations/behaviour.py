@@ -40,7 +40,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
             tried="gave every target the source of its neighbour.",
             seen=f"the loss went from {own:.3f} to {changed:.3f}.",
             means="it has learned to continue the target, whatever the source says: "
-            "a low loss, and fluent rubbish.",
+            "a low loss, and fluent nonsense.",
             look="leaks (the answer in the decoder's input), the cross-attention's "
             "mask, pairs that don't belong together.",
             chapter="When training fails",
@@ -78,7 +78,7 @@ def _writing(patient: Patient, source: Tensor, labels: Tensor) -> Iterator[Findi
             tried=f"let it write for {n} sources.",
             seen=f"{copies} outputs are the source, word for word, and not what the "
             "labels say.",
-            means="it was trained on pairs whose sides are alike, or decodes with the "
+            means="it was trained on pairs whose sides are alike, or decodes into the "
             "wrong language.",
             look="the pairs: is the target there, or the source twice?",
             chapter="When training fails",
@@ -89,9 +89,9 @@ def _writing(patient: Patient, source: Tensor, labels: Tensor) -> Iterator[Findi
             title="the model repeats itself",
             tried=f"let it write for {n} sources.",
             seen=f"{loops} outputs end in a loop, such as {said[0][-8:]}.",
-            means="each word is likelier the oftener it has been written; a model "
-            "that does not know what it has covered gets caught.",
-            look="more training, and first whatever else this report says.",
+            means="the more often a word has been written, the likelier it gets; a "
+            "model that doesn't know what it has covered is caught in a loop.",
+            look="whatever else this report says; then train longer.",
             chapter="When training fails",
             because=("no-positions", "future-leak", "mask-off-by-one"),
         )

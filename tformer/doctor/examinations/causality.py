@@ -12,8 +12,8 @@ from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
 FLOATS = (
-    "the mask: is it boolean, or 0 and −inf? A mask of 0 and 1 in floats is added to "
-    "the scores, and was seen to be added here: it hides nothing."
+    "the mask: is it boolean, or 0 and −inf? A float mask of 0 and 1 is added to the "
+    "scores, and was seen to be added here: it hides nothing."
 )
 
 
@@ -57,7 +57,7 @@ def _influence(patient: Patient) -> Tensor:
     ]
     table = torch.stack(rows)
     if not torch.isfinite(plain).any():
-        raise Skip("the logits are not finite: mend that first")
+        raise Skip("the logits are not finite: fix that first")
     return table.nan_to_num(0.0)
 
 
@@ -69,8 +69,8 @@ def _leak(
     layers = len(patient.self_attention(1)) or 1
     tried = f"changed each of the {n} target words in turn."
     seen = (
-        f"{len(ahead)} logits before the change moved; word {place} moved those of "
-        f"position {seen_by} by {influence[place, seen_by]:.2g}."
+        f"{len(ahead)} times the logits of an earlier position moved; word {place} "
+        f"moved those of position {seen_by} by {influence[place, seen_by]:.2g}."
     )
     spoiled = (
         "heads-split-wrongly",
@@ -85,11 +85,11 @@ def _leak(
     if reach <= layers < n - 1:
         return Finding(
             code="mask-off-by-one",
-            title="each position sees the next word, which it is to predict",
+            title="each position sees the next word, which it has to predict",
             tried=tried,
             seen=f"{seen} No change reached further back than {reach}, with {layers} "
             "layers of self-attention.",
-            means="the answer stands in the question: the loss will fall towards 0, "
+            means="the answer is in the question: the loss will fall towards 0, "
             "and the model will write nonsense on its own.",
             look="the diagonal of the causal mask: torch.tril(ones, diagonal=1) or "
             "triu(…, diagonal=2) shows one word too many.",
@@ -101,7 +101,7 @@ def _leak(
         title="the decoder sees words that it has yet to write",
         tried=tried,
         seen=seen,
-        means="the answer stands in the question: the loss will fall towards 0, and "
+        means="the answer is in the question: the loss will fall towards 0, and "
         "the model will write nonsense on its own.",
         look=FLOATS
         if any(map(_anatomy.adds_zeros_and_ones, patient.self_attention(1)))
@@ -119,7 +119,7 @@ def _inverted(influence: Tensor, n: int) -> Finding:
         tried=f"changed each of the {n} target words in turn.",
         seen="a change moves the logits before it, by up to "
         f"{influence.max():.2g}, and none after it.",
-        means="each position sees the future and not the past.",
+        means="each position sees the future but not the past.",
         look="what True means: in torch.nn, a bool mask hides where it is True; in "
         "scaled_dot_product_attention and many tutorials it shows.",
         chapter="Masks",
@@ -131,8 +131,8 @@ def _blind(n: int) -> Finding:
         code="mask-off-by-one",
         title="a position doesn't see the word that it reads",
         tried=f"changed each of the {n} target words in turn.",
-        seen="the logits at the place of the change stayed as they were; only later "
-        "ones moved.",
+        seen="the logits at the changed word stayed as they were; only later ones "
+        "moved.",
         means="the mask hides one word too many, so each prediction lacks the latest "
         "word, and the first row may see nothing at all.",
         look="the diagonal of the causal mask: torch.tril(ones, diagonal=-1) and "

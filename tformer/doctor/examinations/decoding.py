@@ -198,7 +198,7 @@ def _end(patient: Patient, source: Tensor) -> Iterator[Finding | Remark]:
             title="the decoding loop goes on after the end",
             tried="made the end sign the likeliest word at every step.",
             seen=f"it took {len(done.scores)} steps and wrote the end sign {n} times.",
-            means="whatever stands after the end is rubbish, and it is kept.",
+            means="whatever comes after the end is rubbish, and it is kept.",
             look="the comparison with eos_id, for every row of the batch, and the "
             "break.",
             chapter="Decoding and scoring",
@@ -273,9 +273,9 @@ def _wrong_row(passed: list[int]) -> Finding:
         title="the decoding loop doesn't take the likeliest word",
         tried="let it write, put words into the mouth of the last position, and "
         "compared what it wrote.",
-        seen=f"at {len(passed)} steps the last position says another word, first "
-        f"at step {passed[0]}.",
-        means="it reads the wrong row of the logits, or chooses otherwise.",
+        seen=f"at {len(passed)} steps the last position says a different word, "
+        f"first at step {passed[0]}.",
+        means="it reads the wrong row of the logits, or chooses in some other way.",
         look="logits[:, -1], the last position that was written, and argmax over "
         "the vocabulary. (Give a greedy loop, without sampling.)",
         chapter="Decoding and scoring",
@@ -399,7 +399,7 @@ def _padded(patient: Patient) -> Iterator[Finding]:
             tried="let it write for a padded source, and compared with one pass.",
             seen=finding.seen,
             means="without padding it writes what the model says; with padding it "
-            "attends to that as well.",
+            "attends to the padding as well.",
             look="the source mask in the loop: for the encoder, and for every "
             "cross-attention.",
             chapter="Decoding and scoring",

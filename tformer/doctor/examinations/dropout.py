@@ -24,13 +24,13 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if moved > patient.tolerance:
         yield Finding(
             code="dropout-while-evaluating",
-            title="the model gives another answer each time, even in eval mode",
+            title="the model gives a different answer each time, even in eval mode",
             tried="called model.eval(), then ran one input three times.",
             seen=f"the logits moved by up to {moved:.2g}.",
             means="dropout is still on, so every translation and every score is "
             "computed by a damaged model.",
             look="F.dropout without training=self.training, nn.Dropout in a plain list "
-            "(use nn.ModuleList), a train() in forward, or noise that is added always.",
+            "(use nn.ModuleList), a train() in forward, or noise that is always added.",
             chapter="The encoder",
             because=("hidden-parameters",),
         )
@@ -46,8 +46,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
             tried="called model.train(), and followed the logits to the end.",
             seen=f"{share:.0%} of them became exactly 0 after the output projection.",
             means="a struck word gets the score 0 instead of its own, high or low, so "
-            "the loss asks for something that no weight can do. In eval mode nothing "
-            "shows.",
+            "the loss asks for something that no weight can do. In eval mode you see "
+            "nothing of it.",
             look="the last line of forward: dropout goes on the states before the "
             "output projection, never on what it returns.",
             chapter="The encoder",

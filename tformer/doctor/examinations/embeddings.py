@@ -14,7 +14,7 @@ QUIET = 0.5  # of the positions' size
 def examine(patient: Patient) -> Iterator[Finding]:
     """Compare embeddings with fixed positions where the two are added."""
     if patient.lengths_must_agree:
-        raise Skip("source and target must have one length: mend that first")
+        raise Skip("source and target must have one length: fix that first")
     ops, _ = patient.watch(patient.source(), patient.target())
     judged = 0
     for side, ids in (("source", patient.source()), ("target", patient.target())):

@@ -76,7 +76,7 @@ def _merge(found: list[Attention]) -> Iterator[Finding]:
             seen=f"in {len(wrong)} of {len(judged)} attentions a word's row of "
             f"{one.merged.size(-1)} numbers is not what its own heads have "
             "side by side.",
-            means="what a word has gathered arrives at other words, behind any mask.",
+            means="what a word has gathered arrives at other words, past every mask.",
             look="transpose(1, 2) before reshape(B, T, H·Dh).",
             chapter="Multi-head attention",
         )

@@ -62,8 +62,8 @@ def _softmaxes(patient: Patient) -> Iterator[Finding]:
                 title="the loss takes logits for log-probabilities",
                 tried="added 5 to every logit, which changes no probability.",
                 seen=f"the loss moved by {moved:+.2f}.",
-                means="nll_loss on raw logits can be made as small as you like by "
-                "larger numbers; nothing has to be learned.",
+                means="larger numbers make nll_loss on raw logits as small as you "
+                "like; nothing has to be learned.",
                 look="cross_entropy instead of nll_loss, or log_softmax at the end of "
                 "the model.",
                 chapter="Training",
@@ -73,7 +73,7 @@ def _softmaxes(patient: Patient) -> Iterator[Finding]:
         yield Finding(
             code="double-softmax",
             title="the softmax is applied twice",
-            tried="compared the loss of sure, right answers with sure, wrong ones.",
+            tried="compared the loss of confident answers, right and wrong.",
             seen=f"{good:.2f} when right, {bad:.2f} when wrong: no answer costs much "
             f"more than another (the model returns {form}).",
             means="probabilities go through a softmax again, which makes them nearly "

@@ -12,7 +12,7 @@ from tformer.doctor.report import Finding
 def examine(patient: Patient) -> Iterator[Finding]:
     """Look at the axis of each norm, and at what follows each sublayer."""
     if patient.lengths_must_agree:
-        raise Skip("source and target must have one length: mend that first")
+        raise Skip("source and target must have one length: fix that first")
     ops, found = patient.watch(patient.source(), patient.target())
     outs = [each.out for each in found if each.out is not None]
     if not outs:
@@ -118,7 +118,7 @@ def _feed_forward(networks: list[_anatomy.FeedForward]) -> Iterator[Finding]:
             code="linear-feed-forward",
             title="a feed-forward network has no non-linearity",
             tried="looked at what happens between its two linear layers.",
-            seen=f"in {len(straight)} of {len(networks)} nothing that bends: one "
+            seen=f"in {len(straight)} of {len(networks)}, nothing that bends: one "
             "linear layer could do what the two do.",
             means="two linear layers in a row can do no more than one, so the layer "
             "mixes words by attention and never computes anything about them.",

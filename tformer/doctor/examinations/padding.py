@@ -22,7 +22,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if patient.decoder_only:
         return
     if patient.lengths_must_agree:
-        raise Skip("source and target must have one length: mend that first")
+        raise Skip("source and target must have one length: fix that first")
     yield from _source(patient)
 
 
@@ -78,7 +78,7 @@ def _source(patient: Patient) -> Iterator[Finding]:
             "and looked at the weights.",
             seen=f"in {len(hidden) or 'some'} of {len(inside + across)} attentions the "
             "words get no weight, and the padding gets all of it.",
-            means="the model reads the padding and not the sentence.",
+            means="the model reads the padding instead of the sentence.",
             look="what True means: in torch.nn's key_padding_mask it hides; in "
             "scaled_dot_product_attention and in many tutorials it shows.",
             chapter="Masks",
@@ -114,7 +114,7 @@ def _source(patient: Patient) -> Iterator[Finding]:
             else f"the padding mask hides padding {where}",
             tried=f"added {n - REAL} columns of padding to a source of {REAL} words.",
             seen=f"the logits moved by up to {moved:.2g}. {weight}",
-            means="a sentence gets another translation beside a longer one.",
+            means="a sentence is translated differently beside a longer one.",
             look=FLOATS
             if any(map(_anatomy.adds_zeros_and_ones, found))
             else "the padding mask: is it made with the right pad_id, passed to every "

@@ -55,8 +55,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
             title="some weights are frozen",
             tried="looked at requires_grad of every weight that a pass uses.",
             seen=f"{_listed(frozen, named)} have requires_grad=False.",
-            means="they stay as they were drawn (or loaded); if you are fine-tuning "
-            "on purpose, that is as it should be.",
+            means="they stay as they were drawn (or loaded). If you are fine-tuning "
+            "and mean that, all is well.",
             look="requires_grad_(False), .detach(), or a table loaded with "
             "from_pretrained, which freezes by default.",
             chapter="Training",
@@ -86,7 +86,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
                 seen=f"{_listed(left, named)} are not among them.",
                 means="their gradients are computed and never used.",
                 look="whether the optimizer was made from this model's parameters(), "
-                "after its last change, and whether layers stand in a plain list.",
+                "after its last change, and whether layers are kept in a plain list.",
                 chapter="Training",
             )
 
@@ -117,7 +117,7 @@ def _silent(code: str, names: list[str], named: Mapping[str, Tensor]) -> Finding
             seen=f"none arrived at {_listed(names, named)}, and no operation of the "
             "forward pass reads them.",
             means="a part that you built is not part of the model.",
-            look="forward: is the layer called, and its result kept?",
+            look="forward: is the layer called, and is its result kept?",
             chapter="The whole Transformer",
             because=(
                 "keys-from-wrong-side",

@@ -18,7 +18,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     """Feed one word over and over, then see whether attention can tell places apart."""
     patient.has_numbers()
     if patient.lengths_must_agree:
-        raise Skip("source and target must have one length: mend that first")
+        raise Skip("source and target must have one length: fix that first")
     word_s = None if patient.decoder_only else patient.words(1, seed=41, side=0)
     word_t = patient.words(1, seed=42)
     source = None if word_s is None else word_s.expand(1, patient.n_source).clone()
@@ -36,7 +36,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
                 seen=f"in {len(layers)} of {len(layers)} layers every place that may "
                 "be seen gets exactly the same weight.",
                 means="the model sees a bag of words: “dog bites man” and “man bites "
-                "dog” are one sentence to it.",
+                "dog” are the same sentence to it.",
                 look="whether the positions are added to the embeddings, and on both "
                 "sides; x + pe(x) has to be kept, since + makes a new tensor.",
                 chapter="Positions",

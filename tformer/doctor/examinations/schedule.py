@@ -22,7 +22,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if bad:
         yield Finding(
             code="bad-learning-rate",
-            title="the learning rate is no sensible number",
+            title="the learning rate isn't a sensible number",
             tried=tried,
             seen=f"at step {bad[0]} it is {patient.schedule(bad[0])}.",
             means="one such step ruins the model.",

@@ -11,7 +11,7 @@ from tformer.doctor.report import Finding
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
-    """Look for a module that stands in two places."""
+    """Look for a module that is used in two places."""
     places: dict[int, list[str]] = {}
     modules: dict[int, nn.Module] = {}
     for name, module in patient.model.named_modules(remove_duplicate=False):
@@ -39,7 +39,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
         names, module = outermost[0]
         yield Finding(
             code="layers-shared",
-            title="one layer stands in several places",
+            title="one layer is used in several places",
             tried="looked for modules that appear under more than one name.",
             seen=f"{len(outermost)} do; {', '.join(names[:4])} are one "
             f"{type(module).__name__}.",

@@ -23,7 +23,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     weights = [e.tensor for e in last.inputs if _anatomy._from_parameter(e)]
     weights = [e for e in weights if e.dim() >= 2]
     if not weights or not all(table.numel() == each.numel() for each in weights):
-        raise Skip("the output projection has another size than the table")
+        raise Skip("the output projection differs in size from the table")
     weight = weights[-1]
     if _is_one(table, weight):
         if patient.tied is False:

@@ -16,7 +16,7 @@ Value = str | int | float | bool
 
 
 class Playground(PageFigure):
-    """A Transformer of some ten thousand parameters that trains while you look on.
+    """A Transformer of some twenty thousand parameters that trains while you watch.
 
     Args:
         text: a sequence of the reader's; while it trains, the model writes for it.

@@ -98,7 +98,7 @@ export function experiments(onRun) {
             picture.show(curves);
             if (event.step >= experiment.steps) resolve(event[experiment.measure]);
           }
-          say(status, `step ${steps[0]} and ${steps[1]} of ${experiment.steps}`);
+          say(status, `steps ${steps[0]} and ${steps[1]} of ${experiment.steps}`);
         });
         trainer.play();
       });
@@ -121,7 +121,7 @@ export function experiments(onRun) {
 
   function conclude(experiment, ends, text) {
     const words = WORDS[experiment.key];
-    const shown = ends.map((end) => (end === null ? "no number" : text(end)));
+    const shown = ends.map((end) => (end === null ? "no result" : text(end)));
     const isClear = ends.every((end) => end !== null) && isAsExpected(experiment, ends);
     verdict.dataset.expected = String(isClear);
     verdict.dataset.ends = JSON.stringify(ends);
@@ -135,13 +135,13 @@ export function experiments(onRun) {
               {},
               guess === words.right
                 ? "Your guess was right. "
-                : `Rather: “${words.guesses[words.right]}” `,
+                : `The answer: “${words.guesses[words.right]}” `,
             ),
             words.why,
             " ",
             chapterLink(words.chapter),
           ]
-        : ["That is not as clear as in our own runs. Try it again."]),
+        : ["That isn't as clear as in our own runs. Try again."]),
     );
   }
 

@@ -13,7 +13,7 @@ const taskOf = (key) => TASKS.find((task) => task.key === key);
 const shown = (words) => words.join(words.some((word) => word.length > 1) ? " " : "");
 
 function render({ model, el }) {
-  const root = figure(el, "tfpg", "Playground: a Transformer that trains in the page");
+  const root = figure(el, "tfpg", "Playground: a Transformer that trains in this page");
   let settings = { ...DEFAULTS, ...model.get("settings") };
   let text = model.get("text") || taskOf(settings.task)?.example || "";
   let losses = []; // [step, loss] of every batch
@@ -78,7 +78,7 @@ function render({ model, el }) {
     status,
     problem,
     h("div", { class: "tfpg-charts" }, lossChart.node, rightChart.node),
-    h("label", { for: id, class: "tfpg-own" }, h("strong", {}, "Write for "), own),
+    h("label", { for: id, class: "tfpg-own" }, h("strong", {}, "Your sequence "), own),
     answer,
     maps.node,
     group("Break it", true, ...set.broken),
@@ -95,7 +95,7 @@ function render({ model, el }) {
     say(play, on ? "Pause" : "Play");
     if (on) trainer.play();
     else trainer.pause();
-    live.announce(on ? "It trains." : `Paused at step ${facts.step}.`);
+    live.announce(on ? "Training." : `Paused at step ${facts.step}.`);
   }
 
   function change(changes) {
@@ -145,7 +145,7 @@ function render({ model, el }) {
     }
     if (!found) {
       answer.replaceChildren(
-        "Type a sequence, and it is written anew while the model learns.",
+        "Type a sequence, and watch what the model writes for it as it learns.",
       );
       maps.show([]);
       return;

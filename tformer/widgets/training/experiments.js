@@ -3,7 +3,7 @@
 import { Dice } from "./dice.js";
 import { inWords } from "./numbers.js";
 
-// So many numbers in words, each with its digits, as a reader would paste them.
+// `length` numbers in words, each with its digits, as a reader would paste them.
 function numberLines(length) {
   const dice = new Dice(0, "lines");
   const line = (number) =>

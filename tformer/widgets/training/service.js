@@ -53,7 +53,7 @@ export function serve(port) {
     const { step, loss, gradientNorm, rate } = run.step();
     if (!Number.isFinite(loss)) {
       throw new RangeError(
-        `the loss is no number any more at step ${step}: take a lower learning rate and start again`,
+        `at step ${step} the loss is no longer a number: take a lower learning rate and start again`,
       );
     }
     news.losses.push(loss);

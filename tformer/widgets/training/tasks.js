@@ -114,7 +114,7 @@ export const TASKS = [
   {
     key: "shift",
     title: `Shift by ${SHIFT}`,
-    line: `Begin with letter ${SHIFT + 1}; the first ${SHIFT} come last.`,
+    line: `Start with letter ${SHIFT + 1}; the first ${SHIFT} go to the end.`,
     words: LETTERS,
     spaced: false,
     lengths: [4, 8],
@@ -126,7 +126,7 @@ export const TASKS = [
   {
     key: "add",
     title: "Add",
-    line: "Write the sum of two numbers of two digits.",
+    line: "Write the sum of two two-digit numbers.",
     words: [...DIGITS, "+"],
     spaced: false,
     lengths: [5, 5],
@@ -150,7 +150,7 @@ export const TASKS = [
   {
     key: "numbers",
     title: "Number words",
-    line: "Write a number's words in digits.",
+    line: "Write the number in digits.",
     words: [...NUMBER_WORDS, ...DIGITS],
     spaced: true,
     lengths: [1, 8],
@@ -162,7 +162,7 @@ export const TASKS = [
   {
     key: "grammar",
     title: "English to German",
-    line: "Translate a small sentence: gender, case, and where the verb goes.",
+    line: "Translate a short sentence: mind gender, case, and the verb's place.",
     words: GRAMMAR_WORDS,
     spaced: true,
     lengths: [5, 13],
@@ -174,7 +174,7 @@ export const TASKS = [
   {
     key: "lines",
     title: "Own lines",
-    line: "Learn what you type: a source, a tab and a target on each line.",
+    line: "Learn your own lines: on each, a source, a tab and a target.",
     words: null,
     spaced: true,
     lengths: null,
@@ -187,7 +187,7 @@ export const TASKS = [
     key: "difference",
     hidden: true,
     title: "Left minus right",
-    line: "Write for each digit its left neighbour minus its right one, modulo 8.",
+    line: "For each digit, write its left neighbour minus its right one, modulo 8.",
     words: OCTAL,
     spaced: false,
     lengths: [4, 8],
@@ -200,7 +200,7 @@ export const TASKS = [
     key: "hops",
     hidden: true,
     title: "Two hops",
-    line: "Each digit names a place; the digit there names another: write what is there.",
+    line: "Each digit names a place, and the digit there another: write what is there.",
     words: FEW,
     spaced: false,
     lengths: [5, 5],
