@@ -14,10 +14,9 @@ import shutil
 import sys
 from pathlib import Path
 
-from browser import NoBrowserError, chromium, served
+from browser import PATIENCE, NoBrowserError, chromium, served
 from chapters import BUILD, HTML
-from editions.contents import Chapter
-from editions.pages import opened
+from editions.pages import STILL, UNFOLD
 from PIL import Image
 from playwright.sync_api import Browser
 
@@ -34,12 +33,24 @@ STATES = re.compile(
 FIGURE = re.compile(r'<figure class="tf-figure" id="([^"]+)"')
 
 
-def taken(browser: Browser, site: str, page: str, folder: Path) -> None:
+def taken(browser: Browser, site: str, page_name: str, folder: Path) -> None:
     """Write the pictures of a page's figures into a folder."""
-    chapter = Chapter(f"book/{page}", page)
-    with opened(browser, site, chapter, width=WIDTH, scale=1.5) as it:
-        for figure in it.page.locator(".tf-figure[id]").all():
-            box = figure.locator(".tf-widget")
+    with browser.new_context(
+        viewport={"width": WIDTH, "height": 900},
+        device_scale_factor=1.5,
+        reduced_motion="reduce",
+        service_workers="block",
+    ) as context:
+        page = context.new_page()
+        page.add_init_script("localStorage.setItem('mode', 'light')")
+        page.goto(f"{site}book/{page_name}.html", timeout=PATIENCE)
+        page.add_style_tag(content=STILL)
+        page.evaluate(UNFOLD)
+        for figure in page.locator(".tf-figure[id]").all():
+            figure.scroll_into_view_if_needed(timeout=PATIENCE)
+            box = figure.locator(".tf-widget[data-ready]")
+            box.wait_for(timeout=PATIENCE)
+            page.wait_for_load_state("networkidle", timeout=PATIENCE)
             picture = Image.open(io.BytesIO(box.screenshot(animations="disabled")))
             name = f"{figure.get_attribute('id')}.webp"
             picture.convert("RGB").save(folder / name, "WEBP", quality=72, method=6)

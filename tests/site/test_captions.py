@@ -8,10 +8,14 @@ import shutil
 import browser as driver
 import pytest
 from chapters import HTML, ROOT
+from PIL import Image
 
 PAGE = "book/05-attention.html"
 FIGURE = "#figure-one-query"
 TEMPERATURE = f"{FIGURE} [data-control=temperature]"
+FIGURES = re.compile(
+    r'<figure class="tf-figure" id="([^"]+)">(.*?)</figure>', flags=re.DOTALL
+)
 
 
 def drawn(seen, figure=FIGURE):
@@ -28,27 +32,44 @@ def followed(visit, link):
 def test_every_figure_has_its_number_its_title_and_its_words(path):
     html = path.read_text("utf-8")
     chapter = int(path.name[:2])
-    figures = re.findall(
-        r'<figure class="tf-figure" id="([^"]+)">(.*?)</figure>', html, re.S
-    )
+    figures = FIGURES.findall(html)
     assert len(figures) == html.count('class="tf-widget"')
     assert len({address for address, _ in figures}) == len(figures)
     for number, (address, figure) in enumerate(figures, start=1):
         assert f'<a href="#{address}">Figure {chapter}.{number}</a>' in figure
         assert re.search(r"</a><span>\w[^<]+</span>", figure)
-        words = re.search(r"<noscript><p>(.*?)</p></noscript>", figure, re.S)
+        words = re.search(r"<noscript><p>(.*?)</p><img", figure, re.S)
         assert words
         assert len(words[1].split()) > 25
         assert "object at 0x" not in words[1]
 
 
-def test_a_reader_without_scripts_gets_the_words_and_no_empty_box(chromium, site):
+def test_every_figure_says_what_to_try_and_has_a_picture():
+    seen = 0
+    for path in HTML.glob("book/*.html"):
+        for address, figure in FIGURES.findall(path.read_text("utf-8")):
+            to_try = re.search(r'<p class="tf-try"><b>Try this:</b> ([^<]+)</p>', figure)
+            assert to_try, (path.name, address)
+            assert to_try[1][0].islower(), to_try[1]
+            assert to_try[1].endswith("."), to_try[1]
+            source = re.search(r'<img class="tf-picture" src="([^"]+)"', figure)[1]
+            with Image.open(path.parent / source) as picture:
+                assert picture.width > 600
+                assert len(picture.convert("L").getcolors()) > 30  # not blank
+            seen += 1
+    assert seen > 40
+
+
+def test_a_reader_without_scripts_gets_words_and_a_picture_for_the_box(chromium, site):
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(f"{site}{PAGE}{FIGURE}", timeout=driver.PATIENCE)
     figure = page.locator(FIGURE)
     assert "Attention of “dog”" in figure.inner_text()
-    assert figure.bounding_box()["height"] < 300
+    picture = figure.locator("img.tf-picture").bounding_box()
+    assert picture["height"] > 300
+    assert figure.bounding_box()["height"] < picture["height"] + 300
+    assert not figure.locator(".tf-widget").is_visible()
     assert not figure.locator(".tf-copy").is_visible()
     context.close()
 

@@ -115,3 +115,6 @@ def test_terms_and_figures_have_cards_as_well(reading):
         card_of(seen).wait_for(state="hidden")
         point_at(seen, seen.page.get_by_role("link", name="a figure"))
         assert card_of(seen).locator("strong").inner_text() == "Figure 5.1: One query"
+        seen.page.wait_for_function(
+            "() => document.querySelector('#tf-card img')?.naturalWidth > 600"
+        )
