@@ -29,10 +29,10 @@ def output(figure, text):
     return nodes.container("", shown, printed, nb_element="mime_bundle")
 
 
-def numbered(figures, page, *titled, text="Nothing is lit."):
+def numbered(figures, page, *titled, text="Nothing is lit.", to_try=""):
     """The figures of a page, and its addresses; each is given as (folder, title)."""
     document = new_document(page)
-    made = [figures.figure_of(folder, title) for folder, title in titled]
+    made = [figures.figure_of(*each, to_try=to_try) for each in titled]
     document += [output(each, text) for each in made]
     metadata = defaultdict(dict)
     document.settings.env = types.SimpleNamespace(docname=page, metadata=metadata)
@@ -81,10 +81,21 @@ def test_only_a_figure_that_keeps_its_own_address_has_no_link_to_copy(figures):
     assert "tf-copy" in figures.caption(query)
 
 
+def test_a_cell_says_what_to_try_and_the_model_map_has_a_line_of_its_own(figures):
+    [own], _ = numbered(figures, "x", ("one_query", ""), to_try="drag <a> handle.")
+    assert "<b>Try this:</b> drag &lt;a&gt; handle.</p>" in figures.caption(own)
+    [heads, of_all], _ = numbered(figures, "x", ("heads", ""), ("model_map", ""))
+    assert "tf-try" not in figures.caption(heads)
+    assert "click a box" in figures.caption(of_all)
+
+
 def test_without_scripts_a_page_says_what_its_notebook_prints(figures):
     [figure], _ = numbered(figures, ATTENTION, ("heads", ""), text="head 3 < head 4")
-    page = types.SimpleNamespace(body=[])
+    builder = types.SimpleNamespace(current_docname=ATTENTION)
+    page = types.SimpleNamespace(body=[], builder=builder)
     figures.close_figure(page, figure)
     assert "head 3 &lt; head 4" in page.body[0]
+    picture = "../_static/pictures/05-attention/figure-heads.webp"
+    assert f'src="{picture}"' in page.body[0]
     [figure], _ = numbered(figures, ATTENTION, ("heads", ""), text="<Heads at 0x7f>")
     assert figure["words"] == ""

@@ -48,10 +48,12 @@ def test_every_figure_says_what_to_try_and_has_a_picture():
     seen = 0
     for path in HTML.glob("book/*.html"):
         for address, figure in FIGURES.findall(path.read_text("utf-8")):
-            to_try = re.search(r'<p class="tf-try"><b>Try this:</b> ([^<]+)</p>', figure)
+            to_try = re.search(
+                r'<p class="tf-try"><b>Try this:</b> ([^<]+)</p>', figure
+            )
             assert to_try, (path.name, address)
             assert to_try[1][0].islower(), to_try[1]
-            assert to_try[1].endswith("."), to_try[1]
+            assert to_try[1].endswith((".", "?")), to_try[1]
             source = re.search(r'<img class="tf-picture" src="([^"]+)"', figure)[1]
             with Image.open(path.parent / source) as picture:
                 assert picture.width > 600
