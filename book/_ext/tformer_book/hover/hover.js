@@ -39,7 +39,7 @@ async function linesFor(link) {
 
 function pictureOf({ href }) {
   const { pathname, hash } = new URL(href);
-  const page = pathname.split("/").at(-1).replace(/\.html$/, "");
+  const [, page] = pathname.match(/([^/]*)\.html$/);
   const src = new URL(`_static/pictures/${page}/${hash.slice(1)}.webp`, root).href;
   const picture = Object.assign(document.createElement("img"), { src, alt: "" });
   picture.addEventListener("load", place);
