@@ -96,7 +96,7 @@ export function experiments(onRun) {
           if (event.kind === "evaluation") {
             curves[k].push([event.step, event[experiment.measure]]);
             picture.show(curves);
-            if (event.step >= experiment.steps) resolve(event[experiment.measure]);
+            if (event.step >= experiment.steps) resolve(event);
           }
           say(status, `steps ${steps[0]} and ${steps[1]} of ${experiment.steps}`);
         });
@@ -116,18 +116,24 @@ export function experiments(onRun) {
     if (trainers !== ours) return; // another one was chosen meanwhile
     trainers = [];
     say(status, "");
-    conclude(experiment, ends, text);
+    conclude(experiment, ends);
   }
 
-  function conclude(experiment, ends, text) {
-    const words = WORDS[experiment.key];
-    const shown = ends.map((end) => (end === null ? "no result" : text(end)));
-    const isClear = ends.every((end) => end !== null) && isAsExpected(experiment, ends);
+  // `ends`: the last evaluation of each run, null where there is none.
+  function conclude({ key, measure, steps, ...bounds }, ends) {
+    const words = WORDS[key];
+    const { name, text } = MEASURES[measure];
+    const shown = ends.map((end) => (end ? text(end[measure]) : "no result"));
+    const values = ends.map((end) => end?.[measure]);
+    const isClear = ends.every(Boolean) && isAsExpected(bounds, values);
+    const written =
+      measure === "loss" && isClear
+        ? `Of the sequences, ${ends.map((end) => percent(end.accuracy, 0)).join(" and ")} were written right. `
+        : "";
     verdict.dataset.expected = String(isClear);
-    verdict.dataset.ends = JSON.stringify(ends);
-    const measure = MEASURES[experiment.measure].name;
+    verdict.dataset.ends = JSON.stringify(values);
     verdict.replaceChildren(
-      `After ${experiment.steps} steps, ${measure}: ${shown[0]} (${words.runs[0]}), ${shown[1]} (${words.runs[1]}). `,
+      `After ${steps} steps, ${name}: ${shown[0]} (${words.runs[0]}), ${shown[1]} (${words.runs[1]}). ${written}`,
       ...(isClear
         ? [
             h(

@@ -14,7 +14,6 @@ function numberLines(length) {
 /**
  * @typedef {object} Experiment
  * @property {string} key
- * @property {string} chapter the title of the one that it belongs to
  * @property {Record<string, any>} sound settings
  * @property {Record<string, any>} broken settings
  * @property {number} steps
@@ -35,10 +34,9 @@ const LINES = { task: "lines", lines: numberLines(1500) };
 
 // One switch, and what it breaks.
 /** @returns {Experiment} */
-function one(key, chapter, [sound, change], steps, bounds, measure = "accuracy") {
+function one(key, [sound, change], steps, bounds, measure = "accuracy") {
   return {
     key,
-    chapter,
     sound,
     broken: { ...sound, ...change },
     steps,
@@ -52,23 +50,22 @@ const SOME = { soundAtLeast: 0.6, brokenAtMost: 0.5 };
 const LESS = { soundAtLeast: 0.8, brokenAtMost: 0.7 };
 
 export const EXPERIMENTS = [
-  one("positions", "Positions", [{ task: "copy" }, { positions: false }], 250, FAILS),
-  one("heads", "Multi-head attention", [DIFFERENCE, { heads: 1 }], 1400, SOME),
-  one("leak", "Masks", [NUMBERS, { causal: false }], 300, FAILS),
-  one("padding", "Masks", [{ task: "copy" }, { padding: false }], 250, LESS, "alone"),
-  one("shift", "Training", [NUMBERS, { shift: false }], 200, FAILS),
-  one("residual", "The encoder", [SLIM, { residual: false }], 350, FAILS),
-  one("layers", "The encoder", [HOPS, { layers: 1 }], 400, LESS),
-  one("warmup", "Training", [POST, { warmup: 0 }], 300, FAILS),
-  one("rate", "Training", [NUMBERS, { rate: 0.1 }], 300, FAILS),
-  one("scale", "Attention", [WIDE, { scale: false }], 175, FAILS),
+  one("positions", [{ task: "copy" }, { positions: false }], 250, FAILS),
+  one("heads", [DIFFERENCE, { heads: 1 }], 1400, SOME),
+  one("leak", [NUMBERS, { causal: false }], 300, FAILS),
+  one("padding", [{ task: "copy" }, { padding: false }], 250, LESS, "alone"),
+  one("shift", [NUMBERS, { shift: false }], 200, FAILS),
+  one("residual", [SLIM, { residual: false }], 350, FAILS),
+  one("layers", [HOPS, { layers: 1 }], 400, LESS),
+  one("warmup", [POST, { warmup: 0 }], 300, FAILS),
+  one("rate", [NUMBERS, { rate: 0.1 }], 300, FAILS),
+  one("scale", [WIDE, { scale: false }], 175, FAILS),
   one(
     "smoothing",
-    "Training",
     [NUMBERS, { smoothing: 0.1 }],
     300,
     { soundAtMost: 0.3, brokenAtLeast: 0.6 },
     "loss",
   ),
-  one("lines", "Training", [LINES, { lines: numberLines(40) }], 350, FAILS),
+  one("lines", [LINES, { lines: numberLines(40) }], 350, FAILS),
 ];
