@@ -156,6 +156,26 @@ def test_it_can_be_played_by_keyboard(opened):
     assert play.inner_text() == "Play"
 
 
+def test_a_run_is_kept_under_the_next_until_it_is_dropped(opened):
+    kept = opened.root.locator(".tfpg-earlier")
+    for _ in range(2):
+        opened.one_step()
+    curve = opened.curves()[2]  # of new sequences; the first is of a kept run
+    opened.control("keep").click()
+    assert "Kept to compare: Reverse. At step 2" in kept.inner_text()
+    opened.until("() => document.querySelector('.tfpg-before').getAttribute('points')")
+    assert opened.curves()[0] == curve
+    opened.control("switch-positions").uncheck()
+    opened.evaluated(0)
+    opened.one_step()
+    assert opened.curves()[0] == curve
+    opened.control("keep").click()
+    assert not kept.is_visible()
+    opened.until("() => !document.querySelector('.tfpg-before').getAttribute('points')")
+    opened.control("keep").click()
+    assert "Reverse, Positions off. At step 1" in kept.inner_text()
+
+
 @pytest.mark.parametrize("size", ["wide", "phone"])
 def test_it_keeps_its_place_and_every_reader_can_use_it(figure_page, playing, size):
     figure = Playground()

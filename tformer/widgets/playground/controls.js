@@ -1,7 +1,7 @@
 // The settings of a run: each control says what it changed.
 import { button, check, h, radios, say, select, uid } from "../kit/kit.js";
 import { isInTheBook } from "../model_map/chapters.js";
-import { DEFAULTS } from "../training/settings.js";
+import { DEFAULTS, settingsOf } from "../training/settings.js";
 import { TASKS } from "../training/tasks.js";
 import { SWITCHES } from "./words.js";
 
@@ -27,6 +27,21 @@ const LISTS = {
 export function chapterLink([page, title]) {
   if (!isInTheBook()) return h("em", {}, title);
   return h("a", { href: `${page}.html` }, title);
+}
+
+// In what a run differs from its task's own settings: "Reverse, heads 1, seed 2".
+export function inShort(settings) {
+  const { title } = TASKS.find(({ key }) => key === settings.task);
+  const own = settingsOf(settings.task);
+  const said = Object.entries(settings)
+    .filter(([name, x]) => x !== own[name] && name !== "lines")
+    .map(([name, x]) => {
+      if (name in SWITCHES) return `${SWITCHES[name][0]} ${x ? "on" : "off"}`;
+      return name === "shape"
+        ? SHAPES[x]
+        : `${(LISTS[name]?.[0] ?? name).split(",")[0]} ${x}`;
+    });
+  return [title, ...said].join(", ");
 }
 
 // onChange hears { name: value } of a change; onTask the key of a task.

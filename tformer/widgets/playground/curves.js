@@ -26,9 +26,11 @@ export function roundUp(x) {
 }
 
 // names: of the curves, in the order of their kinds; most: of the upright axis, null to
-// follow the curves. -> { node, show(curves) }, each curve a list of [step, value].
+// follow the curves. -> { node, show(curves, earlier) }, each curve a list of
+// [step, value], and one of an earlier run.
 export function chart(title, names, { most = null, text = (x) => `${x}` } = {}) {
   const lines = names.map((_, i) => h("polyline", { class: `tfpg-curve-${i}` }));
+  const before = h("polyline", { class: "tfpg-before" });
   const ticks = [0, 0.5, 1].map(() => h("text", { x: LEFT - 5, "text-anchor": "end" }));
   const ends = [
     h("text", { x: LEFT, y: HEIGHT - 14 }, "0"),
@@ -54,6 +56,7 @@ export function chart(title, names, { most = null, text = (x) => `${x}` } = {}) 
       { x: (LEFT + WIDTH) / 2, y: HEIGHT - 2, "text-anchor": "middle" },
       "step",
     ),
+    before,
     ...lines,
   );
   ticks.forEach((tick, i) => put(tick, { y: place(i / 2) + 4 }));
@@ -63,17 +66,21 @@ export function chart(title, names, { most = null, text = (x) => `${x}` } = {}) 
   const caption = h("figcaption", {}, h("strong", {}, title), " ", ...keys);
   const node = h("figure", { class: "tfpg-chart" }, caption, svg);
 
-  function show(curves) {
-    const all = curves.flat();
+  function show(curves, earlier = []) {
+    const all = [...curves.flat(), ...earlier];
     const last = roundUp(Math.max(10, ...all.map(([step]) => step)));
     const top = most ?? roundUp(Math.max(0.1, ...all.map(([, y]) => y)));
+    const path = (points) =>
+      thinned(points)
+        .map(([step, y]) => {
+          const x = LEFT + ((WIDTH - LEFT - RIGHT) * step) / last;
+          return `${x.toFixed(1)},${place(Math.min(1, y / top)).toFixed(1)}`;
+        })
+        .join(" ");
     curves.forEach((points, i) => {
-      const path = thinned(points).map(([step, y]) => {
-        const x = LEFT + ((WIDTH - LEFT - RIGHT) * step) / last;
-        return `${x.toFixed(1)},${place(Math.min(1, y / top)).toFixed(1)}`;
-      });
-      put(lines[i], { points: path.join(" ") });
+      put(lines[i], { points: path(points) });
     });
+    put(before, { points: path(earlier) });
     ticks.forEach((tick, i) => {
       tick.textContent = text((top * i) / 2);
     });

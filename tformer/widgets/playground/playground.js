@@ -1,10 +1,20 @@
 // Train a small Transformer in the page, and watch. The training runs in a worker.
-import { bind, button, figure, h, liveRegion, put, say, uid } from "../kit/kit.js";
+import {
+  bind,
+  button,
+  figure,
+  h,
+  kept,
+  liveRegion,
+  put,
+  say,
+  uid,
+} from "../kit/kit.js";
 import { commas, format, percent } from "../kit/numbers.js";
 import { open } from "../training/client.js";
-import { complete, DEFAULTS } from "../training/settings.js";
+import { complete, DEFAULTS, settingsOf } from "../training/settings.js";
 import { TASKS } from "../training/tasks.js";
-import { controls } from "./controls.js";
+import { controls, inShort } from "./controls.js";
 import { chart } from "./curves.js";
 import { experiments } from "./experiments.js";
 import { mapsOf } from "./maps.js";
@@ -14,10 +24,15 @@ const shown = (words) => words.join(words.some((word) => word.length > 1) ? " " 
 
 function render({ model, el }) {
   const root = figure(el, "tfpg", "Playground: a Transformer that trains in this page");
-  let settings = { ...DEFAULTS, ...model.get("settings") };
+  const read = () => {
+    const given = model.get("settings");
+    return { ...settingsOf(given.task ?? DEFAULTS.task), ...given };
+  };
+  let settings = read();
   let text = model.get("text") || taskOf(settings.task)?.example || "";
   let losses = []; // [step, loss] of every batch
   let evaluations = [];
+  let earlier = null; // a run that was kept: { label, evaluations }
   let playing = false;
   let facts = { step: 0, norm: null, speed: null, nParameters: 0 };
   let waits = false; // for the next frame
@@ -25,7 +40,7 @@ function render({ model, el }) {
   const trainer = open(settings);
   const live = liveRegion();
   const { commit, stop } = bind(model, ["settings"], () => {
-    const given = { ...DEFAULTS, ...model.get("settings") };
+    const given = read();
     if (JSON.stringify(given) !== JSON.stringify(settings)) begin(given);
   });
 
@@ -38,11 +53,12 @@ function render({ model, el }) {
   const reseed = button("reseed", "New seed", () =>
     change({ seed: settings.seed + 1 }),
   );
+  const keep = button("keep", "Keep this run", () => keepOrDrop());
+  const earlierText = h("p", { class: "tfpg-earlier", hidden: true });
+  const seed = kept("seed", (said) => change({ seed: Number(said) }));
   const status = h("p", { class: "tfpg-status" });
   const problem = h("p", { class: "tfpg-problem", role: "alert" });
-  const set = controls(change, (key) =>
-    begin({ ...DEFAULTS, task: key, ...taskOf(key).defaults }),
-  );
+  const set = controls(change, (key) => begin(settingsOf(key)));
 
   const lossChart = chart("Loss", ["training", "new sequences"], {
     text: (x) => format(x, 1),
@@ -74,10 +90,11 @@ function render({ model, el }) {
   root.append(
     set.task,
     set.lines,
-    h("div", { class: "tfpg-buttons" }, play, step, again, reseed),
+    h("div", { class: "tfpg-buttons" }, play, step, again, reseed, keep, seed.node),
     status,
     problem,
     h("div", { class: "tfpg-charts" }, lossChart.node, rightChart.node),
+    earlierText,
     h("label", { for: id, class: "tfpg-own" }, h("strong", {}, "Your sequence "), own),
     answer,
     maps.node,
@@ -98,6 +115,20 @@ function render({ model, el }) {
     live.announce(on ? "Training." : `Paused at step ${facts.step}.`);
   }
 
+  // The run before, faint, under the curves of the next.
+  function keepOrDrop() {
+    const last = evaluations.at(-1);
+    earlier = earlier || !last ? null : { label: inShort(settings), evaluations };
+    say(keep, earlier ? "Drop the kept run" : "Keep this run");
+    earlierText.hidden = !earlier;
+    if (earlier)
+      say(
+        earlierText,
+        `Kept to compare: ${earlier.label}. At step ${commas(last.step)} its loss on new sequences was ${format(last.loss, 2)}, and ${percent(last.accuracy, 0)} of them were right.`,
+      );
+    soon();
+  }
+
   function change(changes) {
     begin({ ...settings, ...changes });
   }
@@ -114,8 +145,9 @@ function render({ model, el }) {
     }
     const isOther = given.task !== settings.task;
     settings = given;
+    const own = settingsOf(settings.task);
     const differs = Object.entries(settings).filter(
-      ([name, x]) => x !== DEFAULTS[name],
+      ([name, x]) => name === "task" || x !== own[name],
     );
     commit({ settings: Object.fromEntries(differs) });
     if (isOther) {
@@ -128,6 +160,7 @@ function render({ model, el }) {
   function restart() {
     say(problem, "");
     set.show(settings);
+    seed.show(String(settings.seed));
     trainer.restart(settings);
     trainer.ask(text);
   }
@@ -176,11 +209,12 @@ function render({ model, el }) {
   }
 
   function draw() {
-    lossChart.show([losses, evaluations.map((e) => [e.step, e.loss])]);
-    rightChart.show([
-      evaluations.map((e) => [e.step, e.accuracy]),
-      evaluations.map((e) => [e.step, e.tokens]),
-    ]);
+    const of = (name, run = evaluations) => run.map((e) => [e.step, e[name]]);
+    lossChart.show([losses, of("loss")], of("loss", earlier?.evaluations ?? []));
+    rightChart.show(
+      [of("accuracy"), of("tokens")],
+      of("accuracy", earlier?.evaluations ?? []),
+    );
     const last = evaluations.at(-1);
     const parts = [
       `step ${commas(facts.step)}`,
@@ -224,6 +258,7 @@ function render({ model, el }) {
     soon();
   });
   set.show(settings);
+  seed.show(String(settings.seed));
   trainer.ask(text);
   draw();
   return () => {

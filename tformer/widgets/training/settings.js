@@ -44,6 +44,11 @@ const WHOLE = {
 };
 const NUMBERS = { smoothing: [0, 0.9], rate: [0, 1], clip: [0, 1e6] };
 
+// The settings that a task begins with.
+export function settingsOf(task) {
+  return { ...DEFAULTS, task, ...TASKS.find(({ key }) => key === task)?.defaults };
+}
+
 // All settings, those that are not given by default.
 //
 // Throws a RangeError that names the value and the remedy.
