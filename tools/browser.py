@@ -266,6 +266,7 @@ def visit(
     dark: bool = False,
     slowdown: float = 1,
     settle: bool = True,
+    touch: bool = False,
 ) -> Iterator[Visit]:
     """Open one page of the site in a fresh browser context."""
     width, height = SIZES[size]
@@ -275,6 +276,7 @@ def visit(
         color_scheme="dark" if dark else "light",
         reduced_motion="reduce" if dark else "no-preference",
         service_workers="block",
+        has_touch=touch,
     )
     page = context.new_page()
     seen = Visit(page, name)

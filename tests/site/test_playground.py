@@ -4,8 +4,24 @@ from __future__ import annotations
 
 import browser as driver
 import pytest
+from chapters import ROOT
 
 from tformer.widgets import Playground
+
+# What a page of the book has around a figure: a title's address, and *Copy link*.
+CAPTION = """() => {
+  const figure = document.createElement("figure");
+  figure.className = "tf-figure";
+  figure.id = "figure-playground";
+  const box = document.querySelector(".tf-widget");
+  box.replaceWith(figure);
+  const copy = document.createElement("button");
+  copy.className = "tf-copy";
+  const said = document.createElement("span");
+  said.className = "tf-copied";
+  figure.append(box, copy, said);
+}"""
+LINKS = ROOT / "book/_ext/tformer_book/figures/figures.js"
 
 
 class Shown:
@@ -16,6 +32,9 @@ class Shown:
 
     def control(self, name):
         return self.root.locator(f'[data-control="{name}"]')
+
+    def chosen(self, name):
+        return self.control(name).locator("option:checked").text_content()
 
     def step(self):
         return int(self.root.get_attribute("data-step"))
@@ -128,6 +147,12 @@ def test_settings_that_do_not_fit_are_said_and_not_taken(opened):
     opened.at_step(20)
 
 
+def test_another_task_brings_its_own_example(opened):
+    opened.control("task").select_option(label="Sort")
+    opened.says("should be 11234569")
+    assert opened.control("text").input_value() == "31415926"
+
+
 def test_a_sequence_with_strange_letters_is_told_so(opened):
     opened.control("text").fill("xyz")
     opened.says("“x”")
@@ -174,6 +199,91 @@ def test_a_run_is_kept_under_the_next_until_it_is_dropped(opened):
     opened.until("() => !document.querySelector('.tfpg-before').getAttribute('points')")
     opened.control("keep").click()
     assert "Reverse, Positions off. At step 1" in kept.inner_text()
+
+
+def captioned(page):
+    """The figure as it stands on a page of the book, its link followed."""
+    page.wait_for_selector(".tf-widget[data-ready] .tfpg[data-ready]")
+    page.evaluate(CAPTION)
+    page.add_script_tag(path=LINKS, type="module")
+    return Shown(page)
+
+
+def test_a_link_restores_task_switches_rate_seed_and_text(figure_page, playing):
+    opened = figure_page(Playground(), settle=False)
+    with playing(opened, ".tfpg[data-ready]") as seen:
+        page = seen.page
+        shown = captioned(page)
+        shown.control("task").select_option(label="Sort")
+        shown.control("switch-positions").uncheck()
+        shown.root.locator(".tfpg-group").nth(2).locator("summary").click()
+        shown.control("rate").select_option(label="0.01")
+        shown.control("reseed").click()
+        shown.control("text").fill("40721")
+        shown.says("should be 01247")
+        page.locator(".tf-copy").click()
+        link = page.url
+        page.goto("about:blank")
+        page.goto(link)
+        again = captioned(page)
+        again.says("should be 01247")
+        assert again.chosen("task") == "Sort"
+        assert not again.control("switch-positions").is_checked()
+        assert again.control("switch-causal").is_checked()
+        assert again.chosen("rate") == "0.01"
+        assert "seed 2" in again.status()
+        assert again.control("text").input_value() == "40721"
+        again.one_step()
+        assert again.problem() == ""
+
+
+def test_what_a_link_cannot_mean_is_left_out(figure_page, playing):
+    opened = figure_page(Playground(), settle=False)
+    with playing(opened, ".tfpg[data-ready]") as seen:
+        page = seen.page
+        sound = "switch-residual=0&text=jabe"
+        for nonsense in ("seed=x", "seed=-3", "seed=1e99", "seed="):
+            rest = "task=77&rate=fast&switch-scale=maybe&heads=&guess=9&__proto__=1"
+            address = page.url.partition("#")[0]
+            page.goto("about:blank")
+            page.goto(f"{address}#figure=playground&{nonsense}&{rest}&{sound}")
+            shown = captioned(page)
+            shown.says("should be ebaj")
+            assert not shown.control("switch-residual").is_checked()
+            assert shown.control("switch-scale").is_checked()
+            assert shown.problem() == ""
+            assert "seed 1" in shown.status()
+            assert shown.control("seed").input_value() == "1"
+
+
+def test_fingers_play_it_and_nothing_moves_that_need_not(figure_page, playing):
+    opened = figure_page(
+        Playground(), size="phone", dark=True, settle=False, touch=True
+    )
+    with playing(opened, ".tfpg[data-ready]") as seen:
+        shown = Shown(seen.page)
+        shown.says("should be hgfedcba")
+        title = shown.root.locator(".tfpg-map-title").inner_text()
+        shown.root.locator(".tfpg-small label").first.tap()
+        assert shown.root.locator(".tfpg-map-title").inner_text() != title
+        assert shown.root.locator(".tfpg-small input").first.is_checked()
+        shown.control("switch-shift").tap()
+        assert not shown.control("switch-shift").is_checked()
+        shown.evaluated(0)
+        shown.control("play").tap()
+        shown.at_step(5)
+        assert seen.page.evaluate("() => document.getAnimations().length") == 0
+        shown.control("play").tap()
+        assert shown.control("play").inner_text() == "Play"
+
+
+def test_on_paper_there_are_charts_and_maps_but_nothing_to_press(opened):
+    opened.one_step()
+    opened.page.emulate_media(media="print")
+    assert opened.root.locator(".tfpg-chart svg").first.is_visible()
+    assert opened.root.locator(".tfpg-large").is_visible()
+    assert not opened.control("play").is_visible()
+    assert not opened.control("run-both").is_visible()
 
 
 @pytest.mark.parametrize("size", ["wide", "phone"])

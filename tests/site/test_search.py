@@ -191,6 +191,20 @@ def test_one_wrong_letter_finds_what_was_meant(visit, typed, meant):
     assert wrong[0] == right[0]
 
 
+def test_whoever_wants_to_train_a_small_model_is_led_to_the_playground(visit):
+    typed = [
+        "train in the browser",
+        "toy transformer",
+        "reverse a sequence",
+        "tiny transformer demo",
+        "transformer sandbox",
+        "small transformer in javascript",
+    ]
+    with visit("book/intro.html", settle=False) as seen:
+        found = seen.page.evaluate(ASK, typed)
+    assert [urls[0] for urls in found] == ["book/playground.html"] * len(typed)
+
+
 def test_a_symbol_is_found_as_one_types_it(visit):
     with visit("book/intro.html", settle=False) as seen:
         [found] = seen.page.evaluate(ASK, ["what does W_O do"])

@@ -1,8 +1,10 @@
 """The tasks, in Node: what ought to be written, by definitions in Python."""
 
+import json
 import re
 
 import pytest
+from chapters import ROOT
 
 from tformer.data.grammar import realize
 from tformer.data.grammar.lexicon import ADJECTIVES, ADVERBS, NOUNS, VERBS
@@ -223,3 +225,23 @@ def test_own_lines_are_words_or_characters_with_or_without_a_target(node):
     assert characters["pairs"][1] == {"source": ["c", "d"], "target": ["d", "c"]}
     assert continued["pairs"][0] == {"source": ["one", "two"], "target": ["three"]}
     assert characters["words"] == list("abcd")
+
+
+LISTED = """
+import { settingsOf } from "./training/settings.js";
+import { TASKS } from "./training/tasks.js";
+const listed = TASKS.filter((task) => task.draw && !task.hidden);
+console.log(JSON.stringify(Object.fromEntries(
+  listed.map(({ key }) => [key, settingsOf(key)]))));
+"""
+
+
+def test_each_task_was_learned_within_a_minute_with_the_settings_it_begins_with(node):
+    record = json.loads((ROOT / "results/playground-tasks.json").read_text("utf-8"))
+    tasks = record["tasks"]
+    assert {key: task["settings"] for key, task in tasks.items()} == node(LISTED)
+    for key, task in tasks.items():
+        assert [run["seed"] for run in task["runs"]] == [1, 2, 3]
+        for run in task["runs"]:
+            assert run["accuracy"] >= 0.9, (key, run)
+            assert run["cpu_seconds"] <= 60, (key, run)

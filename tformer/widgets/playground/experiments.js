@@ -23,10 +23,15 @@ const MEASURES = {
 
 // Whether the two runs came out as in our own trials.
 export function isAsExpected(
-  { soundAtLeast, soundAtMost, brokenAtLeast, brokenAtMost },
+  {
+    soundAtLeast = -Infinity,
+    soundAtMost = Infinity,
+    brokenAtLeast = -Infinity,
+    brokenAtMost = Infinity,
+  },
   [sound, broken],
 ) {
-  const within = (x, least = -Infinity, most = Infinity) => x >= least && x <= most;
+  const within = (x, least, most) => x >= least && x <= most;
   return (
     within(sound, soundAtLeast, soundAtMost) &&
     within(broken, brokenAtLeast, brokenAtMost)

@@ -55,7 +55,10 @@ function render({ model, el }) {
   );
   const keep = button("keep", "Keep this run", () => keepOrDrop());
   const earlierText = h("p", { class: "tfpg-earlier", hidden: true });
-  const seed = kept("seed", (said) => change({ seed: Number(said) }));
+  const seed = kept("seed", (said) => {
+    if (/^\d{1,9}$/.test(said)) change({ seed: Number(said) });
+    else seed.show(String(settings.seed));
+  });
   const status = h("p", { class: "tfpg-status" });
   const problem = h("p", { class: "tfpg-problem", role: "alert" });
   const set = controls(change, (key) => begin(settingsOf(key)));
@@ -145,9 +148,9 @@ function render({ model, el }) {
     }
     const isOther = given.task !== settings.task;
     settings = given;
-    const own = settingsOf(settings.task);
+    const first = settingsOf(settings.task);
     const differs = Object.entries(settings).filter(
-      ([name, x]) => name === "task" || x !== own[name],
+      ([name, x]) => name === "task" || x !== first[name],
     );
     commit({ settings: Object.fromEntries(differs) });
     if (isOther) {
