@@ -297,5 +297,10 @@ def test_it_keeps_its_place_and_every_reader_can_use_it(figure_page, playing, si
         assert abs(shown.root.bounding_box()["height"] - height) <= 25
         assert seen.overflow() == []
         assert seen.axe() == []
+        places = [".tfpg-charts", ".tfpg-own", ".tfpg-maps"]
+        at_first = [shown.root.locator(each).bounding_box()["y"] for each in places]
         shown.control("play").click()
         shown.at_step(10)
+        shown.control("play").click()
+        now = [shown.root.locator(each).bounding_box()["y"] for each in places]
+        assert now == at_first

@@ -30,7 +30,7 @@ class Playground(PageFigure):
     settings = traitlets.Dict().tag(sync=True)
     text = traitlets.Unicode().tag(sync=True)
     page_height = traitlets.Int(1418).tag(sync=True)
-    page_height_narrow = traitlets.Int(2092).tag(sync=True)
+    page_height_narrow = traitlets.Int(2142).tag(sync=True)
 
     def __init__(self, text: str = "", **settings: Any) -> None:
         own = {name: settings.pop(name) for name in list(settings) if name in SIZES}
