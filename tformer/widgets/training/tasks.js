@@ -9,8 +9,13 @@ const PARTNERS = { "(": ")", "[": "]", "{": "}" };
 const OPEN = Object.keys(PARTNERS);
 const SHIFT = 2;
 
-const symbols = (alphabet) => (dice) =>
-  dice.many(dice.whole(4, 8), () => dice.pick(alphabet));
+// What tasks about sequences of four to eight symbols have in common.
+const sequencesOf = (alphabet) => ({
+  words: alphabet,
+  spaced: false,
+  lengths: [4, 8],
+  draw: (dice) => dice.many(dice.whole(4, 8), () => dice.pick(alphabet)),
+});
 
 function drawSum(dice) {
   const number = () => [...String(dice.whole(10, 99))];
@@ -79,48 +84,36 @@ export const TASKS = [
     key: "reverse",
     title: "Reverse",
     line: "Write the letters from the last to the first.",
-    words: LETTERS,
-    spaced: false,
-    lengths: [4, 8],
+    ...sequencesOf(LETTERS),
     defaults: { batch: 64 },
     example: "abcdefgh",
-    draw: symbols(LETTERS),
     answer: (source) => source.toReversed(),
   },
   {
     key: "copy",
     title: "Copy",
     line: "Write the letters as they are.",
-    words: LETTERS,
-    spaced: false,
-    lengths: [4, 8],
+    ...sequencesOf(LETTERS),
     defaults: {},
     example: "jabcadef",
-    draw: symbols(LETTERS),
     answer: (source) => [...source],
   },
   {
     key: "sort",
     title: "Sort",
     line: "Write the digits from the smallest to the largest.",
-    words: DIGITS,
-    spaced: false,
-    lengths: [4, 8],
+    ...sequencesOf(DIGITS),
     defaults: {},
     example: "31415926",
-    draw: symbols(DIGITS),
     answer: (source) => source.toSorted(),
   },
   {
     key: "shift",
     title: `Shift by ${SHIFT}`,
     line: `Start with letter ${SHIFT + 1}; the first ${SHIFT} go to the end.`,
-    words: LETTERS,
-    spaced: false,
-    lengths: [4, 8],
+    ...sequencesOf(LETTERS),
     defaults: {},
     example: "abcdefgh",
-    draw: symbols(LETTERS),
     answer: (source) => [...source.slice(SHIFT), ...source.slice(0, SHIFT)],
   },
   {
@@ -188,12 +181,9 @@ export const TASKS = [
     hidden: true,
     title: "Left minus right",
     line: "For each digit, write its left neighbour minus its right one, modulo 8.",
-    words: OCTAL,
-    spaced: false,
-    lengths: [4, 8],
+    ...sequencesOf(OCTAL),
     defaults: { shape: "encoder" },
     example: "3174026",
-    draw: symbols(OCTAL),
     answer: differences,
   },
   {
