@@ -227,4 +227,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        print("\nstopped; the same command goes on from the last checkpoint")
+        raise SystemExit(130) from None
