@@ -284,6 +284,33 @@ with streams.unwinding():
     assert subprocess.run(command, cwd=tmp_path, timeout=60).returncode == 130
 
 
+def test_ctrl_c_in_the_middle_of_a_message_stops_training_like_any_other(tmp_path):
+    """Python's stream lets nobody print while it is printing, not even a handler."""
+    (tmp_path / "program.py").write_text(
+        """
+import sys
+from tformer.cli.streams import say
+from tformer.cli.train import _stop_on_signals
+with _stop_on_signals() as stop:
+    stop.may_wait = True
+    say("x" * 1_000_000)
+sys.exit(128 + stop.signal)
+"""
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "program"],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        stderr=subprocess.PIPE,
+        preexec_fn=as_from_a_terminal,
+    )
+    process.stderr.read(1)  # the pipe is full now, and the message half out
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"stopping after a few steps" in errors
+
+
 def test_what_was_started_to_ignore_ctrl_c_ignores_it(folder):
     """As ``nohup`` and a shell's background jobs are."""
     process = subprocess.Popen(

@@ -20,6 +20,7 @@ from tformer.files import open_atomically
 CHUNK = 64  # lines translated at once
 LONGEST_LINE = 1 << 20  # bytes: far more than any sentence
 READ_SIZE = 1 << 16  # bytes asked for at once
+STDERR = 2  # the number of standard error, which `prepare` holds open
 
 
 class UsageError(Exception):
@@ -112,6 +113,13 @@ def say(message: str) -> None:
         print(message, file=sys.stderr, flush=True)
     except OSError:  # nobody is there to be told
         abandon(sys.stderr)
+
+
+def say_at_once(message: str) -> None:
+    """Say it from a signal's handler, which may stand inside a print to the stream."""
+    if _speaks:
+        with suppress(OSError):  # nobody is there to be told
+            os.write(STDERR, f"{message}\n".encode(errors="backslashreplace"))
 
 
 def one_line(error: BaseException) -> str:
@@ -247,7 +255,7 @@ def bar(total: int | None, out: TextIO, quiet: bool) -> Any:
 
 
 def _end_at_once(signum: int, frame: Any) -> None:
-    say("tformer: interrupted")
+    say_at_once("tformer: interrupted")
     os._exit(128 + signum)
 
 

@@ -21,7 +21,7 @@ from tformer.cli.options import (
     given,
     name_of,
 )
-from tformer.cli.streams import UsageError, handling, say, unwind
+from tformer.cli.streams import UsageError, handling, say, say_at_once, unwind
 from tformer.config import TransformerConfig
 from tformer.recipe import Recipe
 
@@ -218,7 +218,7 @@ def _stop_on_signals() -> Iterator[_Stop]:
         if stop.signal or not stop.may_wait:
             unwind(signum, frame)
         stop.signal = signum
-        say("\ntformer: stopping after a few steps (Ctrl-C again: at once)")
+        say_at_once("\ntformer: stopping after a few steps (Ctrl-C again: at once)")
 
     with handling(ask, "SIGINT", "SIGTERM", "SIGHUP"):
         yield stop
