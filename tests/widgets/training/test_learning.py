@@ -223,7 +223,7 @@ def test_what_cannot_be_is_refused_with_the_value_and_the_remedy(node):
         ({"task": "lines", "lines": "a\tb\na\tb\tc\nc\te\nd\te"}, "line 2 has 2 tabs"),
     ]
     texts = [
-        ("abxc", "“x” isn't a symbol of this task"),
+        ("abxc", "“x” isn’t a symbol of this task"),
         ("", "there are 0 symbols: give 1 to"),
         ("a" * 80, "there are 80 symbols: give 1 to"),
     ]

@@ -269,7 +269,7 @@ export const STOPS = [
       const [first, second] = journey.next[state.step];
       const { vocab_size, tie_embeddings } = journey.config;
       return [
-        `After the last layer, the vector of the newest piece is compared with all ${commas(vocab_size)} rows of ${tie_embeddings ? "the very table from stop 4" : "a table"}: the better a row fits, the higher its score, called a logit. A softmax makes probabilities of all the scores. `,
+        `After the last layer, the vector of the newest piece is compared with all ${commas(vocab_size)} rows of ${tie_embeddings ? "the very table from stop 4" : "a table"}: the better a row fits, the higher its score, called a logit. A softmax turns all the scores into probabilities. `,
         de(spoken(first.piece)),
         ` comes first with ${percent(first.probability)}, and `,
         de(spoken(second.piece)),

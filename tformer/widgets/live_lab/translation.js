@@ -211,7 +211,7 @@ export function translationView({ onChoose, onFree }) {
       h(
         "p",
         { class: "tfl-hint" },
-        `All other pieces together: ${percent(Math.max(0, rest))}. ${redrawn ? "Behind each arrow: what the piece was drawn with. " : ""}${onChoose ? "Choose one, and the model goes on from there. " : ""}${isOurs ? "Of no piece was it less sure; to ask another one, choose it in the German above." : ""}`,
+        `All other pieces together: ${percent(Math.max(0, rest))}. ${redrawn ? "Behind each arrow: what the piece was drawn with. " : ""}${onChoose ? "Choose one, and the model goes on from there. " : ""}${isOurs ? "This is the piece that it was least sure of; to look at another one, choose it in the German above." : ""}`,
       ),
     ];
   }

@@ -157,7 +157,7 @@ export class Run {
     if (unknown !== undefined) {
       const known = this.#corpus.words.slice(0, 12).join(" ");
       throw new RangeError(
-        `“${unknown}” isn't a symbol of this task: use some of ${known} …`,
+        `“${unknown}” isn’t a symbol of this task: use some of ${known} and so on`,
       );
     }
     const most = MAX_LENGTH - this.#longest - 4;
