@@ -60,6 +60,26 @@ def test_a_cell_that_shows_nothing_is_passed_over(predictions):
     assert hidden == [["42", "So it is."]]
 
 
+def test_cells_that_follow_without_a_word_are_covered_too(predictions):
+    content = [question(), cell("42"), cell("and a chart"), text("So."), cell("43")]
+    _, hidden = covered(predictions, *content)
+    assert hidden == [["42", "code\n\nand a chart", "So."]]
+
+
+def test_a_figure_to_play_with_is_never_covered_with_an_answer(predictions):
+    figure = cell("figure")
+    figure.children[1] += nodes.raw(text='<div class="tf-widget">', format="html")
+    _, hidden = covered(predictions, question(), cell("42"), figure, text("Play."))
+    assert hidden == [["42"]]
+
+
+def test_a_comment_ends_the_answer(predictions):
+    end = nodes.raw(text="<!-- end of the answer -->\n", format="html")
+    content = [question(), cell("42"), text("It is."), end, text("Now the next step.")]
+    _, hidden = covered(predictions, *content)
+    assert hidden == [["42", "It is."]]
+
+
 def test_the_next_question_is_never_covered_by_the_one_before(predictions):
     content = [question("A?"), cell("a"), text("It is a."), question("B?"), cell("b")]
     _, hidden = covered(predictions, *content)

@@ -1,7 +1,8 @@
 """Predictions: what follows from one is covered until the reader has made it.
 
-A quotation that begins with "Predict, then run." covers what the next cell shows, and
-the text after it, up to the next cell, the next prediction or the end of the section.
+A quotation that begins with "Predict, then run." covers what the next cell shows, the
+cells that follow without a word between, and the text after them, up to the next cell,
+the next prediction, the end of the section or a comment ``<!-- end of the answer -->``.
 The cover is a fold, which works without scripts; ``predictions.js`` asks for an answer
 first, keeps it in the browser, and shows it beside what came out. A list in the
 quotation offers choices. In a notebook nothing is covered: its outputs come by running.
@@ -22,6 +23,7 @@ HERE = Path(__file__).parent
 FILES = ("predictions.js", "predictions.css")
 OPENING = "Predict, then run."
 SUMMARY = "Show what comes out"
+END = "<!-- end of the answer -->"
 # In the page from the start, so that nothing moves; of no use without scripts.
 FORM = (
     '<form class="tf-guess pst-js-only" id="{name}">{field}'
@@ -91,7 +93,12 @@ def hidden_by(prediction: nodes.block_quote) -> tuple[nodes.Element, list[nodes.
     if start is None:
         raise LookupError(prediction.astext())
     cell, rest = after[start], after[start + 1 :]
-    stop = next((i for i, each in enumerate(rest) if is_cell(each)), len(rest))
+    first_text = next(
+        (i for i, e in enumerate(rest) if not is_cell(e) or is_figure([e])), len(rest)
+    )
+    stop = next(
+        (i for i, e in enumerate(rest) if i >= first_text and is_end(e)), len(rest)
+    )
     return cell, [*outputs(cell), *rest[:stop]]
 
 
@@ -106,7 +113,7 @@ def cover(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             cell, hidden = hidden_by(prediction)
         except LookupError:
             continue  # the answer stands elsewhere: in a figure, in the next section
-        if any("tf-widget" in each.astext() for each in raw_nodes(hidden)):
+        if is_figure(hidden):
             continue  # a figure to find the answer with
         add_form(prediction, f"tf-prediction-{number}")
         for node in hidden:
@@ -131,9 +138,15 @@ def add_form(prediction: nodes.block_quote, name: str) -> None:
     prediction.append(nodes.raw(text=form, format="html"))
 
 
-def raw_nodes(nodes_: list[nodes.Node]) -> list[nodes.raw]:
-    """The HTML that was written as it is, among some nodes."""
-    return [raw for each in nodes_ for raw in each.findall(nodes.raw)]
+def is_end(node: nodes.Node) -> bool:
+    """Whether an answer ends before it: a cell, or the comment that says so."""
+    return is_cell(node) or (isinstance(node, nodes.raw) and END in node.astext())
+
+
+def is_figure(nodes_: list[nodes.Node]) -> bool:
+    """Whether something in them can be played with."""
+    raws = [raw for each in nodes_ for raw in each.findall(nodes.raw)]
+    return any("tf-widget" in raw.astext() for raw in raws)
 
 
 def copy_files(app: Sphinx, problem: Exception | None) -> None:
