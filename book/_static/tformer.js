@@ -52,3 +52,52 @@
   });
   watch();
 })();
+
+// The contents at the right mark the section that is being read, and bring the mark into
+// view. (The theme marks a section as its heading passes the top of the screen: not after
+// a jump, nor on the way up, and in a long list out of sight.)
+(() => {
+  const nav = document.getElementById("pst-page-toc-nav");
+  if (!nav) return;
+  /** @type {HTMLElement} */
+  const box = nav.closest(".bd-sidebar-secondary");
+  /** @type {NodeListOf<HTMLAnchorElement>} */
+  const links = nav.querySelectorAll("a[href^='#']");
+  const places = [...links]
+    .map((link) => ({ link, section: document.getElementById(link.hash.slice(1)) }))
+    .filter(({ section }) => section);
+  /** @type {HTMLAnchorElement | undefined} */
+  let marked;
+
+  function mark(link) {
+    for (const entry of nav.querySelectorAll(".toc-entry"))
+      entry.classList.toggle("active", entry.contains(link));
+    for (const each of links) {
+      each.classList.toggle("active", each === link);
+      if (each === link) each.setAttribute("aria-current", "true");
+      else each.removeAttribute("aria-current");
+    }
+    const [line, frame] = [link.getBoundingClientRect(), box.getBoundingClientRect()];
+    const [top, bottom] = [frame.top + 3 * line.height, frame.bottom - 3 * line.height];
+    box.scrollTop += Math.min(0, line.top - top) + Math.max(0, line.bottom - bottom);
+  }
+
+  function follow() {
+    const { scrollHeight } = document.documentElement;
+    const line = innerHeight * (scrollY + innerHeight < scrollHeight - 2 ? 0.3 : 1);
+    const read = places.findLast(
+      ({ section }) => section.getBoundingClientRect().top <= line,
+    );
+    if (read && !(read.link === marked && marked.classList.contains("active")))
+      mark(read.link);
+    marked = read?.link;
+  }
+
+  let timer;
+  function soon() {
+    clearTimeout(timer);
+    timer = setTimeout(follow, 100);
+  }
+  addEventListener("scroll", soon);
+  soon();
+})();

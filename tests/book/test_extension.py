@@ -105,7 +105,8 @@ def test_code_says_how_many_lines_it_has(extension):
         ("x" * 80, 3),
         ("word " * 7 + "to", 1),
         ("word " * 7 + "two", 2),  # a short one goes to the next line as a whole
-        ("    return x + " + "y" * 30, 2),
+        ("    return x + " + "y" * 29, 2),  # it hangs four columns beyond its indent
+        ("    return x + " + "y" * 30, 3),
     ],
 )
 def test_lines_of_code_that_wrap_on_a_phone_are_counted(extension, row, lines):
@@ -114,6 +115,7 @@ def test_lines_of_code_that_wrap_on_a_phone_are_counted(extension, row, lines):
     block = f'<div class="highlight-python"><div class="highlight"><pre>{row}\n</pre>'
     made = pages.CODE.sub(pages.with_lines, block)
     assert (f"--tf-lines-phone:{lines}" in made) == (lines > 1)
+    assert ("tf-row" in made) == (len(row) > 37)
 
 
 def test_code_that_may_scroll_is_a_stop_for_the_tab_key(extension):

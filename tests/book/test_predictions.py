@@ -108,3 +108,17 @@ def test_a_list_offers_choices_and_without_one_the_reader_types(predictions):
     assert 'type="text"' not in html
     section, _ = covered(predictions, question(), cell("2"))
     assert 'type="text"' in section.children[0].astext()
+
+
+def test_the_comment_may_stand_behind_a_later_cell(predictions):
+    end = nodes.raw(text="<!-- end of the answer -->\n", format="html")
+    content = [
+        question(),
+        cell("42"),
+        text("It is."),
+        cell("42 again"),
+        end,
+        text("So"),
+    ]
+    _, hidden = covered(predictions, *content)
+    assert hidden == [["42", "It is.", "code\n\n42 again"]]

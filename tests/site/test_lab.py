@@ -218,10 +218,10 @@ def test_the_piece_of_which_the_model_is_least_sure_is_asked_at_once(lab, transl
         assert lab.alternatives()[name_of(lab.pieces()[wanted])] == pytest.approx(
             2.718281828 ** scored.log_probabilities[wanted], abs=1e-3
         )
-        assert "less sure" in lab.root.locator("[data-panel]").inner_text()
+        assert "least sure" in lab.root.locator("[data-panel]").inner_text()
     lab.control("piece-0").click()
     assert pressed.get_attribute("data-control") == "piece-0"
-    assert "less sure" not in lab.root.locator("[data-panel]").inner_text()
+    assert "least sure" not in lab.root.locator("[data-panel]").inner_text()
 
 
 def test_a_piece_shows_what_pytorch_weighed_there(lab, translator):

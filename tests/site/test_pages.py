@@ -247,3 +247,43 @@ def test_a_chapter_shows_its_number_in_its_title_and_in_the_menu(visit, name):
         assert seen.page.title().startswith(number)
         current = seen.page.locator(".bd-sidebar-primary li.current > a").first
         assert current.inner_text().strip().startswith(number)
+
+
+# Whether the contents mark one section, of this title, and show it.
+MARKED = """title => {
+  const links = document.querySelectorAll('#pst-page-toc-nav a[aria-current=true]');
+  const [line, box] = [links[0], links[0]?.closest('.bd-sidebar-secondary')]
+    .map(e => e?.getBoundingClientRect());
+  const isSeen = links.length === 1 && line.top >= box.top && line.bottom <= box.bottom;
+  return isSeen && links[0].textContent.trim() === title;
+}"""
+
+
+@each(["book/12-training.html"])
+def test_the_contents_follow_the_reader_down_a_long_page_and_up_again(visit, name):
+    with visit(name) as seen:
+        for title in ("The live run", "Adam, by hand", "Take away", "Dropout"):
+            heading = seen.page.get_by_role("heading", name=title, exact=False).first
+            heading.evaluate("e => e.scrollIntoView({behavior: 'instant'})")
+            seen.page.wait_for_function(MARKED, arg=title)
+
+
+@each(["book/13-decoding-and-scoring.html"])
+def test_on_a_phone_code_hangs_where_it_wraps_and_a_drawing_keeps_its_shape(
+    visit, name
+):
+    with visit(name, size="phone") as seen:
+        row = seen.page.locator(".tf-row:visible").first
+        indent = row.evaluate("e => parseFloat(getComputedStyle(e).paddingLeft)")
+        boxes = row.evaluate("e => [...e.getClientRects()].length")
+        assert (indent > 20, boxes) == (True, 1)
+        drawing = seen.page.locator(".highlight-text pre").first
+        lines = drawing.evaluate("e => e.textContent.trimEnd().split('\\n').length")
+        height = drawing.evaluate(
+            "e => (e.clientHeight - 2 * parseFloat(getComputedStyle(e).paddingTop))"
+            " / parseFloat(getComputedStyle(e).lineHeight)"
+        )
+        assert round(height) == lines
+        assert drawing.evaluate(
+            "e => e.scrollWidth > e.clientWidth && e.tabIndex === 0"
+        )

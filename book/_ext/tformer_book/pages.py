@@ -44,6 +44,7 @@ CODE = re.compile(
 TAG = re.compile(r"<[^>]*>")
 ALWAYS_FITS = 40  # columns: the width of a narrow phone
 ON_A_PHONE = 37  # columns of code on a screen of 390 pixels
+HANG, DEEPEST = 4, 12  # columns: how far a wrapped line hangs, beyond its own indent
 # Where the theme's script measures everything that could scroll, again and again.
 MEASURED = re.compile(r'\["pre","\.nboutput[^\]]*\]\.join\(", "\)')
 REDIRECT = """<!DOCTYPE html>
@@ -175,20 +176,32 @@ def with_lines(found: re.Match[str]) -> str:
     wrapped = sum(lines_of(row, ON_A_PHONE) for row in rows[:-1])
     if wrapped > code.count("\n"):
         lines += f";--tf-lines-phone:{wrapped}"
+        code = "\n".join(map(hanging, rows, code.split("\n")))
     return f'{start} style="{lines}"><pre{stop}>{code}</pre>'
+
+
+def hang(row: str) -> int:
+    """At which column a row of code goes on where it wraps."""
+    return min(len(row) - len(row.lstrip()) + HANG, DEEPEST)
+
+
+def hanging(row: str, html: str) -> str:
+    """Return a row's HTML, in a box that wraps as code is indented by hand."""
+    if len(row) <= ON_A_PHONE:
+        return html
+    return f'<span class="tf-row" style="--tf-hang:{hang(row)}ch">{html}</span>'
 
 
 def lines_of(row: str, width: int) -> int:
     """How many lines a row of code takes that wraps after a space, or anywhere."""
-    n, column = 1, 0
-    for word in re.findall(r"\S*\s*", row):
-        letters = len(word.rstrip())
-        if column and column + letters > width:
-            n, column = n + 1, 0
-        if letters > width:
-            n += (letters - 1) // width
-            column = letters % width
-        column += len(word) if letters <= width else len(word) - letters
+    n, column, margin = 1, 0, hang(row)
+    for word, gap in re.findall(r"(\S*)(\s*)", row):
+        if column > margin and column + len(word) > width:
+            n, column = n + 1, margin
+        column += len(word)
+        while column > width:
+            n, column = n + 1, margin + column - width
+        column += len(gap)
     return n
 
 

@@ -47,7 +47,7 @@ MENDED = {
         "Der Hund war zu müde, um die Straße zu überqueren.",
     ),
     "What time is it?": (
-        "Ask in another way",
+        "Ask it differently",
         "Do you know what time it is?",
         "Weißt du, wie spät es ist?",
     ),

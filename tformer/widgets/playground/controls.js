@@ -74,11 +74,12 @@ export function controls(onChange, onTask) {
   const switches = Object.entries(SWITCHES).map(([name, [text, watch, chapter]]) => {
     const one = check(`switch-${name}`, text, true, (on) => onChange({ [name]: on }));
     const about = h(
-      "span",
+      "details",
       { class: "tfpg-watch" },
-      `off: ${watch} (`,
+      h("summary", {}, "Off: what happens?"),
+      `${watch} (`,
       chapterLink(chapter),
-      ")",
+      ").",
     );
     return { name, one, row: h("div", { class: "tfpg-switch" }, one.box, about) };
   });

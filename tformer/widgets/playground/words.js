@@ -14,24 +14,28 @@ const TRAINING = ["12-training", "Training"];
 export const SWITCHES = {
   causal: [
     "Causal mask",
-    "the loss falls to nearly 0, but what it writes is wrong",
+    "The loss falls to nearly 0, but what it writes is wrong",
     MASKS,
   ],
   padding: [
     "Padding mask",
-    "a sequence by itself comes out worse than in a batch",
+    "A sequence by itself comes out worse than in a batch",
     MASKS,
   ],
-  positions: ["Positions", "mostly the right letters, in the wrong order", POSITIONS],
+  positions: [
+    "Positions",
+    "It writes mostly the right letters, in the wrong order",
+    POSITIONS,
+  ],
   residual: [
     "Residual connections",
-    "with two layers or more, it learns hardly anything",
+    "With two layers or more, it learns hardly anything",
     ENCODER,
   ],
-  scale: ["Division by √d", "the maps turn black and white too soon", ATTENTION],
+  scale: ["Division by √d", "The maps turn black and white too soon", ATTENTION],
   shift: [
     "Labels shifted",
-    "the loss is soon close to 0, but it repeats one symbol",
+    "The loss is soon close to 0, but it repeats one symbol",
     DECODER,
   ],
 };

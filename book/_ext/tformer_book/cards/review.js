@@ -42,6 +42,8 @@ function today() {
 }
 
 const inDays = (n) => (n === 1 ? "1 day" : `${n} days`);
+const ofWhichNew = (n, all) =>
+  n === 0 ? "" : n === all ? ", all new" : `, ${n} of them new`;
 const date = new Intl.DateTimeFormat("en", { dateStyle: "long", timeZone: "UTC" });
 const chosen = () => chapters.filter((_, i) => boxes[i].checked);
 const ids = () => chosen().flatMap(({ cards }) => [...cards.keys()]);
@@ -55,7 +57,7 @@ function tell(known) {
   const learned = seen.filter((id) => known[id].passed > 0);
   const dates = seen.map((id) => known[id].due).filter((each) => each > day);
   progress.textContent =
-    `Due today: ${due.length}, of which ${due.filter((id) => !known[id]).length} new. ` +
+    `Due today: ${due.length}${ofWhichNew(due.filter((id) => !known[id]).length, due.length)}. ` +
     `Learned: ${learned.length} of ${all.length}.`;
   next.textContent = dates.length
     ? `Next date: ${date.format(Math.min(...dates) * 86_400_000)}.`

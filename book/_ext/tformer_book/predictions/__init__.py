@@ -2,7 +2,8 @@
 
 A quotation that begins with "Predict, then run." covers what the next cell shows, the
 cells that follow without a word between, and the text after them, up to the next cell,
-the next prediction, the end of the section or a comment ``<!-- end of the answer -->``.
+the next prediction or the end of the section. A comment ``<!-- end of the answer -->``
+moves that end, to before the next cell or behind it.
 The cover is a fold, which works without scripts; ``predictions.js`` asks for an answer
 first, keeps it in the browser, and shows it beside what came out. A list in the
 quotation offers choices. In a notebook nothing is covered: its outputs come by running.
@@ -96,9 +97,10 @@ def hidden_by(prediction: nodes.block_quote) -> tuple[nodes.Element, list[nodes.
     first_text = next(
         (i for i, e in enumerate(rest) if not is_cell(e) or is_figure([e])), len(rest)
     )
-    stop = next(
-        (i for i, e in enumerate(rest) if i >= first_text and is_end(e)), len(rest)
+    next_cell = next(
+        (i for i in range(first_text, len(rest)) if is_cell(rest[i])), None
     )
+    stop = next((i for i, e in enumerate(rest) if is_end(e)), next_cell)
     return cell, [*outputs(cell), *rest[:stop]]
 
 
@@ -139,8 +141,8 @@ def add_form(prediction: nodes.block_quote, name: str) -> None:
 
 
 def is_end(node: nodes.Node) -> bool:
-    """Whether an answer ends before it: a cell, or the comment that says so."""
-    return is_cell(node) or (isinstance(node, nodes.raw) and END in node.astext())
+    """Whether it is the comment that says where an answer ends."""
+    return isinstance(node, nodes.raw) and END in node.astext()
 
 
 def is_figure(nodes_: list[nodes.Node]) -> bool:
