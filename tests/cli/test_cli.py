@@ -629,6 +629,16 @@ def test_scores_are_those_of_the_package_with_sacrebleus_signature(
     assert said == [sentence.translation for sentence in report.sentences]
 
 
+def test_a_wider_beam_than_usual_is_scored_too(run, pairs_file, capsys):
+    from tformer import data
+
+    pairs = data.load(pairs_file).test["test"]
+    report = evaluate.score(load_pretrained(run), pairs, beam_size=6)
+    arguments = ["evaluate", "--model", str(run), "--corpus", str(pairs_file)]
+    assert cli.main([*arguments, "--beam-size", "6"]) == 0
+    assert report.lines[0] in capsys.readouterr().out
+
+
 def test_a_part_of_a_test_set_is_called_a_part(run, pairs_file, capsys):
     arguments = ["evaluate", "--model", str(run), "--corpus", str(pairs_file)]
     assert cli.main([*arguments, "--limit", "3", "--beam-size", "1"]) == 0

@@ -90,7 +90,8 @@ def add_parser(commands: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    settings = check_search(given(options, [e for e in BEAM if e.name != "n_best"]))
+    settings = given(options, [each for each in BEAM if each.name != "n_best"])
+    check_search(settings)
     if options.limit is not None and options.limit < 1:
         raise UsageError(f"--limit {options.limit} must be at least 1")
     if options.worst is not None and options.worst < 1:

@@ -17,7 +17,7 @@ from dataclasses import Field, fields
 from inspect import getdoc
 from typing import Any, NoReturn
 
-from tformer.cli.streams import CHUNK, UsageError, say, told_to_stdout
+from tformer.cli.streams import UsageError, say, told_to_stdout
 from tformer.config import TransformerConfig
 from tformer.recipe import Recipe
 from tformer.search import USUAL, SearchSettings
@@ -155,27 +155,18 @@ def add_device(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def check_search(settings: dict[str, Any]) -> dict[str, Any]:
-    """Reject an impossible search before a model is loaded for it.
-
-    Returns:
-        The settings as given; for a wide beam, also how many sentences to search for
-        at once: fewer, so that memory does not grow with the beam.
-    """
+def check_search(settings: dict[str, Any]) -> SearchSettings:
+    """Reject an impossible search before a model is loaded for it."""
     beam_size = settings.get("beam_size", USUAL.beam_size)
     if "beam_size" not in settings and "n_best" in settings:
         beam_size = max(beam_size, settings["n_best"])
     try:
-        SearchSettings(**settings | {"beam_size": beam_size})
+        return SearchSettings(**settings | {"beam_size": beam_size})
     except (TypeError, ValueError) as error:
         names = "|".join(each.name for each in fields(SearchSettings))
         raise UsageError(
             re.sub(rf"\b({names})=", lambda found: option(found[1]) + " ", str(error))
         ) from None
-    if beam_size > USUAL.beam_size:
-        batch_size = max(1, CHUNK * USUAL.beam_size // beam_size)
-        return settings | {"batch_size": batch_size}
-    return settings
 
 
 def load(options: argparse.Namespace) -> Any:

@@ -21,6 +21,7 @@ from tformer.cli.options import (
     option,
 )
 from tformer.cli.streams import (
+    CHUNK,
     UsageError,
     bar,
     check_output_is_open,
@@ -156,7 +157,8 @@ def _check_way(options: argparse.Namespace) -> dict[str, Any]:
     """Reject options that make no sense, or would be silently ignored.
 
     Returns:
-        The options for the chosen way to translate.
+        The options for the chosen way to translate; for a wide beam, also how many
+        sentences to search for at once: fewer, so that memory does not grow with it.
     """
     search, draw = given(options, BEAM), given(options, SAMPLE)
     way = "--sample" if options.sample else "--score" if options.score else None
@@ -164,7 +166,11 @@ def _check_way(options: argparse.Namespace) -> dict[str, Any]:
         raise UsageError(f"{option(min(search))} is for beam search, not for {way}")
     if draw and not options.sample:
         raise UsageError(f"{option(min(draw))} is for sampling: add --sample")
-    return check_search(search | draw)
+    settings = search | draw
+    beam_size = check_search(settings).beam_size
+    if beam_size > USUAL.beam_size:
+        settings["batch_size"] = max(1, CHUNK * USUAL.beam_size // beam_size)
+    return settings
 
 
 def _check_sentences(sentences: list[str]) -> None:
