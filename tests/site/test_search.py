@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from chapters import HTML
+from chapters import HTML, ROOT
 
 
 def found(seen, place="#tf-search-list"):
@@ -143,6 +143,23 @@ def test_the_right_section_is_first_or_second_for_nine_queries_in_ten(visit):
     ]
     assert len(wanted) >= 40
     assert len(missed) <= len(wanted) / 10, missed
+
+
+def test_no_query_of_this_exam_was_taught_to_the_search():
+    asked = tomllib.loads((ROOT / "book/asked.toml").read_text("utf-8"))
+    taught = {
+        phrase.lower()
+        for sections in asked.values()
+        for phrases in sections.values()
+        for phrase in phrases
+    }
+    typed = {
+        query
+        for sections in QUERIES.values()
+        for queries in sections.values()
+        for query in queries
+    }
+    assert not typed & taught
 
 
 PUBLIC = tomllib.loads(
