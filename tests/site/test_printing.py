@@ -14,9 +14,8 @@ def test_printed_every_solution_is_there_and_no_code_is_cut(visit):
     with visit("book/05-attention.html", size="phone", settle=False) as seen:
         assert not any(seen.page.evaluate(SEEN))
         seen.page.emulate_media(media="print")
-        solutions = seen.page.evaluate(SEEN)
-        assert solutions
-        assert all(solutions)
+        seen.page.wait_for_function(f"() => ({SEEN})().every(Boolean)")
+        assert seen.page.evaluate(SEEN)
         seen.page.set_viewport_size(A4)
         assert seen.page.evaluate(CLIPPED) == []
 
