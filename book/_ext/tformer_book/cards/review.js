@@ -98,9 +98,10 @@ function uncover() {
   const day = today();
   grade.forEach((button, i) => {
     const after = answered(known, QUALITY[i], day);
+    const days = `in ${inDays(after.due - day)}`;
     button.querySelector("small").textContent = after.again
-      ? "once more today"
-      : `in ${inDays(after.due - day)}`;
+      ? `today, then ${days}`
+      : days;
   });
   back.hidden = grades.hidden = false;
   show.hidden = true;
