@@ -1,0 +1,43 @@
+"""The speedrun: what counts as a record, and that a run is timed and scored."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from benchmarks import speedrun
+from tformer.cli import main as command_line
+
+
+def test_a_mean_counts_only_if_it_is_surely_above_the_goal():
+    assert speedrun.is_surely_above([35.0, 35.1, 35.2], 34.5)
+    assert not speedrun.is_surely_above([34.0, 35.1, 36.2], 34.5)  # it may be chance
+    assert not speedrun.is_surely_above([34.5, 34.5, 34.5], 34.5)
+
+
+@pytest.mark.parametrize("n", [1, 2, 11])
+def test_a_record_needs_three_to_ten_seeds(n):
+    with pytest.raises(ValueError, match=f"{n} seeds"):
+        speedrun.is_surely_above([35.0] * n, 34.0)
+
+
+def test_the_command_has_only_settings_that_exist(capsys):
+    words = shlex.split(speedrun.TRAIN)[2:]
+    assert command_line([*words, "--out", "run", "--help"]) == 0
+    known = capsys.readouterr().out
+    assert all(word in known for word in words if word.startswith("--"))
+
+
+def test_a_run_is_timed_and_scored(monkeypatch, corpus_of):
+    corpus_of("multi30k")
+    tiny = (
+        "-m tformer train --corpus multi30k --quiet --vocab-size 400 --d-model 8 "
+        "--heads 2 --d-ff 8 --encoder-layers 1 --decoder-layers 1 --steps 1"
+    )
+    monkeypatch.setattr(speedrun, "TRAIN", tiny)
+    monkeypatch.setattr(speedrun, "EVALUATE", f"{speedrun.EVALUATE} --limit 2")
+    found = speedrun.run(0, 1, on_valid=False)
+    assert found["seconds"] > 1
+    assert 0 <= found["bleu"] < 5
+    assert "tok:13a" in found["signature"]
