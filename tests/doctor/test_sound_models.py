@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 import torch
-from cases import NAMES, admitted
+from cases import NAMES, admitted, broken
 
 from tformer import Transformer, TransformerConfig, doctor
 
@@ -38,6 +38,37 @@ def test_nothing_is_found_in_the_books_own_model(norm):
     )  # fmt: skip
     report = doctor.examine(model)
     assert report, str(report)
+
+
+@pytest.mark.parametrize("returns", ["ys", "ys[:, 1:]"])
+def test_a_model_that_says_the_start_sign_itself_is_heard_to_the_end(returns):
+    text = broken("annotated", "    return ys\n", f"    return {returns}\n")
+    model, given = admitted("annotated", text)
+    with torch.no_grad():
+        model.generator.proj.bias[1] += 2.0  # as an untrained tied model does
+    report = doctor.examine(model, **given)
+    assert report, str(report)
+
+
+def test_normalised_queries_and_keys_need_no_root_of_the_width():
+    text = broken(
+        "cached",
+        "        old = 0\n",
+        "        q, k = 4 * F.normalize(q, dim=-1), 4 * F.normalize(k, dim=-1)\n"
+        "        old = 0\n",
+    )
+    model, given = admitted("cached", text)
+    report = doctor.examine(model, **given)
+    assert report, str(report)
+
+
+def test_a_residual_is_not_taken_for_positions():
+    places = " + self.places(torch.arange(old, old + ids.size(1)))"
+    model, given = admitted("cached", broken("cached", places, ""))
+    with torch.no_grad():
+        model.blocks[0].back.weight *= 100
+    report = doctor.examine(model, **given)
+    assert "embeddings-without-scale" not in report.codes
 
 
 def state_of(model):

@@ -218,8 +218,10 @@ def _through_projection(start: Input, factor: float | None) -> float | None:
         if op is None or op.name in PRODUCTS:
             return factor
         if op.name in FACTORS:
-            if _number(op) is None and any(e.is_parameter for e in op.inputs):
-                return None  # a gain: query and key are normalised
+            if _number(op) is None and any(
+                e.is_parameter or _is_length(e) for e in op.inputs
+            ):
+                return None  # a gain or a length: query and key are normalised
             if _number(op) is None:
                 return factor  # rotary positions, which keep the length
             factor = _times(factor, op)
@@ -230,6 +232,14 @@ def _through_projection(start: Input, factor: float | None) -> float | None:
         before = [e for e in op.inputs if not e.is_parameter]
         op = _main(before, op).made_by if before else None
     return factor
+
+
+def _is_length(start: Input) -> bool:
+    """Whether it is the length of vectors, perhaps clamped and seen from elsewhere."""
+    op = start.made_by
+    while op is not None and op.name in VIEWS | {"clamp_min", "clamp", "maximum"}:
+        op = op.inputs[0].made_by
+    return op is not None and op.name in {"rsqrt", "linalg_vector_norm"}
 
 
 def _projected(start: Input) -> Input | None:
@@ -274,6 +284,8 @@ def lookups(ops: list[Op], ids: Tensor) -> list[Lookup]:
 def _followed(op: Op) -> Lookup:
     factor, added, vectors, current = 1.0, [], op.result, op
     for _ in range(DEEP):
+        if any(e.name in PRODUCTS | NORMS | MOMENTS for e in current.used_by):
+            break  # from here on it is read: what is added later is a residual
         nexts = [e for e in current.used_by if e.output.numel() >= op.output.numel()]
         following = next(
             (e for e in nexts if e.name in VIEWS | FACTORS | SUMS | DROPS), None
@@ -294,8 +306,6 @@ def _followed(op: Op) -> Lookup:
                 break  # a residual sum of the first layer
             added.append(others[0])
         current = following
-        if any(e.name in PRODUCTS | NORMS | MOMENTS for e in current.used_by):
-            break
     return Lookup(op, factor, vectors, tuple(added))
 
 

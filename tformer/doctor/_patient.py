@@ -40,6 +40,8 @@ class Patient:
         n_source, n_target: lengths of the probes.
         lengths_must_agree: whether the model runs only where both are equal.
         strangers: parameters that a pass used, and that the model doesn't know of.
+        returns_start: whether decode's rows begin with the sign that begins a target;
+            None until it was tried.
     """
 
     model: nn.Module
@@ -64,6 +66,7 @@ class Patient:
     n_target: int = 7
     lengths_must_agree: bool = False
     strangers: dict[int, Tensor] = field(default_factory=dict)
+    returns_start: bool | None = None
     _passes: dict[Any, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -70,9 +70,11 @@ def examine(
         decode: ``(model, source) -> ids``: greedy decoding, one row or list of ids for
             each source, with or without `bos_id` and `eos_id`. For a decoder-only model
             the second argument is the prompt, and the prompt may come back with it. If
-            it takes a third argument, it is given the reference.
+            it takes a third argument, it is given the reference. It is tried with one
+            source and with three of equal length at once.
         optimizer: the one that trains the model.
-        schedule: step, from 1, to learning rate or factor.
+        schedule: step, from 1, to learning rate or factor; it is examined by itself,
+            the optimizer's own rate is not multiplied with it.
         steps: how many steps you are going to train; for `schedule`.
         tied: whether the table of the target words is meant to be the output
             projection as well; None if you don't mind.

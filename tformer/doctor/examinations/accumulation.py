@@ -45,6 +45,14 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "long ones, and the result depends on how the batches are cut.",
             look="sum the losses and divide by the words of all parts together.",
             chapter="Training",
+            because=(
+                "batch-leak",
+                "heads-split-wrongly",
+                "heads-merged-wrongly",
+                "norm-wrong-axis",
+                "positions-along-batch",
+                "mask-of-another-row",
+            ),
         )
     elif abs(times - 1) > 0.02:
         yield Finding(

@@ -44,10 +44,30 @@ class Written:
     ops: list[Op]
 
 
+class Stopped(Skip):
+    """The loop ended with an error; the message is the error's first line."""
+
+
 def examine(patient: Patient) -> Iterator[Finding | Remark]:
     """Let it write; force it to end; compare each step with one masked pass."""
     if patient.decode is None:
         raise Skip("no decoding function was given (decode=…)")
+    try:
+        yield from _tried(patient)
+    except Stopped as stopped:
+        yield Finding(
+            code="decoding-stops",
+            title="the decoding loop stops with an error",
+            tried="let it write, for one source at a time.",
+            seen=str(stopped)[:200],
+            means="no sentence comes out.",
+            look="what the loop gives the model at each step: the words so far, the "
+            "masks, and the shapes of what is kept in a cache.",
+            chapter="The decoder",
+        )
+
+
+def _tried(patient: Patient) -> Iterator[Finding | Remark]:
     patient.has_numbers()
     source = patient.words(5, seed=81) if patient.decoder_only else patient.source()
     assert source is not None
@@ -60,7 +80,60 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
     if not difference and patient.pad_id is not None and not patient.decoder_only:
         yield from _padded(patient)
     if not difference:
+        yield from _together(patient, source)
         yield from _training(patient, source)
+
+
+def _together(patient: Patient, source: Tensor) -> Iterator[Finding]:
+    """Does a sentence get the same words with others beside it?"""
+    if _places(patient) >= 3:
+        return
+    others = [patient.words(source.size(1), seed=seed, side=0) for seed in (88, 89)]
+    if patient.decoder_only:
+        others = [patient.words(source.size(1), seed=seed) for seed in (88, 89)]
+    sources = torch.cat([source, *others])
+    try:
+        rows, heard = _listen(patient, sources)
+    except Exception:  # it was made for one sentence, which is nobody's fault
+        return
+    has_start = _has_start(patient, source)
+    seen, steps = "", []
+    for i, (row, single) in enumerate(zip(rows, sources.split(1), strict=True)):
+        prompt = single[0].tolist() if patient.decoder_only else []
+        words = _words(patient, row, prompt, has_start=has_start)
+        alone = _write(patient, single)
+        steps.append(min(len(words), len(alone.words)))
+        if _without(words, patient.pad_id) != _without(alone.words, patient.pad_id):
+            seen = f"source {i}: {alone.words[:6]} alone, {words[:6]} in the batch."
+            break
+    else:  # of the last one the logits were heard, too, if they went side by side
+        is_batch = len(heard.scores) <= max(steps) + 1
+        until = min(steps) if is_batch else 0  # a row came to its end
+        both = list(zip(heard.scores, alone.scores, strict=False))[:until]
+        apart = [float(_centred(a - b).abs().max() / b.std()) for a, b in both]
+        if any(each > APART for each in apart):
+            first = next(i for i, each in enumerate(apart) if each > APART)
+            seen = f"the logits of the last source differ from step {first} on."
+    if seen:
+        yield Finding(
+            code="decoding-mixes-rows",
+            title="in a batch, the decoding loop writes something else",
+            tried="let it write for three sources at once, and for each alone.",
+            seen=seen,
+            means="a sentence's translation depends on its neighbours.",
+            look="whatever has one value for all rows: `.any()` where every row has "
+            "to end by itself, a memory, mask or cache of the first row.",
+            chapter="Decoding and scoring",
+            because=STRANGE,
+        )
+
+
+def _without(words: list[int], pad_id: int | None) -> list[int]:
+    """Words without the padding at their end."""
+    end = len(words)
+    while end and words[end - 1] == pad_id:
+        end -= 1
+    return words[:end]
 
 
 def _places(patient: Patient) -> int:
@@ -119,6 +192,23 @@ def _write(
     reference: Any = None,
     training: bool = False,
 ) -> Written:
+    [row], listener = _listen(
+        patient, source, forced=forced, reference=reference, training=training
+    )
+    prompt = source[0].tolist() if patient.decoder_only else []
+    words = _words(patient, row, prompt, has_start=_has_start(patient, source))
+    return Written(row, words, listener.scores, listener.ops)
+
+
+def _listen(
+    patient: Patient,
+    source: Tensor,
+    *,
+    forced: int | list[int] | None = None,
+    reference: Any = None,
+    training: bool = False,
+) -> tuple[list[list[int]], _Listener]:
+    """The rows that come back, one for each source, and what was heard."""
     assert patient.decode is not None
     ops, _ = patient.watch(patient.source(), patient.target())
     last = _anatomy.unembedding(ops, patient.plain.size(-1))
@@ -132,29 +222,70 @@ def _write(
     given = [source.clone().to(patient.device)]
     if _places(patient) >= 3:
         given.append(patient.target(84) if reference is None else reference)
-    with torch.no_grad(), listener:
-        out = patient.decode(patient.model, *given)
-    row = _row(out)
-    prompt = source[0].tolist() if patient.decoder_only else []
-    return Written(row, _words(patient, row, prompt), listener.scores, listener.ops)
+    try:
+        with torch.no_grad(), listener:
+            out = patient.decode(patient.model, *given)
+    except (Skip, TypeError):  # a TypeError: it may be called in another way
+        raise
+    except Exception as problem:
+        raise Stopped(f"{type(problem).__name__}: {problem}".splitlines()[0]) from None
+    return _rows(out, len(source)), listener
 
 
-def _row(out: Any) -> list[int]:
+def _has_start(patient: Patient, source: Tensor) -> bool:
+    """Whether rows come back with the sign that began them.
+
+    Tried with another word in the model's mouth: it might say that sign itself.
+    """
+    if patient.returns_start is None:
+        words = patient.words(5, seed=83)[0].tolist()
+        prompt = source[0].tolist() if patient.decoder_only else []
+        try:
+            [row], _ = _listen(patient, source, forced=words)
+        except Skip:  # it never stops
+            return True
+        patient.returns_start = _after(row, prompt)[:1] == [_start(patient)]
+    return patient.returns_start
+
+
+def _after(row: list[int], prompt: list[int]) -> list[int]:
+    """A row without the prompt, which may have come back with it."""
+    return row[len(prompt) :] if prompt and row[: len(prompt)] == prompt else row
+
+
+def _rows(out: Any, n: int) -> list[list[int]]:
+    """What a loop returned, as n rows of ids; frames around them are taken away."""
     if isinstance(out, Tensor):
         out = out.tolist()
-    while isinstance(out, tuple | list) and out and isinstance(out[0], tuple | list):
-        out = out[0]
-    if isinstance(out, tuple | list) and out and isinstance(out[0], Tensor):
-        out = out[0].flatten().tolist() if out[0].dim() else [int(e) for e in out]
-    if not isinstance(out, tuple | list) or not all(isinstance(e, int) for e in out):
-        raise Skip(f"decode returned a {type(out).__name__}, not rows of ids")
-    return list(out)
+    while n > 1 and isinstance(out, tuple | list) and len(out) != n and _nested(out):
+        out = out[0].tolist() if isinstance(out[0], Tensor) else out[0]
+    rows = [out] if n == 1 else out
+    if not isinstance(rows, tuple | list) or len(rows) != n:
+        raise Skip(f"decode doesn't return a row for each of {n} sources")
+    return [_ids(row) for row in rows]
 
 
-def _words(patient: Patient, row: list[int], prompt: list[int]) -> list[int]:
-    if prompt and row[: len(prompt)] == prompt:
-        row = row[len(prompt) :]
-    if row and row[0] == _start(patient):
+def _nested(out: Any) -> bool:
+    return bool(out) and isinstance(out[0], tuple | list | Tensor)
+
+
+def _ids(row: Any) -> list[int]:
+    if isinstance(row, Tensor):
+        row = row.tolist()
+    while isinstance(row, tuple | list) and row and isinstance(row[0], tuple | list):
+        row = row[0]
+    if isinstance(row, tuple | list) and row and isinstance(row[0], Tensor):
+        row = row[0].flatten().tolist() if row[0].dim() else [int(e) for e in row]
+    if not isinstance(row, tuple | list) or not all(isinstance(e, int) for e in row):
+        raise Skip(f"decode returned a {type(row).__name__}, not rows of ids")
+    return list(row)
+
+
+def _words(
+    patient: Patient, row: list[int], prompt: list[int], *, has_start: bool
+) -> list[int]:
+    row = _after(row, prompt)
+    if has_start and row and row[0] == _start(patient):
         row = row[1:]
     if patient.eos_id is not None and patient.eos_id in row:
         row = row[: row.index(patient.eos_id)]
