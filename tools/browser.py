@@ -220,7 +220,8 @@ class Visit:
         """Uncover what is to be predicted, scroll through, wait for every figure."""
         self.page.evaluate(UNCOVER)
         self.page.evaluate(SCROLL)
-        self.page.wait_for_function(READY, timeout=PATIENCE)
+        # Asked by the clock: a page that isn't drawn has no frames to ask in.
+        self.page.wait_for_function(READY, timeout=PATIENCE, polling=100)
         self.page.wait_for_load_state("networkidle", timeout=PATIENCE)
 
     def axe(self, **options: Any) -> list[str]:

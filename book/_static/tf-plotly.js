@@ -56,6 +56,9 @@
     layout.margin ??= { t: layout.title?.text ? 56 : 24, r: 24, b: 56, l: 64 };
     delete layout.width;
     if (still()) layout.transition = { duration: 0 };
+    // By finger, a chart answers taps; what swipes over it scrolls the page.
+    const byFinger = matchMedia("(hover: none)").matches;
+    if (byFinger) layout.dragmode = false;
     /** @type {any} */ // Plotly adds to it
     const graph = document.createElement("div");
     graph.style.height = "100%";
@@ -63,6 +66,7 @@
     await Plotly.newPlot(graph, figure.data, layout, {
       responsive: true,
       displaylogo: false,
+      displayModeBar: byFinger ? false : "hover",
       modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
       scrollZoom: false,
     });

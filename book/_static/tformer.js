@@ -101,3 +101,14 @@
   addEventListener("scroll", soon);
   soon();
 })();
+
+// The menu at the left shows the page that is open. (The theme scrolls it to where it was
+// on the page before.)
+addEventListener("load", () => {
+  const menu = document.querySelector(".bd-sidebar-primary");
+  const link = [...(menu?.querySelectorAll("li.current > a") ?? [])].at(-1);
+  if (!link) return;
+  const [line, frame] = [link.getBoundingClientRect(), menu.getBoundingClientRect()];
+  if (line.top < frame.top || line.bottom > Math.min(frame.bottom, innerHeight))
+    menu.scrollTop += line.top - frame.top - frame.height / 3;
+});

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shlex
+import statistics
 
 import pytest
 
@@ -41,3 +43,20 @@ def test_a_run_is_timed_and_scored(monkeypatch, corpus_of):
     assert found["seconds"] > 1
     assert 0 <= found["bleu"] < 5
     assert "tok:13a" in found["signature"]
+
+
+def test_the_table_tells_what_was_recorded():
+    record = json.loads(speedrun.RESULT.read_text("utf-8"))
+    assert record["train"] == f"python {speedrun.TRAIN}"  # of this very command
+    seconds = [each["seconds"] for each in record["runs"]]
+    scores = [each["bleu"] for each in record["runs"]]
+    assert record["reached"] and speedrun.is_surely_above(scores, speedrun.GOAL)
+    [row] = [
+        line
+        for line in (speedrun.ROOT / "benchmarks/speedrun.md").read_text().split("\n")
+        if line.startswith(f"| CPU | {record['date']}")
+    ]
+    of_seeds = ", ".join(f"{each:.0f}" for each in seconds)
+    assert f"**{statistics.mean(seconds):.0f} s** ({of_seeds})" in row
+    of_seeds = ", ".join(f"{each:.2f}" for each in scores)
+    assert f"**{statistics.mean(scores):.2f}** ({of_seeds})" in row

@@ -138,6 +138,7 @@ def test_code_that_may_scroll_is_a_stop_for_the_tab_key(extension):
         (r"\frac{a}{b}", "a/b"),
         (r"\beta_2 = 0.98", "β_2 = 0.98"),
         (r"d_\text{model}", "d_model"),
+        (r"\eta \cdot \max(0, x)", "η · max(0, x)"),
     ],
 )
 def test_a_small_formula_can_be_read_in_a_line(extension, tex, text):

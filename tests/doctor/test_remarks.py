@@ -138,3 +138,35 @@ def test_a_loss_that_runs_the_model_itself_is_refused_with_what_to_give():
     for loss in (with_three, with_two):
         with pytest.raises(doctor.CannotExamine, match="shift of the labels"):
             doctor.examine(model, **{**given, "loss": loss})
+
+
+@pytest.mark.parametrize("spread", [0.02, 1.0])
+def test_first_weights_that_are_too_large_are_remarked_and_not_accused(spread):
+    report = examined(
+        "gpt", ("module.weight, std=0.02", f"module.weight, std={spread}")
+    )
+    assert report, str(report)
+    said = " ".join(str(report).split())
+    assert ("knows nothing has ln 37 = 3.6" in said) == (spread == 1.0)
+
+
+def test_a_target_without_a_start_is_not_taken_for_a_source():
+    class Words:
+        def encode(self, text):
+            return [int(word) for word in text.split()]
+
+        def decode(self, ids):
+            return " ".join(map(str, ids))
+
+    model, given = admitted("torch_wrapper")
+    source, _, labels = given["batches"][0]
+    start = torch.full((len(source), 1), given.get("bos_id", 1))
+    batch = (torch.cat([start, source], dim=1), labels[:, :-1], labels[:, 1:])
+    pairs = [
+        tuple(" ".join(str(i) for i in row if i > 2) for row in side)
+        for side in zip(source.tolist(), labels.tolist(), strict=True)
+    ]
+    given |= {"batches": [batch], "tokenizer": Words(), "pairs": pairs}
+    codes = doctor.examine(model, **given).codes
+    assert "target-without-start" in codes
+    assert "source-and-target-swapped" not in codes

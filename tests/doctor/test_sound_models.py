@@ -53,9 +53,21 @@ def test_a_model_that_says_the_start_sign_itself_is_heard_to_the_end(returns):
 def test_normalised_queries_and_keys_need_no_root_of_the_width():
     text = broken(
         "cached",
-        "        old = 0\n",
+        "        q, k = turned(q, old), turned(k, old)\n",
         "        q, k = 4 * F.normalize(q, dim=-1), 4 * F.normalize(k, dim=-1)\n"
-        "        old = 0\n",
+        "        q, k = turned(q, old), turned(k, old)\n",
+    )
+    model, given = admitted("cached", text)
+    report = doctor.examine(model, **given)
+    assert report, str(report)
+
+
+def test_a_softmax_by_hand_is_as_good_as_any():
+    text = broken(
+        "cached",
+        '        weights = scores.masked_fill(~seen, float("-inf")).softmax(dim=-1)\n',
+        "        powers = (scores - scores.amax(dim=-1, keepdim=True)).exp() * seen\n"
+        "        weights = powers / powers.sum(dim=-1, keepdim=True)\n",
     )
     model, given = admitted("cached", text)
     report = doctor.examine(model, **given)
@@ -63,8 +75,7 @@ def test_normalised_queries_and_keys_need_no_root_of_the_width():
 
 
 def test_a_residual_is_not_taken_for_positions():
-    places = " + self.places(torch.arange(old, old + ids.size(1)))"
-    model, given = admitted("cached", broken("cached", places, ""))
+    model, given = admitted("cached")
     with torch.no_grad():
         model.blocks[0].back.weight *= 100
     report = doctor.examine(model, **given)

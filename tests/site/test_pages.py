@@ -249,6 +249,25 @@ def test_a_chapter_shows_its_number_in_its_title_and_in_the_menu(visit, name):
         assert current.inner_text().strip().startswith(number)
 
 
+@each(["book/05-attention.html"])
+def test_the_menu_shows_the_page_that_a_link_led_to(visit, name):
+    with visit("book/playground.html", settle=False) as seen:
+        page = seen.page
+        menu = page.locator(".bd-sidebar-primary")
+        menu.evaluate("e => { e.scrollTop = e.scrollHeight }")
+        page.goto(page.url.replace("book/playground.html", name))
+        page.wait_for_function(
+            """() => {
+              const [menu, link] = ['', ' li.current > a'].map(inside =>
+                document.querySelector('.bd-sidebar-primary' + inside)
+                  .getBoundingClientRect());
+              return link.top >= menu.top && link.bottom <= menu.bottom;
+            }""",
+            polling=50,
+            timeout=10_000,
+        )
+
+
 # Whether the contents mark one section, of this title, and show it.
 MARKED = """title => {
   const links = document.querySelectorAll('#pst-page-toc-nav a[aria-current=true]');
@@ -287,3 +306,20 @@ def test_on_a_phone_code_hangs_where_it_wraps_and_a_drawing_keeps_its_shape(
         assert drawing.evaluate(
             "e => e.scrollWidth > e.clientWidth && e.tabIndex === 0"
         )
+
+
+@each(["book/05-attention.html"])
+def test_a_swipe_over_a_chart_scrolls_the_page_and_zooms_nothing(visit, name, finger):
+    with visit(name, size="phone", touch=True) as seen:
+        chart = seen.page.locator(".tf-plotly-box:visible").first
+        chart.evaluate("e => e.scrollIntoView({ block: 'center' })")
+        seen.page.wait_for_timeout(300)
+        ranges = "e => ['xaxis', 'yaxis'].map(a => e.graph._fullLayout[a].range)"
+        before, top = chart.evaluate(ranges), seen.page.evaluate("scrollY")
+        box = chart.bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        finger(seen.page, (x, y), (x, y - 150))
+        seen.page.wait_for_timeout(300)
+        assert seen.page.evaluate("scrollY") - top > 50
+        assert chart.evaluate(ranges) == before
+        assert chart.locator(".modebar-btn:visible").count() == 0

@@ -237,6 +237,74 @@ def test_a_link_restores_task_switches_rate_seed_and_text(figure_page, playing):
         assert again.problem() == ""
 
 
+LINES = "\n".join(f"{word}\t{word}s" for word in [f"word{n}" for n in range(60)])
+
+
+def test_a_link_brings_own_lines_along_and_no_others(figure_page, playing):
+    opened = figure_page(Playground(), settle=False)
+    with playing(opened, ".tfpg[data-ready]") as seen:
+        page = seen.page
+        shown = captioned(page)
+        shown.control("task").select_option(label="Own lines")
+        shown.control("lines").fill(LINES)
+        shown.control("take-lines").click()
+        shown.evaluated(0)
+        page.locator(".tf-copy").click()
+        link = page.url
+        shown.control("task").select_option(label="Sort")
+        page.locator(".tf-copy").click()
+        assert "word1" in link and "word1" not in page.url
+        page.goto("about:blank")
+        page.goto(link)
+        again = captioned(page)
+        again.evaluated(0)
+        assert again.control("lines").input_value() == LINES
+        again.one_step()
+        assert again.problem() == ""
+
+
+def test_a_text_too_long_for_a_link_is_said_to_be_left_out(figure_page, playing):
+    opened = figure_page(Playground(), settle=False)
+    with playing(opened, ".tfpg[data-ready]") as seen:
+        shown = captioned(seen.page)
+        shown.control("task").select_option(label="Own lines")
+        shown.control("lines").fill("\n".join([LINES] * 8))
+        shown.control("take-lines").click()
+        shown.evaluated(0)
+        seen.page.locator(".tf-copy").click()
+        assert "word1" not in seen.page.url
+        said = seen.page.locator(".tf-copied").inner_text()
+        assert "too long for a link" in said or "address bar" in said
+
+
+def test_without_lines_there_is_nothing_to_play(opened):
+    opened.one_step()
+    opened.control("task").select_option(label="Own lines")
+    opened.root.locator(".tfpg-problem", has_text="there are 0 lines").wait_for()
+    opened.control("play").click()
+    opened.page.wait_for_timeout(500)
+    assert opened.control("play").inner_text() == "Play"
+    assert opened.step() == 0
+
+
+def test_a_length_that_was_never_trained_is_told(opened):
+    opened.control("text").fill("abc")
+    opened.says("It has only ever seen 4 to 8 symbols.")
+    opened.control("text").fill("abcd")
+    opened.says("should be dcba")
+    assert "only ever" not in opened.root.locator(".tfpg-answer").inner_text()
+
+
+def test_two_runs_can_be_stopped(opened):
+    go = opened.control("run-both")
+    opened.control("guess-0").check(force=True)
+    go.click()
+    assert go.inner_text() == "Stop"
+    go.click()
+    assert go.inner_text() == "Run both"
+    assert go.is_disabled(), "guess first"
+
+
 def test_what_a_link_cannot_mean_is_left_out(figure_page, playing):
     opened = figure_page(Playground(), settle=False)
     with playing(opened, ".tfpg[data-ready]") as seen:

@@ -105,6 +105,25 @@ def attentions(ops: list[Op]) -> list[Attention]:
     return found
 
 
+def unnormalised(ops: list[Op], lengths: set[int]) -> list[Tensor]:
+    """What multiplies the values where it comes from scores, but from no softmax.
+
+    Args:
+        ops: of one pass.
+        lengths: those of its sequences; scores have two of them as their last axes.
+    """
+    through = VIEWS | DROPS | FACTORS | FILLS | SUMS | {"sigmoid", "exp", "relu"}
+    made = []
+    for op in ops:
+        if op.name == "bmm":
+            for each in _factors(op):
+                origin = _origin(each, through)
+                is_scores = origin is not None and origin.name in ("bmm", "baddbmm")
+                if is_scores and set(each.numbers.shape[-2:]) <= lengths:
+                    made.append(each.numbers)
+    return made
+
+
 def _factors(op: Op) -> tuple[Input, Input]:
     """The two matrices of a product."""
     return op.inputs[-2], op.inputs[-1]
@@ -282,7 +301,8 @@ def lookups(ops: list[Op], ids: Tensor) -> list[Lookup]:
 
 
 def _followed(op: Op) -> Lookup:
-    factor, added, vectors, current = 1.0, [], op.result, op
+    factor, vectors, current = 1.0, op.result, op
+    added: list[Input] = []
     for _ in range(DEEP):
         if any(e.name in PRODUCTS | NORMS | MOMENTS for e in current.used_by):
             break  # from here on it is read: what is added later is a residual
@@ -294,7 +314,7 @@ def _followed(op: Op) -> Lookup:
             break
         if following.name in FACTORS:
             number = _number(following)
-            if number is None:
+            if number is None or added:  # what was added is multiplied, too
                 break
             by = 1 / number if following.name.startswith("div") else number
             factor, vectors = factor * by, vectors * by
@@ -364,7 +384,9 @@ def _product_before(product: Op) -> tuple[Op | None, bool]:
         before = [each for each in op.inputs if not each.is_parameter]
         full = [each for each in before if each.tensor.numel() == op.output.numel()]
         if op.name in SUMS and len(full) > 1:
-            return None, bends
+            parts = {_origin(each, VIEWS | DROPS) for each in full}
+            if len(parts) > 1:  # else both are parts of one product, as in a GLU
+                return None, bends
         linear = VIEWS | DROPS | SUMS
         if op.name not in linear and not (op.name in FACTORS and len(full) == 1):
             bends = True
@@ -447,10 +469,17 @@ def _reads(branch: Input, origin: Op | None) -> bool:
         if (
             op.index > origin.index
             and op.name in PRODUCTS
-            and any(_origin(each, VIEWS) is origin for each in op.inputs)
+            and any(_is_same(_origin(each, VIEWS), origin) for each in op.inputs)
         ):
             return True
     return False
+
+
+def _is_same(one: Op | None, other: Op) -> bool:
+    """Whether two operations are one, or one that was computed twice."""
+    if one is None or one is other:
+        return one is other
+    return one.name == other.name and torch.equal(one.result, other.result)
 
 
 def adds_zeros_and_ones(each: Attention) -> bool:
@@ -580,12 +609,26 @@ def norms(ops: list[Op]) -> Iterator[tuple[Op, tuple[int, ...], Tensor]]:
         elif op.name in ("native_group_norm", "native_batch_norm", "cudnn_batch_norm"):
             yield op, (-2,), taken
         elif op.name in ("var", "std", "var_mean", "std_mean") or (
-            op.name == "mean" and _is_a_moment(op)
+            op.name == "mean" and (_is_a_moment(op) or not op.output.dim())
         ):
             axes = op.arguments[1] if len(op.arguments) > 1 else None
-            if isinstance(axes, list | tuple):
-                n_axes = taken.dim()
+            n_axes = taken.dim()
+            if not op.output.dim() and _scales(op, taken):
+                yield op, tuple(range(-n_axes, 0)), taken
+            elif isinstance(axes, list | tuple):
                 yield op, tuple(a - n_axes if a >= 0 else a for a in axes), taken
+
+
+def _scales(op: Op, taken: Tensor) -> bool:
+    """Whether a single number becomes a factor of something as large as its input."""
+    stack, seen = [op], 0
+    while stack and seen < DEEP:
+        seen += 1
+        for following in stack.pop().used_by:
+            if following.output.numel() == taken.numel():
+                return following.name in FACTORS
+            stack.append(following)
+    return False
 
 
 def _is_a_moment(op: Op) -> bool:

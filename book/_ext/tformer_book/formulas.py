@@ -27,10 +27,12 @@ FORMULA = re.compile(
 )
 # TeX as one would type it, for excerpts, cards and descriptions.
 SIGNS = {
-    **{"alpha": "α", "beta": "β", "gamma": "γ", "epsilon": "ε", "varepsilon": "ε"},
-    **{"lambda": "λ", "sigma": "σ", "tau": "τ", "theta": "θ", "infty": "∞"},
+    **{"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε"},
+    **{"varepsilon": "ε", "eta": "η", "theta": "θ", "lambda": "λ", "pi": "π"},
+    **{"sigma": "σ", "tau": "τ", "infty": "∞", "sum": "Σ", "top": "ᵀ", "cap": "∩"},
     **{"cdot": "·", "times": "×", "le": "≤", "ge": "≥", "approx": "≈", "sqrt": "√"},
-    **{"log": "log", "exp": "exp", "sin": "sin", "cos": "cos", "top": "ᵀ"},
+    **{"to": "→", "odot": "⊙", "dots": "…", "ldots": "…"},
+    **{name: name for name in ("exp", "log", "ln", "sin", "cos", "tanh", "max", "min")},
 }
 IN_A_LINE = (
     (r"\\(?:text|mathrm|mathbf|operatorname)\{([^{}]*)\}", r"\1"),

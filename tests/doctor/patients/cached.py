@@ -1,4 +1,4 @@
-"""A decoder-only model that keeps keys and values, and always writes as many words."""
+"""A decoder-only model with rotary positions that keeps keys and values."""
 
 import math
 
@@ -7,6 +7,14 @@ from torch import nn
 from torch.nn import functional as F
 
 VOCAB, PAD, BOS, EOS = 33, 0, 1, 2
+
+
+def turned(x, begin):
+    half = x.size(-1) // 2
+    places = torch.arange(begin, begin + x.size(-2))[:, None]
+    angles = places * 1e4 ** (-torch.arange(half) / half)
+    a, b, cos, sin = x[..., :half], x[..., half:], angles.cos(), angles.sin()
+    return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
 
 
 class Block(nn.Module):
@@ -24,9 +32,9 @@ class Block(nn.Module):
             each.view(rows, n, self.heads, self.size).transpose(1, 2)
             for each in self.to_all(x).chunk(3, dim=-1)
         )
-        old = 0
+        old = kept[0].size(2) if kept else 0
+        q, k = turned(q, old), turned(k, old)
         if kept:
-            old = kept[0].size(2)
             k, v = torch.cat([kept[0], k], dim=2), torch.cat([kept[1], v], dim=2)
         if kept is not None:
             kept[:] = [k, v]
@@ -45,14 +53,13 @@ class Block(nn.Module):
 class Cached(nn.Module):
     def __init__(self, width, layers, heads=4):
         super().__init__()
-        self.words, self.places = nn.Embedding(VOCAB, width), nn.Embedding(64, width)
+        self.words = nn.Embedding(VOCAB, width)
         self.blocks = nn.ModuleList([Block(width, heads) for _ in range(layers)])
         self.last = nn.LayerNorm(width)
         self.head = nn.Linear(width, VOCAB)
 
     def forward(self, ids, kept=None):
-        old = kept[0][0].size(2) if kept and kept[0] else 0
-        x = self.words(ids) + self.places(torch.arange(old, old + ids.size(1)))
+        x = self.words(ids)
         for i, block in enumerate(self.blocks):
             x = block(x, None if kept is None else kept[i])
         return self.head(self.last(x))

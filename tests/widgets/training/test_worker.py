@@ -116,6 +116,52 @@ def test_a_page_plays_pauses_steps_asks_and_begins_again(page):
     assert "cannot be shared by 3 heads" in found["failed"]
 
 
+def test_a_course_is_evaluated_at_its_marks_and_ends_where_it_says(page):
+    found = page.evaluate(
+        """async () => {
+          const { open } = await import("/training/client.js");
+          const runs = [];
+          for (let i = 0; i < 2; i++) {
+            const trainer = open({ width: 16, dFf: 16, batch: 8, seed: 3 });
+            await until(trainer, ({ kind }) => kind === "evaluation");
+            trainer.play({ until: 10, every: 4 });
+            const heard = await until(trainer, (each) => each.kind === "evaluation" &&
+              each.step === 10);
+            let more = 0;
+            trainer.on(({ kind, step }) => { if (step > 10) more += 1; });
+            await new Promise((done) => setTimeout(done, 300));
+            trainer.close();
+            const evaluated = heard.filter(({ kind }) => kind === "evaluation");
+            runs.push({ more, evaluated: evaluated.map((e) => [e.step, e.loss]) });
+          }
+          return runs;
+        }"""
+    )
+    assert [step for step, _ in found[0]["evaluated"]] == [4, 8, 10]
+    assert found[0]["more"] == 0
+    assert found[0] == found[1], "one seed, one curve"
+
+
+def test_what_cannot_begin_leaves_nothing_that_plays_on(page):
+    found = page.evaluate(
+        """async () => {
+          const { open } = await import("/training/client.js");
+          const trainer = open({ width: 16, dFf: 16, batch: 8 });
+          await until(trainer, ({ kind }) => kind === "evaluation");
+          trainer.restart({ task: "lines", lines: "" });
+          const failed = await until(trainer, ({ kind }) => kind === "failed");
+          const heard = [];
+          trainer.on((event) => heard.push(event.kind));
+          trainer.play();
+          await new Promise((done) => setTimeout(done, 300));
+          trainer.close();
+          return { heard, message: failed.at(-1).message };
+        }"""
+    )
+    assert found["heard"] == []
+    assert "there are 0 lines" in found["message"]
+
+
 def test_two_train_at_once_where_no_host_has_the_modules(page):
     """As in a notebook: modules are blobs, and the worker begins with one of them."""
     found = page.evaluate(

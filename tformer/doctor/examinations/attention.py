@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import torch
+from torch import Tensor
+
+from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
@@ -11,8 +15,13 @@ from tformer.doctor.report import Finding
 def examine(patient: Patient) -> Iterator[Finding]:
     """Add up the weights as they multiply the values, row by row."""
     patient.has_numbers()
-    _, found = patient.watch(patient.source(), patient.target())
-    if not found:
+    ops, found = patient.watch(patient.source(), patient.target())
+    lengths = {patient.n_source, patient.n_target}
+    loose = [each.sum(dim=-1) for each in _anatomy.unnormalised(ops, lengths)]
+    loose = [each for each in loose if float((each - 1).abs().max()) > 1e-3]
+    if loose:  # and those by hand, exp divided by its sum, are as good as any
+        yield _no_softmax(loose, len(found))
+    elif not found:
         raise Skip("no softmax between two matrix products was seen")
     wrong: list[tuple[int, float, int]] = []
     cut: list[tuple[int, float, int]] = []
@@ -56,3 +65,19 @@ def examine(patient: Patient) -> Iterator[Finding]:
             chapter="Masks",
             because=("dropout-while-evaluating",),
         )
+
+
+def _no_softmax(loose: list[Tensor], n_others: int) -> Finding:
+    sums = torch.cat([each.flatten() for each in loose])
+    return Finding(
+        code="attention-without-softmax",
+        title="there is no softmax in the attention",
+        tried="followed the scores to the product with the values.",
+        seen=f"in {len(loose)} of {len(loose) + n_others} attentions they get there "
+        "without one; the weights of a query add up to anything from "
+        f"{float(sums.min()):.2g} to {float(sums.max()):.2g}.",
+        means="what comes out is no average of the values: it grows with the number of "
+        "words, and a word can't be preferred at another's cost.",
+        look="softmax over the keys, dim=-1, between the mask and the values.",
+        chapter="Attention",
+    )

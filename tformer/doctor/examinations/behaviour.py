@@ -11,22 +11,31 @@ from torch.nn import functional as F
 
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.examinations import decoding
-from tformer.doctor.report import Finding
+from tformer.doctor.report import Finding, Remark
 
 TRAINED = 0.7  # of the loss of a model that knows nothing
+WORSE = 1.5  # times that loss: not ignorant, but wrong
 ROWS = 12
 
 
-def examine(patient: Patient) -> Iterator[Finding]:
+def examine(patient: Patient) -> Iterator[Finding | Remark]:
     """Exchange the sources of a batch, and read what the model writes."""
     if patient.batches is None:
         raise Skip("no batches were given (batches=…)")
-    if patient.decoder_only:
-        raise Skip("a decoder-only model has no source")
     patient.has_numbers()
-    source, read, labels = (each.cpu() for each in patient.batches[0])
+    *sources, read, labels = (each.cpu() for each in patient.batches[0])
+    source = sources[0] if sources else None
     own = _loss(patient, source, read, labels)
     nothing = math.log(patient.plain.size(-1))
+    if own > WORSE * nothing:
+        yield Remark(
+            f"the loss of your first batch is {own:.1f}, and a model that knows "
+            f"nothing has ln {patient.plain.size(-1)} = {nothing:.1f}: if yours is "
+            "untrained, it begins with weights that are too large (a table that is "
+            "also the output projection wants a spread of about 1/√d_model)"
+        )
+    if source is None:
+        raise Skip("a decoder-only model has no source")
     if own > TRAINED * nothing:
         raise Skip(
             f"the model is not trained (its loss is {own:.2f}; knowing nothing costs "
@@ -53,7 +62,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
         yield from _writing(patient, source, labels)
 
 
-def _loss(patient: Patient, source: Tensor, read: Tensor, labels: Tensor) -> float:
+def _loss(
+    patient: Patient, source: Tensor | None, read: Tensor, labels: Tensor
+) -> float:
     scores = patient.logits(source, read).log_softmax(dim=-1)
     ignored = -1 if patient.pad_id is None else patient.pad_id
     return float(

@@ -58,24 +58,39 @@ def _batches(patient: Patient) -> Iterator[Finding]:
     assert patient.batches is not None
     sources = [row for batch in patient.batches for row in batch[0].tolist()]
     reads = [row for batch in patient.batches for row in batch[1].tolist()]
+    own = other = 0
+    if patient.tokenizer is not None and patient.pairs:
+        sides = [{_plain(pair[side]) for pair in patient.pairs} for side in (0, 1)]
+        texts = [_text(patient, row) for row in sources]
+        own = sum(text in sides[0] for text in texts)
+        other = sum(text in sides[1] for text in texts)
     if patient.bos_id is not None:
         begins = [sum(row[0] == patient.bos_id for row in rows) / len(rows)
                   for rows in (sources, reads)]  # fmt: skip
+        if begins[0] > 0.9 and begins[1] < 0.1 and own > other:
+            yield Finding(
+                code="target-without-start",
+                title="what the decoder reads does not begin with the start sign",
+                tried="looked at the first id of each row.",
+                seen=f"none is bos_id, {patient.bos_id}, and the sources begin with "
+                "it.",
+                means="nobody asks for the first word in training, and the decoding "
+                "loop begins with a sign that the decoder doesn't know.",
+                look="ids = [bos, …words, eos] for each target; then inputs ids[:-1], "
+                "labels ids[1:].",
+                chapter="Data",
+            )
+            return
         if begins[0] > 0.9 and begins[1] < 0.1:
             yield _swapped(
                 f"{begins[0]:.0%} of the sources begin with bos_id, and "
                 f"{begins[1]:.0%} of what the decoder reads."
             )
             return
-    if patient.tokenizer is not None and patient.pairs:
-        sides = [{_plain(pair[side]) for pair in patient.pairs} for side in (0, 1)]
-        texts = [_text(patient, row) for row in sources]
-        own = sum(text in sides[0] for text in texts)
-        other = sum(text in sides[1] for text in texts)
-        if other > own and other > len(texts) / 2:
-            yield _swapped(
-                f"{other} of {len(texts)} source rows, decoded, are target sentences."
-            )
+    if other > own and other > len(sources) / 2:
+        yield _swapped(
+            f"{other} of {len(sources)} source rows, decoded, are target sentences."
+        )
 
 
 def _plain(text: str) -> str:

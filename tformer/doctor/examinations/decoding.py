@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from tformer.doctor import _anatomy
 from tformer.doctor._keep import as_found
@@ -18,7 +19,7 @@ from tformer.doctor.report import Finding, Remark
 
 STEPS = 600  # more than a loop should take for a few words
 FAR = 1e4
-APART = 1e-3  # of the logits' spread
+APART = 1e-4  # of the logits' spread
 STRANGE = (  # a model of which one pass is no measure
     "future-leak", "mask-off-by-one", "mask-inverted", "length-leak",
     "softmax-wrong-axis", "heads-split-wrongly", "heads-merged-wrongly",
@@ -126,6 +127,38 @@ def _together(patient: Patient, source: Tensor) -> Iterator[Finding]:
             chapter="Decoding and scoring",
             because=STRANGE,
         )
+    elif patient.eos_id is not None:
+        yield from _all_stop(patient, sources, has_start=has_start)
+
+
+def _all_stop(
+    patient: Patient, sources: Tensor, *, has_start: bool
+) -> Iterator[Finding]:
+    """Does a row go on writing when the others have come to their end?"""
+    words = patient.words(5, seed=83)[0].tolist()
+    prompt = sources[-1].tolist() if patient.decoder_only else []
+
+    def length(elsewhere: int) -> int:
+        try:
+            rows, _ = _listen(patient, sources, forced=[*words[:4], elsewhere])
+        except Skip:  # it never stops
+            return STEPS
+        return len(_words(patient, rows[-1], prompt, has_start=has_start))
+
+    assert patient.eos_id is not None
+    short, long = length(patient.eos_id), length(words[-1])
+    if short < long:
+        yield Finding(
+            code="decoding-stops-all",
+            title="one finished sentence ends the whole batch",
+            tried="let it write for three sources, and let two of them end at once.",
+            seen=f"the third got {short} words; where the others don't end, it gets "
+            f"{long}.",
+            means="sentences are cut off where their neighbours happen to end.",
+            look="what ends the loop: `.all()` of the rows that are done, not "
+            "`.any()`; a done row gets padding.",
+            chapter="Decoding and scoring",
+        )
 
 
 def _without(words: list[int], pad_id: int | None) -> list[int]:
@@ -196,7 +229,11 @@ def _write(
         patient, source, forced=forced, reference=reference, training=training
     )
     prompt = source[0].tolist() if patient.decoder_only else []
-    words = _words(patient, row, prompt, has_start=_has_start(patient, source))
+    has_start = _has_start(patient, source)
+    rest = _after(row, prompt)
+    if rest[:1] == [patient.eos_id] and len(rest) == len(listener.scores) + 1:
+        rest, has_start = rest[1:], False  # the loop began with it
+    words = _words(patient, rest, [], has_start=has_start)
     return Written(row, words, listener.scores, listener.ops)
 
 
@@ -223,7 +260,7 @@ def _listen(
     if _places(patient) >= 3:
         given.append(patient.target(84) if reference is None else reference)
     try:
-        with torch.no_grad(), listener:
+        with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), listener:
             out = patient.decode(patient.model, *given)
     except (Skip, TypeError):  # a TypeError: it may be called in another way
         raise

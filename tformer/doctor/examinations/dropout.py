@@ -1,4 +1,4 @@
-"""While evaluating, chance plays no part; while training, the logits stay whole."""
+"""Dropout is off while evaluating, spares the logits, and leaves most numbers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import torch
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient
 from tformer.doctor.report import Finding
+
+STRONG = 0.6  # more is struck out than is left
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
@@ -50,5 +52,24 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "nothing of it.",
             look="the last line of forward: dropout goes on the states before the "
             "output projection, never on what it returns.",
+            chapter="The encoder",
+        )
+    strong = [
+        (name, float(each.p))
+        for name, each in patient.model.named_modules()
+        if isinstance(each, torch.nn.modules.dropout._DropoutNd) and each.p >= STRONG
+    ]
+    if strong:
+        name, p = strong[0]
+        yield Finding(
+            code="dropout-too-strong",
+            title="dropout strikes out most of the numbers",
+            tried="read the probability of every dropout layer.",
+            seen=f"{name} has p={p:g}; so have {len(strong) - 1} others."
+            if len(strong) > 1
+            else f"{name} has p={p:g}.",
+            means="hardly anything gets through a layer while training.",
+            look="p is the share that is struck out, not the share that is kept: 0.1 "
+            "is the paper's, 0.3 is much.",
             chapter="The encoder",
         )

@@ -1,8 +1,10 @@
-"""Words are as loud as positions when both are added."""
+"""Words are as loud as positions when both are added, and every word has a vector."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+
+from torch import nn
 
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
@@ -13,6 +15,7 @@ QUIET = 0.5  # of the positions' size
 
 def examine(patient: Patient) -> Iterator[Finding]:
     """Compare embeddings with fixed positions where the two are added."""
+    yield from _silenced(patient)
     if patient.lengths_must_agree:
         raise Skip("source and target must have one length: fix that first")
     ops, _ = patient.watch(patient.source(), patient.target())
@@ -43,6 +46,29 @@ def examine(patient: Patient) -> Iterator[Finding]:
                 return
     if not judged:
         raise Skip("no fixed positions are added to embeddings")
+
+
+def _silenced(patient: Patient) -> Iterator[Finding]:
+    """A table of words in which a word, and not padding, has no gradient."""
+    sizes = set(patient.sizes)
+    for name, each in patient.model.named_modules():
+        if not isinstance(each, nn.Embedding) or each.num_embeddings not in sizes:
+            continue
+        if patient.pad_id is not None and each.padding_idx not in (
+            None,
+            patient.pad_id,
+        ):
+            yield Finding(
+                code="padding-idx-of-a-word",
+                title="a word's embedding is never trained",
+                tried="compared padding_idx of each table with pad_id.",
+                seen=f"{name} has padding_idx={each.padding_idx}, and padding is "
+                f"{patient.pad_id}.",
+                means=f"the vector of id {each.padding_idx} gets no gradient, so it "
+                "stays as it was drawn, usually all zeros.",
+                look="nn.Embedding(…, padding_idx=pad_id), or none.",
+                chapter="Embeddings",
+            )
 
 
 def _is_fixed(added: object, lookup: _anatomy.Lookup) -> bool:

@@ -1,4 +1,4 @@
-"""Every logit is a number, with and without padding."""
+"""Every logit is a number, with and without padding, and may be of either sign."""
 
 from __future__ import annotations
 
@@ -41,3 +41,16 @@ def examine(patient: Patient) -> Iterator[Finding]:
                 because=("mask-off-by-one", "mask-inverted"),
             )
             return
+    lowest, sums = float(patient.plain.min()), patient.plain.sum(dim=-1)
+    if lowest >= 0 and float((sums - 1).abs().max()) > 1e-3:
+        yield Finding(
+            code="logits-never-negative",
+            title="no logit is negative",
+            tried="ran one sequence and looked at the logits.",
+            seen=f"the smallest of {patient.plain.numel():,} is {lowest:.2g}.",
+            means="what the output projection says against a word is cut off: no word "
+            "can be less likely than one of which it says nothing.",
+            look="what follows the output projection: no ReLU and no sigmoid, only the "
+            "loss's softmax.",
+            chapter="The whole Transformer",
+        )

@@ -11,9 +11,60 @@ from tformer.doctor.report import Finding
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
-    """Compare what the decoder reads with the labels, at several distances."""
+    """Compare what the decoder reads with the labels, and look for the end."""
     if patient.batches is None:
         raise Skip("no batches were given (batches=…)")
+    yield from _shifted(patient)
+    yield from _wrapped(patient)
+    yield from _ended(patient)
+
+
+def _wrapped(patient: Patient) -> Iterator[Finding]:
+    """Is the last label of each row its first word?"""
+    assert patient.batches is not None
+    pairs = [
+        (int(read[0]), int(label[-1]))
+        for batch in patient.batches
+        for read, label in zip(batch[-2].cpu(), batch[-1].cpu(), strict=True)
+        if bool((label[:-1] == read[1:]).all())
+    ]
+    if len({first for first, _ in pairs}) > 2 and all(a == b for a, b in pairs):
+        yield Finding(
+            code="labels-wrap-around",
+            title="the last label is the first word",
+            tried="compared each row's last label with its first word.",
+            seen=f"they are the same in {len(pairs)} of {len(pairs)} rows.",
+            means="at the end of each row the model is asked for a word that has "
+            "nothing to do with what comes next.",
+            look="roll, which brings the first to the end. Read one id more and cut: "
+            "ids[:-1] and ids[1:].",
+            chapter="Data",
+        )
+
+
+def _ended(patient: Patient) -> Iterator[Finding]:
+    """A translation ends; a language model may read an endless text."""
+    assert patient.batches is not None
+    if patient.decoder_only or patient.eos_id is None:
+        return
+    rows = torch.cat([(e[-1] == patient.eos_id).any(dim=1) for e in patient.batches])
+    if not bool(rows.any()):
+        yield Finding(
+            code="labels-without-end",
+            title="no label is the end sign",
+            tried="looked for eos_id in the labels of each sentence.",
+            seen=f"{patient.eos_id} is in none of {len(rows)}.",
+            means="the model never learns to stop: it writes until the limit.",
+            look="append eos_id to each target before it is cut into input and labels. "
+            "(If your end sign has another id, give eos_id=….)",
+            chapter="Data",
+            because=("labels-not-shifted", "labels-shifted-wrongly"),
+        )
+
+
+def _shifted(patient: Patient) -> Iterator[Finding]:
+    """Compare at several distances."""
+    assert patient.batches is not None
     shares = {}
     for distance in (-1, 0, 1, 2):
         same = n = 0

@@ -19,6 +19,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
         raise Skip("no loss was given (loss=…)")
     patient.has_numbers()
     yield from _softmaxes(patient)
+    yield from _places(patient)
     if patient.pad_id is not None:
         yield from _padding(patient)
 
@@ -57,19 +58,44 @@ def _softmaxes(patient: Patient) -> Iterator[Finding]:
     if form == "logits":
         moved = float(_ask(patient, right + 5, labels)) - good
         if abs(moved) > 1e-2:
-            yield Finding(
-                code="no-softmax",
-                title="the loss takes logits for log-probabilities",
-                tried="added 5 to every logit, which changes no probability.",
-                seen=f"the loss moved by {moved:+.2f}.",
-                means="larger numbers make nll_loss on raw logits as small as you "
-                "like; nothing has to be learned.",
-                look="cross_entropy instead of nll_loss, or log_softmax at the end of "
-                "the model.",
-                chapter="Training",
-            )
+            yield _no_softmax(moved)
             return
-    if bad - good < 5:
+        one = right.clone()
+        one[:, 1] += 5
+        moved = float(_ask(patient, one, labels)) - good
+        if abs(moved) > 1e-2:
+            yield _wrong_axis(moved)
+            return
+    # Where a logarithm is taken, to be twice as sure and wrong costs twice as much.
+    grows = abs(float(_ask(patient, 2 * wrong, labels))) > 1.5 * abs(bad)
+    if good < -1e-3 and not grows:
+        yield _no_log(form, good, bad)
+    elif good < -1e-3:
+        yield Finding(
+            code="loss-below-zero",
+            title="the loss falls below 0",
+            tried="gave the right word all the probability.",
+            seen=f"the loss is {good:.2f}.",
+            means="a cross-entropy is never negative: some part of yours is added with "
+            "the wrong sign, and training makes that part worse on purpose.",
+            look="the signs: minus the log-probability of the label, and minus the "
+            "mean log-probability for the smoothing.",
+            chapter="Training",
+        )
+    elif grows and good > 0.5 * bad:
+        yield Finding(
+            code="smoothing-too-strong",
+            title="label smoothing gives more to the other words than to the label",
+            tried="gave the right word nearly all the probability, then a wrong one.",
+            seen=f"the loss is {good:.2f} when right and {bad:.2f} when wrong; so the "
+            f"label has about {max(1 - good / bad, 0):.0%} of the weight.",
+            means="to be right is hardly better than to be wrong, so the model learns "
+            "to spread its probability over all words.",
+            look="1 - smoothing for the label, smoothing for the others: have they "
+            "been exchanged? 0.1 is usual.",
+            chapter="Training",
+        )
+    elif bad - good < 5:
         yield Finding(
             code="double-softmax",
             title="the softmax is applied twice",
@@ -80,6 +106,85 @@ def _softmaxes(patient: Patient) -> Iterator[Finding]:
             "even: the loss stays high, and gradients are tiny.",
             look="cross_entropy takes logits: no softmax in the model, none before "
             "the loss.",
+            chapter="Training",
+        )
+
+
+def _no_softmax(moved: float) -> Finding:
+    return Finding(
+        code="no-softmax",
+        title="the loss takes logits for log-probabilities",
+        tried="added 5 to every logit, which changes no probability.",
+        seen=f"the loss moved by {moved:+.2f}.",
+        means="larger numbers make nll_loss on raw logits as small as you like; "
+        "nothing has to be learned.",
+        look="cross_entropy instead of nll_loss, or log_softmax at the end of the "
+        "model.",
+        chapter="Training",
+    )
+
+
+def _wrong_axis(moved: float) -> Finding:
+    return Finding(
+        code="loss-wrong-axis",
+        title="the loss's softmax runs along the wrong axis",
+        tried="added 5 to every logit of one position, which changes no probability.",
+        seen=f"the loss moved by {moved:+.2f}.",
+        means="positions compete with each other for a word, instead of words for a "
+        "position.",
+        look="dim=… of the log_softmax in the loss: it has to be -1, the vocabulary. "
+        "cross_entropy wants it as the second axis, so bring the logits to (B T, V).",
+        chapter="Training",
+    )
+
+
+def _no_log(form: str, good: float, bad: float) -> Finding:
+    return Finding(
+        code="no-log",
+        title="the loss takes probabilities for log-probabilities",
+        tried="gave the right word all the probability, then a wrong one.",
+        seen=f"the loss is {good:.2f}, then {bad:.2f} (the model returns {form}). "
+        "Minus a logarithm of a probability is never below 0.",
+        means="without the logarithm the loss never grows large: a word that the "
+        "model rules out costs little more than one of which it is unsure.",
+        look="log_softmax instead of softmax before the loss, or cross_entropy on "
+        "logits.",
+        chapter="Training",
+    )
+
+
+def _places(patient: Patient) -> Iterator[Finding]:
+    """Does each position answer for a label, and for its own?"""
+    labels = patient.words(12, seed=63, rows=1).view(2, 6)
+    slope = _slope(patient, torch.zeros(2, 6, patient.plain.size(-1)), labels)
+    asked = slope.abs().amax(dim=-1) > 0
+    if int(asked.sum()) < labels.numel() / 2:
+        yield Finding(
+            code="loss-skips-positions",
+            title="most positions don't count in the loss",
+            tried="looked at the slope of the loss at each position.",
+            seen=f"{int(asked.sum())} of {labels.numel()} have any.",
+            means="each sentence teaches the model a few words instead of all.",
+            look="logits[:, -1] in the loss: the last position is for writing, and "
+            "training asks all of them at once.",
+            chapter="Training",
+        )
+        return
+    wanted = slope.argmin(dim=-1)  # the word that each position is pulled towards
+    own = max(
+        float((wanted[:, :-1] == shifted).double().mean())
+        for shifted in (labels[:, :-1], labels[:, 1:])
+    )
+    if own < 0.5 and bool(torch.isin(wanted, labels).all()):
+        yield Finding(
+            code="loss-misaligned",
+            title="the loss gives positions the labels of others",
+            tried="looked for the word that each position is pulled towards.",
+            seen=f"{own:.0%} of the positions are pulled towards their own label.",
+            means="logits and labels were flattened in different orders, so what is "
+            "learned is which words are frequent.",
+            look="transpose, view and reshape before the loss: both (B, T), or both "
+            "(T, B).",
             chapter="Training",
         )
 
@@ -143,12 +248,18 @@ def _over_padding(seen: str) -> Finding:
         "long sentences weigh less.",
         look="ignore_index=pad_id in the loss; a mean over real labels only.",
         chapter="Data",
+        because=("loss-misaligned",),
     )
+
+
+def _slope(patient: Patient, scores: Tensor, labels: Tensor) -> Tensor:
+    """The gradient of the loss with respect to raw scores (B, T, V)."""
+    with torch.enable_grad():
+        scores = scores.clone().requires_grad_()
+        (slope,) = torch.autograd.grad(_ask(patient, scores, labels), scores)
+    return slope
 
 
 def _slopes(patient: Patient, scores: Tensor, labels: Tensor) -> Tensor:
     """The largest slope of the loss at each position: (B, T)."""
-    with torch.enable_grad():
-        scores = scores.clone().requires_grad_()
-        (slope,) = torch.autograd.grad(_ask(patient, scores, labels), scores)
-    return slope.abs().amax(dim=-1)
+    return _slope(patient, scores, labels).abs().amax(dim=-1)

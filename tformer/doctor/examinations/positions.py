@@ -42,7 +42,42 @@ def examine(patient: Patient) -> Iterator[Finding]:
                 chapter="Positions",
                 because=("positions-along-batch",),
             )
+        elif layers:
+            yield from _not_relative(layers[0], SIDES[side])
     yield from _doubled(patient)
+
+
+def _not_relative(first: _anatomy.Attention, side: str) -> Iterator[Finding]:
+    """Does turning queries and keys make the scores of one word a matter of distance?
+
+    Only where places differ in the queries or keys and in nothing that these were made
+    from: positions that were added before the first layer are absolute.
+    """
+    read, n = first.into_query, first.shape[0]
+    if read is None or first.query.shape != first.key.shape:
+        return
+    rows = read.numbers.reshape(-1, read.numbers.size(-1))
+    if len(rows) != n or not torch.allclose(rows, rows[:1].expand_as(rows), atol=1e-5):
+        return
+    scores = first.query @ first.key.transpose(-1, -2)  # (H, T, T)
+    spread = float(scores.max() - scores.min())
+    steps = [scores.diagonal(offset, -2, -1) for offset in range(1 - n, n)]
+    apart = max(float((e.amax(-1) - e.amin(-1)).max()) for e in steps)
+    if apart > 1e-2 * spread and spread > 1e-6:
+        yield Finding(
+            code="rotary-not-relative",
+            title=f"the rotary positions of the {side} don't measure distance",
+            tried="fed one word over and over, and compared the scores of places that "
+            "are equally far apart.",
+            seen=f"they differ by up to {apart:.2g}, and all scores by {spread:.2g}.",
+            means="queries and keys are turned differently, so what two words think of "
+            "each other depends on where in the sentence they stand.",
+            look="the same rotation for both: the same angles, the signs "
+            "(a cos − b sin, a sin + b cos), and the same pairs of features "
+            "(neighbours, or halves).",
+            chapter="Positions",
+            because=("heads-split-wrongly",),
+        )
 
 
 def _doubled(patient: Patient) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""The learning rate warms up, and falls again."""
+"""The learning rate warms up, falls again, and is never far too large."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from collections.abc import Iterator
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
+HIGH = 0.05  # Adam moves each weight by up to about the rate
+
 
 def examine(patient: Patient) -> Iterator[Finding]:
     """Ask the schedule for every step of the training."""
+    if patient.schedule is None:
+        yield from _too_high(patient, None)
     if patient.schedule is None or not patient.steps:
         missing = "schedule=…" if patient.schedule is None else "steps=…"
         raise Skip(f"it was not given ({missing})")
@@ -31,7 +35,21 @@ def examine(patient: Patient) -> Iterator[Finding]:
         )
         return
     top = max(rates)
-    if rates[0] >= 0.9 * top:
+    yield from _too_high(patient, top)
+    n_zero = next((i for i, rate in enumerate(rates) if rate), len(rates))
+    if n_zero > 1:
+        yield Finding(
+            code="rate-is-zero",
+            title="the first steps have a learning rate of 0",
+            tried=tried,
+            seen=f"it is 0 up to step {at[n_zero - 1]}.",
+            means="nothing is learned there, and then the rate jumps: that is no "
+            "warm-up.",
+            look="step / warmup, not step // warmup, and the unit: is the schedule "
+            "asked in epochs?",
+            chapter="Training",
+        )
+    elif rates[0] >= 0.9 * top:
         yield Finding(
             code="never-warms",
             title="the learning rate has no warm-up",
@@ -52,5 +70,27 @@ def examine(patient: Patient) -> Iterator[Finding]:
             means="the weights go on jumping about instead of settling; perhaps the "
             "warm-up is longer than the training.",
             look="the decay, the unit (steps or epochs), the number of steps.",
+            chapter="Training",
+        )
+
+
+def _too_high(patient: Patient, top: float | None) -> Iterator[Finding]:
+    """Is the rate too high, whether the schedule gives it or multiplies it?"""
+    optimizer = patient.optimizer
+    if optimizer is None or "adam" not in type(optimizer).__name__.lower():
+        return
+    own = max(float(group["lr"]) for group in optimizer.param_groups)
+    rate = own if top is None else top * min(1.0, own)
+    if rate > HIGH:
+        yield Finding(
+            code="rate-too-high",
+            title="the learning rate is far too high for Adam",
+            tried="looked at the optimizer's rate and at the schedule's highest.",
+            seen=f"each weight moves by up to about {rate:.2g} in a step, and most "
+            "weights of a Transformer are smaller than that.",
+            means="the loss jumps, or stays at that of a model that knows only which "
+            "words are frequent.",
+            look="rates from 1e-4 to 5e-3 are usual. The paper's formula is the rate "
+            "itself: it goes with lr=1.0.",
             chapter="Training",
         )

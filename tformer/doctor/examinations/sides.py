@@ -52,3 +52,17 @@ def examine(patient: Patient) -> Iterator[Finding]:
             chapter="The decoder",
             because=("keys-from-wrong-side", "mask-inverted"),
         )
+    layers = patient.self_attention(0)
+    if layers and not any(bool(each.weights.triu(1).any()) for each in layers):
+        yield Finding(
+            code="encoder-is-causal",
+            title="the encoder sees only what stands to the left",
+            tried="looked at the weights of the source's self-attention.",
+            seen=f"in {len(layers)} of {len(layers)} layers no word attends to a later "
+            "one.",
+            means="the first words of a sentence are understood without the rest. That "
+            "makes sense only if you translate while somebody is speaking.",
+            look="the mask that the encoder gets: padding only; the causal mask is the "
+            "decoder's.",
+            chapter="Masks",
+        )

@@ -1,12 +1,13 @@
 // Guided experiments: a question, a guess, two runs side by side, and what came out.
 import { button, h, radios, say, select } from "../kit/kit.js";
-import { percent } from "../kit/numbers.js";
+import { commas, percent } from "../kit/numbers.js";
 import { open } from "../training/client.js";
 import { EXPERIMENTS as RUNS } from "../training/experiments.js";
 import { chapterLink } from "./controls.js";
 import { chart } from "./curves.js";
 import { EXPERIMENTS as WORDS } from "./words.js";
 
+const POINTS = 12; // of each curve
 const MEASURES = {
   accuracy: {
     name: "new sequences written right",
@@ -76,6 +77,7 @@ export function experiments(onRun) {
       go.disabled = false;
     });
     place.replaceChildren(set.set);
+    say(go, "Run both");
     go.disabled = true;
     say(status, "Guess first, then run.");
     pictures.replaceChildren();
@@ -83,29 +85,34 @@ export function experiments(onRun) {
   }
 
   async function run() {
-    stop();
+    if (trainers.length) return show(at); // the button says Stop
     onRun();
+    say(go, "Stop");
     const experiment = RUNS[at];
+    const { steps } = experiment;
     const { runs } = WORDS[experiment.key];
     const { name, text, most } = MEASURES[experiment.measure];
     const picture = chart(name[0].toUpperCase() + name.slice(1), runs, { most, text });
     pictures.replaceChildren(picture.node);
     verdict.replaceChildren();
     const curves = [[], []];
-    const steps = [0, 0];
+    const reached = [0, 0];
     const watch = (k, trainer) =>
       new Promise((resolve) => {
         trainer.on((event) => {
           if (event.kind === "failed") resolve(null);
-          if (event.kind === "step") steps[k] = event.step;
+          if (event.kind === "step") reached[k] = event.step;
           if (event.kind === "evaluation") {
             curves[k].push([event.step, event[experiment.measure]]);
             picture.show(curves);
-            if (event.step >= experiment.steps) resolve(event);
+            if (event.step === steps) resolve(event);
           }
-          say(status, `steps ${steps[0]} and ${steps[1]} of ${experiment.steps}`);
+          say(
+            status,
+            `steps ${commas(reached[0])} and ${commas(reached[1])} of ${commas(steps)}`,
+          );
         });
-        trainer.play();
+        trainer.play({ until: steps, every: Math.ceil(steps / POINTS) });
       });
     const ours = [experiment.sound, experiment.broken].map((settings) =>
       open(settings),
@@ -121,6 +128,7 @@ export function experiments(onRun) {
     if (trainers !== ours) return; // another one was chosen meanwhile
     trainers = [];
     say(status, "");
+    say(go, "Run both");
     conclude(experiment, ends);
   }
 
@@ -131,14 +139,20 @@ export function experiments(onRun) {
     const shown = ends.map((end) => (end ? text(end[measure]) : "no result"));
     const values = ends.map((end) => end?.[measure]);
     const isClear = ends.every(Boolean) && isAsExpected(bounds, values);
-    const written =
-      measure === "loss" && isClear
-        ? `Of the sequences, ${ends.map((end) => percent(end.accuracy, 0)).join(" and ")} were written right. `
-        : "";
+    const both = (told) => ends.map(told).join(" and ");
+    const more = !isClear
+      ? ""
+      : {
+          loss: () =>
+            `Of the sequences, ${both((end) => percent(end.accuracy, 0))} were written right. `,
+          alone: () => `In a batch: ${both((end) => percent(end.accuracy, 0))}. `,
+          accuracy: () =>
+            `Loss while training: ${both((end) => end.trainLoss.toFixed(2))}; on new sequences: ${both((end) => end.loss.toFixed(2))}. `,
+        }[measure]();
     verdict.dataset.expected = String(isClear);
     verdict.dataset.ends = JSON.stringify(values);
     verdict.replaceChildren(
-      `After ${steps} steps, ${name}: ${shown[0]} (${words.runs[0]}), ${shown[1]} (${words.runs[1]}). ${written}`,
+      `After ${commas(steps)} steps, ${name}: ${shown[0]} (${words.runs[0]}), ${shown[1]} (${words.runs[1]}). ${more}`,
       ...(isClear
         ? [
             h(

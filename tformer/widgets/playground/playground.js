@@ -34,7 +34,7 @@ function render({ model, el }) {
   let evaluations = [];
   let earlier = null; // a run that was kept: { label, evaluations }
   let playing = false;
-  let facts = { step: 0, norm: null, speed: null, nParameters: 0 };
+  let facts; // { step, norm: of the gradient, speed: in steps a second, nParameters }
   let waits = false; // for the next frame
 
   const trainer = open(settings);
@@ -162,6 +162,7 @@ function render({ model, el }) {
 
   function restart() {
     say(problem, "");
+    forget();
     set.show(settings);
     seed.show(String(settings.seed));
     trainer.restart(settings);
@@ -194,10 +195,13 @@ function render({ model, el }) {
       h(
         "strong",
         { "data-right": String(found.right) },
-        shown(found.written) || "nothing",
+        shown(found.written) || "(nothing)",
         mark,
       ),
       wanted,
+      found.lengths && !found.right
+        ? `. It has only ever seen ${found.lengths.join(" to ")} symbols.`
+        : "",
     );
     maps.show(found.maps);
   }
@@ -224,7 +228,7 @@ function render({ model, el }) {
       last ? `${percent(last.accuracy, 0)} right` : "",
       facts.norm === null ? "" : `gradient ${format(facts.norm, 2)}`,
       facts.speed === null ? "" : `${format(facts.speed, 0)} steps a second`,
-      `${commas(facts.nParameters)} parameters`,
+      facts.nParameters === null ? "" : `${commas(facts.nParameters)} parameters`,
       `seed ${settings.seed}`,
     ];
     say(status, parts.filter(Boolean).join(" · "));
@@ -235,10 +239,17 @@ function render({ model, el }) {
     });
   }
 
+  // The run before, and what it may still tell.
+  function forget(nParameters = null) {
+    [losses, evaluations] = [[], []];
+    facts = { step: 0, norm: null, speed: null, nParameters };
+    soon();
+  }
+
   const heard = {
     started: ({ nParameters }) => {
-      [losses, evaluations] = [[], []]; // what the run before still told
-      facts = { step: 0, norm: null, speed: null, nParameters };
+      forget(nParameters);
+      say(problem, "");
     },
     step: ({ step: at, losses: more, norms, stepsPerSecond }) => {
       const first = at - more.length + 1;
@@ -263,6 +274,7 @@ function render({ model, el }) {
   set.show(settings);
   seed.show(String(settings.seed));
   trainer.ask(text);
+  forget();
   draw();
   return () => {
     trainer.close();

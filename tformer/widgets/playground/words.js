@@ -19,7 +19,7 @@ export const SWITCHES = {
   ],
   padding: [
     "Padding mask",
-    "A sequence by itself comes out worse than in a batch",
+    "A short sequence by itself comes out wrong: type four letters, once it has learned eight",
     MASKS,
   ],
   positions: [
@@ -32,7 +32,11 @@ export const SWITCHES = {
     "With two layers or more, it learns hardly anything",
     ENCODER,
   ],
-  scale: ["Division by √d", "The maps turn black and white too soon", ATTENTION],
+  scale: [
+    "Division by √d",
+    "With one head of width 64, each row of a map soon has one dark cell, often the wrong one, and it learns less",
+    ATTENTION,
+  ],
   shift: [
     "Labels shifted",
     "The loss is soon close to 0, but it repeats one symbol",
@@ -71,7 +75,7 @@ export const EXPERIMENTS = {
   },
   leak: {
     title: "The leak",
-    asks: "We take the causal mask away from the decoder. How will it write?",
+    asks: "The model learns to turn number words into digits, but we take the causal mask away from its decoder. How will it write?",
     guesses: [
       "As well as before, if we train a little longer.",
       "Better, because it sees more.",
@@ -118,12 +122,12 @@ export const EXPERIMENTS = {
     ],
     right: 0,
     runs: ["with them", "without"],
-    why: "Without them, everything known about a word has to pass through every sublayer, and so does every gradient. With them, each sublayer only adds to what is there.",
+    why: "Without them, everything known about a symbol has to pass through every sublayer, and so does every gradient. With them, each sublayer only adds to what is there.",
     chapter: ENCODER,
   },
   layers: {
     title: "Two hops",
-    asks: "Each digit names a place, and the digit there names another, whose digit is the answer. Can one layer do this?",
+    asks: "Each digit names a place, counted from 0. The digit there names another place, and the digit there is the answer. Can one layer find it?",
     guesses: [
       "Yes, with enough training.",
       "No: it needs a second look, which depends on the first.",
@@ -144,7 +148,7 @@ export const EXPERIMENTS = {
     ],
     right: 2,
     runs: ["with warm-up", "without"],
-    why: "At the start the gradients are erratic, and Adam's averages hold almost nothing. Full-size steps then take the model to a place from which it doesn't come back.",
+    why: "At the start the gradients are erratic, and Adam, the optimiser, has averaged only a few of them. Full-size steps then take the model to a place from which it doesn't come back.",
     chapter: TRAINING,
   },
   rate: {
@@ -188,7 +192,7 @@ export const EXPERIMENTS = {
   },
   lines: {
     title: "Forty lines",
-    asks: "One model gets 1,500 lines, the other only 40 of them, and both train equally long. How will the second do on lines that it hasn't seen?",
+    asks: "One model gets 1,500 lines of numbers in words and in digits, the other only 40 of them, and both train equally long. How will the second do on lines that it hasn't seen?",
     guesses: [
       "Almost as well: it saw each line more often.",
       "Badly: it has learned its lines by heart.",

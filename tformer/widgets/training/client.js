@@ -40,8 +40,10 @@ class Trainer {
     return () => this.#listeners.delete(listener);
   }
 
-  play() {
-    this.#send({ command: "play" });
+  // Evaluated as time allows or, with a course, each so many steps, to end at one exactly.
+  /** @param {{ until: number, every: number } | null} course */
+  play(course = null) {
+    this.#send({ command: "play", course });
   }
 
   pause() {

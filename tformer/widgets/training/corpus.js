@@ -6,8 +6,8 @@ import { TASKS } from "./tasks.js";
 const HELD_OUT = 100;
 const SHARE = 5; // of own lines, every fifth is held out
 
-// -> { words, spaced, heldOut: { source, target }[], draw(): one of the others,
-// answer(source): the target or null, longest: symbols of the longest target seen }
+// -> { words, spaced, lengths: of a source, least and most, or null, heldOut: { source,
+// target }[], draw(): one of the others, answer(source): the target or null }
 //
 // The sequences that are held out are the same for every seed.
 export function corpusOf({ task: key, lines, seed }) {
@@ -18,7 +18,7 @@ export function corpusOf({ task: key, lines, seed }) {
 const keyOf = (source) => source.join(" ");
 
 function endless(task, seed) {
-  const { words, spaced, answer } = task;
+  const { words, spaced, lengths, answer } = task;
   const pair = (dice) => {
     const source = task.draw(dice);
     return { source, target: answer(source) };
@@ -34,7 +34,7 @@ function endless(task, seed) {
     const drawn = pair(dice);
     return heldOut.has(keyOf(drawn.source)) ? draw() : drawn;
   }
-  return { words, spaced, heldOut: [...heldOut.values()], draw, answer };
+  return { words, spaced, lengths, heldOut: [...heldOut.values()], draw, answer };
 }
 
 // A source that comes twice is held out both times, or never.
@@ -52,6 +52,7 @@ function ownLines(text, seed) {
   return {
     words,
     spaced,
+    lengths: null,
     heldOut: [...kept].map((key) => bySource.get(key)),
     draw: () => dice.pick(training),
     answer: (source) => bySource.get(keyOf(source))?.target ?? null,

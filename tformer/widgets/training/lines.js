@@ -17,7 +17,7 @@ export function readLines(text) {
     .filter(({ line }) => line.trim());
   if (lines.length < FEWEST || lines.length > MOST) {
     throw new RangeError(
-      `there are ${lines.length} lines: give ${FEWEST} to ${MOST}, each a source, a tab and a target`,
+      `${lines.length === 1 ? "there is 1 line" : `there are ${lines.length} lines`}: give ${FEWEST} to ${MOST}, each a source, a tab and a target`,
     );
   }
   const spaced = lines.some(({ line }) =>

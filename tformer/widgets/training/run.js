@@ -3,6 +3,7 @@
 //     const run = new Run({ task: "reverse", seed: 1 });
 //     for (let i = 0; i < 500; i++) run.step();
 //     run.evaluate().accuracy; run.write("abcdefgh").written;
+import { commas } from "../kit/numbers.js";
 import { Adam, clipGradients, learningRate } from "./adam.js";
 import { batchOf, SPECIAL } from "./batch.js";
 import { corpusOf } from "./corpus.js";
@@ -38,7 +39,7 @@ export class Run {
     this.nParameters = this.model.nParameters;
     if (this.nParameters > MOST_PARAMETERS) {
       throw new RangeError(
-        `the model would have ${this.nParameters} parameters, more than ${MOST_PARAMETERS}: ` +
+        `the model would have ${commas(this.nParameters)} parameters, more than ${commas(MOST_PARAMETERS)}: ` +
           "take a smaller width or fewer layers",
       );
     }
@@ -87,7 +88,8 @@ export class Run {
   }
 
   // What the model writes for symbols, or for a text that has them.
-  // -> { source, written, expected: symbols or null, right: boolean or null, maps }
+  // -> { source, written, expected: symbols or null, right: boolean or null, maps,
+  // lengths: those of all sequences that it learns from, if this one has another, or null }
   //
   // maps: { name, rows, columns: symbols, heads: Float32Array[] }[], rows query.
   write(words) {
@@ -102,6 +104,9 @@ export class Run {
       written: say(said),
       expected,
       right: expected && same(say(said), expected),
+      lengths: isWithin(source.length, this.#corpus.lengths)
+        ? null
+        : this.#corpus.lengths,
       maps: attentionMaps(this.model, this.#reading, batch).map((map) => ({
         ...map,
         rows: say(map.rows),
@@ -155,9 +160,10 @@ export class Run {
   #read(source) {
     const unknown = source.find((word) => !this.#corpus.words.includes(word));
     if (unknown !== undefined) {
-      const known = this.#corpus.words.slice(0, 12).join(" ");
+      const { words } = this.#corpus;
+      const more = words.length > 12 ? " and so on" : "";
       throw new RangeError(
-        `“${unknown}” isn’t a symbol of this task: use some of ${known} and so on`,
+        `“${unknown}” isn’t a symbol of this task: use some of ${words.slice(0, 12).join(" ")}${more}`,
       );
     }
     const most = MAX_LENGTH - this.#longest - 4;
@@ -171,6 +177,7 @@ export class Run {
 }
 
 const same = (a, b) => a.length === b.length && a.every((each, i) => each === b[i]);
+const isWithin = (n, range) => !range || (n >= range[0] && n <= range[1]);
 const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 
 // The share of labels, padding aside, that have the highest score.

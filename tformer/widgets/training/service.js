@@ -1,6 +1,7 @@
 // The worker's side of a training: does what the page says, and tells how it goes.
 //
-// In come { command: "restart", settings }, { command: "play" | "pause" | "step" } and
+// In come { command: "restart", settings }, { command: "play", course: { until, every } or
+// null, in steps }, { command: "pause" | "step" } and
 // { command: "ask", text }; out go the events that client.js describes.
 import { pause } from "../engine/pause.js";
 import { Run } from "./run.js";
@@ -13,6 +14,7 @@ const SLOWER = 10; // an evaluation may take a tenth of the time, else they come
 export function serve(port) {
   let run = null;
   let playing = null; // who plays: a loop ends when it is no longer its turn
+  let course = null; // { until, every }, in steps; null: endlessly, as time allows
   let asked = ""; // the reader's sequence
   let news = null; // what has not been told: { losses, norms, since, rate }
   let evaluated = { step: -1, cost: 0, at: 0 };
@@ -23,6 +25,7 @@ export function serve(port) {
   };
 
   function restart(settings) {
+    run = null; // what cannot begin leaves nothing that could go on
     run = new Run(settings);
     forget();
     const { nParameters, vocabulary } = run;
@@ -61,9 +64,13 @@ export function serve(port) {
     Object.assign(news, { rate, step });
     const now = performance.now();
     if (now - news.since >= TELL) flush(now);
-    const pays = now - evaluated.at >= SLOWER * evaluated.cost;
-    if (step >= evaluated.step + EVALUATE && pays) evaluate();
+    if (course ? isMark(step) : pays(step, now)) evaluate();
+    if (step === course?.until) playing = null;
   }
+
+  const isMark = (step) => step % course.every === 0 || step === course.until;
+  const pays = (step, now) =>
+    step >= evaluated.step + EVALUATE && now - evaluated.at >= SLOWER * evaluated.cost;
 
   function flush(now = performance.now()) {
     const { losses, norms, since, rate, step } = news;
@@ -79,8 +86,9 @@ export function serve(port) {
     forget();
   }
 
-  async function play() {
+  async function play(given) {
     if (playing) return;
+    course = given.course;
     const own = {};
     playing = own;
     forget();
@@ -103,8 +111,7 @@ export function serve(port) {
       flush();
       evaluate();
     },
-    ask({ text }) {
-      asked = text;
+    ask() {
       tell({ kind: "answer", ...answer() });
     },
   };
@@ -119,6 +126,7 @@ export function serve(port) {
   }
 
   port.onmessage = ({ data }) => {
+    if (data.command === "ask") asked = data.text;
     if (!run && data.command !== "restart") return;
     attempt(() => commands[data.command](data));
   };

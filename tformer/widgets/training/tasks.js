@@ -110,7 +110,7 @@ export const TASKS = [
   {
     key: "shift",
     title: `Shift by ${SHIFT}`,
-    line: `Start with letter ${SHIFT + 1}; the first ${SHIFT} go to the end.`,
+    line: `Move the first ${SHIFT} letters to the end.`,
     ...sequencesOf(LETTERS),
     defaults: {},
     example: "abcdefgh",

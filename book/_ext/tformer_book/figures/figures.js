@@ -12,7 +12,7 @@ const CONTROLS = ["range", "checkbox", "radio", "number", "text", "hidden"]
   .concat("select[data-control]", "textarea[data-control]")
   .join(",");
 const MOST = 100; // settings of one link
-const LONGEST = 400; // characters of a text
+const LONGEST = 4000; // characters of a text
 
 /** @typedef {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} Control */
 
@@ -26,10 +26,11 @@ function nameOf(control) {
   return control.type === "radio" ? name.replace(/-\d+$/, "") : name;
 }
 
-/** What the controls of a figure say: name -> text. */
+/** What the controls of a figure that can be seen say: name -> text. */
 function settingsOf(figure) {
   const found = new Map();
   for (const control of controlsOf(figure)) {
+    if (control.closest("[hidden]")) continue; // another choice's: not to be shared
     if (control.type === "radio" && !("checked" in control && control.checked))
       continue;
     const isBox = control.type === "checkbox" && "checked" in control;
@@ -71,19 +72,26 @@ const atFirst = new WeakMap(); // figure -> its settings when it was drawn
 function linkTo(figure) {
   const parts = new URLSearchParams({ figure: figure.id.replace("figure-", "") });
   const first = atFirst.get(figure);
-  for (const [name, text] of first ? settingsOf(figure) : [])
-    if (first.get(name) !== text) parts.set(name, text);
+  let isWhole = true;
+  for (const [name, text] of first ? settingsOf(figure) : []) {
+    if (first.get(name) === text) continue;
+    if (text.length > LONGEST) isWhole = false;
+    else parts.set(name, text);
+  }
   const isSet = [...parts].length > 1;
-  return new URL(isSet ? `#${parts}` : `#${figure.id}`, location.href).href;
+  const hash = isSet ? `#${parts}` : `#${figure.id}`;
+  return { link: new URL(hash, location.href).href, isWhole };
 }
 
 async function copyLink(figure) {
-  const link = linkTo(figure);
+  const { link, isWhole } = linkTo(figure);
   history.replaceState(history.state, "", link);
   const said = figure.querySelector(".tf-copied");
   try {
     await navigator.clipboard.writeText(link);
-    said.textContent = "Copied: the link shows the figure as it is now.";
+    said.textContent = isWhole
+      ? "Copied: the link opens the figure with your settings."
+      : "Copied, without a text that is too long for a link.";
   } catch {
     said.textContent = "The link is in the address bar.";
   }
