@@ -170,3 +170,40 @@ def test_a_target_without_a_start_is_not_taken_for_a_source():
     codes = doctor.examine(model, **given).codes
     assert "target-without-start" in codes
     assert "source-and-target-swapped" not in codes
+
+
+def test_two_different_tables_of_positions_are_told_from_one_added_twice():
+    added = "        x = x + self.pe[:, : x.size(1)]\n"
+    next_one = "        x = x + self.pe[:, 1 : x.size(1) + 1]\n"
+    one_by_one, other = (added, added + added), (added, added + next_one)
+    assert (
+        "the same table"
+        in found(examined("annotated", one_by_one), "doubled-positions").seen
+    )
+    assert (
+        "two different tables"
+        in found(examined("annotated", other), "doubled-positions").seen
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("waves.cos()], dim=-1).flatten(1)", "waves.cos()], dim=1).flatten(1)"),
+        ("waves = at / 10000 **", "waves = at / 100 **"),
+        ("[waves.sin(), waves.cos()]", "[waves.cos(), waves.sin()]"),
+    ],
+)
+def test_waves_in_another_order_or_at_other_rates_are_no_fault(change):
+    report = examined("annotated", change)
+    assert report, str(report)
+
+
+def test_an_end_sign_that_stands_there_twice_is_told():
+    def twice():
+        read = torch.tensor([[1, 5, 6, 7, 2], [1, 8, 9, 4, 2]])
+        labels = torch.tensor([[5, 6, 7, 2, 2], [8, 9, 4, 2, 2]])
+        return [(labels, read, labels)]
+
+    report = examined("annotated", batches=twice())
+    assert "the end sign" in found(report, "sign-twice").title

@@ -78,12 +78,15 @@ class Lookup:
         factor: what the vectors are multiplied by.
         vectors: (…, D), after that.
         added: what is added to them before the first layer, in order.
+        multiplied: what they are multiplied by instead, if each place has a vector of
+            its own; else None.
     """
 
     op: Op
     factor: float
     vectors: Tensor
     added: tuple[Input, ...]
+    multiplied: Input | None = None
 
 
 def attentions(ops: list[Op]) -> list[Attention]:
@@ -314,6 +317,12 @@ def _followed(op: Op) -> Lookup:
             break
         if following.name in FACTORS:
             number = _number(following)
+            if number is None and not added:
+                wanted = following.output.squeeze().shape
+                others = [e for e in following.inputs if e.made_by is not current]
+                by_place = [e for e in others if e.tensor.squeeze().shape == wanted]
+                if len(by_place) == 1 and not _comes_from(by_place[0], op):
+                    return Lookup(op, factor, vectors, (), by_place[0])
             if number is None or added:  # what was added is multiplied, too
                 break
             by = 1 / number if following.name.startswith("div") else number
@@ -327,6 +336,11 @@ def _followed(op: Op) -> Lookup:
             added.append(others[0])
         current = following
     return Lookup(op, factor, vectors, tuple(added))
+
+
+def _comes_from(start: Input, op: Op) -> bool:
+    """Whether a tensor was made from an operation's result."""
+    return start.made_by is not None and op in current_line(start.made_by)
 
 
 @dataclass(frozen=True)
@@ -442,6 +456,12 @@ def residuals(ops: list[Op], width: int) -> list[Residual]:
     return found
 
 
+def comes_from_product(branch: Input) -> bool:
+    """Whether what is added was made by a product with a weight: a sublayer did it."""
+    op = _origin(branch, VIEWS | DROPS | FACTORS | SUMS)
+    return op is not None and op.name in PRODUCTS
+
+
 def from_norm(ops: list[Op], width: int) -> list[Residual]:
     """Residual connections that add to a norm's output what should go to the stream.
 
@@ -510,18 +530,22 @@ def dropped_afterwards(ops: list[Op], product: Op) -> Op | None:
     while stack:
         op = stack.pop()
         for following in op.used_by:
-            if following.name in ("native_dropout", "bernoulli_"):
-                return following
-            if following.name in FACTORS and any(
-                (origin := _origin(each, VIEWS | FACTORS)) is not None
-                and origin.name == "bernoulli_"
-                for each in following.inputs
-            ):
+            if strikes_out(following):
                 return following
             if following.name in VIEWS | FACTORS | SUMS and following not in seen:
                 seen.add(following)
                 stack.append(following)
     return None
+
+
+def strikes_out(op: Op) -> bool:
+    """Whether an operation is dropout, in one piece or as a product with its mask."""
+    if op.name in ("native_dropout", "bernoulli_"):
+        return True
+    masks = (_origin(each, VIEWS | FACTORS) for each in op.inputs)
+    return op.name in FACTORS and any(
+        mask is not None and mask.name == "bernoulli_" for mask in masks
+    )
 
 
 def current_line(op: Op) -> set[Op]:

@@ -8,8 +8,10 @@ import torch
 
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient
+from tformer.doctor._watch import Op
 from tformer.doctor.report import Finding
 
+MOST = 0.5  # of the stream's sums
 STRONG = 0.6  # more is struck out than is left
 
 
@@ -54,6 +56,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "output projection, never on what it returns.",
             chapter="The encoder",
         )
+    yield from _on_stream(patient, ops)
     strong = [
         (name, float(each.p))
         for name, each in patient.model.named_modules()
@@ -71,5 +74,32 @@ def examine(patient: Patient) -> Iterator[Finding]:
             means="hardly anything gets through a layer while training.",
             look="p is the share that is struck out, not the share that is kept: 0.1 "
             "is the paper's, 0.3 is much.",
+            chapter="The encoder",
+        )
+
+
+def _on_stream(patient: Patient, ops: list[Op]) -> Iterator[Finding]:
+    """Is the stream itself struck out, and not what a sublayer adds to it?"""
+    _, found = patient.watch(patient.source(), patient.target())
+    outs = [each.out for each in found if each.out is not None]
+    if not outs:
+        return
+    sums = [
+        each
+        for each in _anatomy.residuals(ops, outs[0].output.size(-1))
+        if _anatomy.comes_from_product(each.branch)
+    ]
+    struck = [e for e in sums if any(map(_anatomy.strikes_out, e.total.used_by))]
+    if len(struck) > MOST * len(sums):
+        yield Finding(
+            code="dropout-on-stream",
+            title="dropout strikes out the residual stream",
+            tried="called model.train(), and looked at what follows each sum.",
+            seen=f"{len(struck)} of {len(sums)} sums of stream and sublayer go through "
+            "dropout.",
+            means="a number that was struck out is lost to every later layer, and the "
+            "losses pile up from layer to layer.",
+            look="x + dropout(sublayer(x)): dropout goes on what is added, not on the "
+            "sum.",
             chapter="The encoder",
         )

@@ -17,6 +17,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     yield from _shifted(patient)
     yield from _wrapped(patient)
     yield from _ended(patient)
+    yield from _signs_twice(patient)
 
 
 def _wrapped(patient: Patient) -> Iterator[Finding]:
@@ -60,6 +61,30 @@ def _ended(patient: Patient) -> Iterator[Finding]:
             chapter="Data",
             because=("labels-not-shifted", "labels-shifted-wrongly"),
         )
+
+
+def _signs_twice(patient: Patient) -> Iterator[Finding]:
+    """Does the tokenizer add a sign, and the batch once more?"""
+    assert patient.batches is not None
+    signs = (("start", "bos_id", patient.bos_id), ("end", "eos_id", patient.eos_id))
+    for sign, name, i in signs:
+        if i is None or i == patient.pad_id:
+            continue
+        at = -2 if sign == "start" else -1  # in what is read, in the labels
+        rows = [row for batch in patient.batches for row in batch[at].cpu()]
+        twice = sum(bool(((row[1:] == i) & (row[:-1] == i)).any()) for row in rows)
+        if twice > 0.9 * len(rows):
+            yield Finding(
+                code="sign-twice",
+                title=f"the {sign} sign stands there twice",
+                tried="looked for two of them side by side in each row.",
+                seen=f"{name}, {i}, follows itself in {twice} of {len(rows)} rows.",
+                means="the model learns to expect both, and the decoding loop gives it "
+                "one, or stops at the first.",
+                look="a tokenizer that adds the signs by itself, and a batch that adds "
+                "them once more.",
+                chapter="Data",
+            )
 
 
 def _shifted(patient: Patient) -> Iterator[Finding]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
+from tformer.doctor._watch import Input
 from tformer.doctor.report import Finding
 
 SIDES = ("source", "target")
+FAST = 0.85  # of the columns of a table of waves; half of a sound one's are slow
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
@@ -44,7 +47,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
             )
         elif layers:
             yield from _not_relative(layers[0], SIDES[side])
-    yield from _doubled(patient)
+    yield from _added(patient)
 
 
 def _not_relative(first: _anatomy.Attention, side: str) -> Iterator[Finding]:
@@ -80,35 +83,132 @@ def _not_relative(first: _anatomy.Attention, side: str) -> Iterator[Finding]:
         )
 
 
-def _doubled(patient: Patient) -> Iterator[Finding]:
+def _added(patient: Patient) -> Iterator[Finding]:
+    """What is added to the embeddings: one table of positions, and a sound one."""
     ops, _ = patient.watch(patient.source(), patient.target())
     for side, ids in enumerate((patient.source(), patient.target())):
         if ids is None:
             continue
         for lookup in _anatomy.lookups(ops, ids):
-            added = [each.tensor for each in lookup.added]
-            pairs = [
-                (one, other)
-                for i, one in enumerate(added)
-                for other in added[:i]
-                if _equal(one, other)
-            ]
-            if pairs:
-                yield Finding(
-                    code="doubled-positions",
-                    title=f"positions are added twice to the {SIDES[side]}",
-                    tried="followed the embeddings to the first layer.",
-                    seen=f"the same table of positions, of size "
-                    f"{_anatomy.spread(added[0]):.2g}, is added {len(pairs) + 1} "
-                    f"times to vectors of size {_anatomy.spread(lookup.vectors):.2g}.",
-                    means="the positions weigh twice as much against the words.",
-                    look="positions in the embedding layer and again in the encoder or "
-                    "the model around it.",
-                    chapter="Positions",
-                )
+            if lookup.multiplied is not None:
+                yield _multiplied(lookup, SIDES[side])
+                return
+            tables = [table for each in lookup.added if (table := _table(each, ids))]
+            found = [*_doubled(lookup, tables, SIDES[side])]
+            for table in tables[:1]:
+                found += _badly_made(table, SIDES[side])
+            yield from found
+            if found:
                 return
 
 
-def _equal(one: Tensor, other: Tensor) -> bool:
-    one, other = one.squeeze(), other.squeeze()
-    return one.shape == other.shape and bool(torch.allclose(one, other))
+@dataclass(frozen=True)
+class Table:
+    """Vectors of the places, (T, D), each unlike the others.
+
+    Attributes:
+        rows: the vectors.
+        is_learned: whether they are weights.
+    """
+
+    rows: Tensor
+    is_learned: bool
+
+
+def _table(added: Input, ids: Tensor) -> Table | None:
+    """What is added, if it is a vector for each place and not the same for all."""
+    rows = added.tensor.squeeze()
+    if rows.dim() != 2 or len(rows) != ids.numel() or not rows.is_floating_point():
+        return None
+    if torch.allclose(rows, rows[:1].expand_as(rows)):
+        return None  # such as a vector that says which language it is
+    origin = added.made_by
+    looked_up = origin is not None and any(
+        op.name == "embedding" and op.inputs[0].is_parameter
+        for op in _anatomy.current_line(origin)
+    )
+    return Table(rows.float(), added.is_parameter or looked_up)
+
+
+def _doubled(
+    lookup: _anatomy.Lookup, tables: list[Table], side: str
+) -> Iterator[Finding]:
+    if len(tables) < 2:
+        return
+    pairs = [
+        torch.allclose(one.rows, other.rows)
+        for i, one in enumerate(tables)
+        for other in tables[:i]
+    ]
+    is_same = any(pairs)
+    which = "the same table" if is_same else "two different tables"
+    yield Finding(
+        code="doubled-positions",
+        title=f"positions are added twice to the {side}",
+        tried="followed the embeddings to the first layer.",
+        seen=f"{which} of positions, of size {_anatomy.spread(tables[0].rows):.2g}"
+        + ("" if is_same else f" and {_anatomy.spread(tables[1].rows):.2g}")
+        + f", {'is' if is_same else 'are'} added to vectors of size "
+        f"{_anatomy.spread(lookup.vectors):.2g}"
+        + (f", {sum(pairs) + 1} times." if is_same else "."),
+        means="the positions weigh twice as much against the words."
+        if is_same
+        else "one of them is enough; together they weigh more against the words.",
+        look="positions in the embedding layer and again in the encoder or the model "
+        "around it.",
+        chapter="Positions",
+    )
+
+
+def _multiplied(lookup: _anatomy.Lookup, side: str) -> Finding:
+    assert lookup.multiplied is not None
+    smallest = float(lookup.multiplied.tensor.abs().min())
+    return Finding(
+        code="positions-multiplied",
+        title=f"the words of the {side} are multiplied by their positions",
+        tried="followed the embeddings to the first layer.",
+        seen="each vector is multiplied, number by number, with one that depends on "
+        f"the place alone; the smallest factor is {smallest:.2g}.",
+        means="where a position is near 0 nothing of the word is left, and the same "
+        "word at two places may point in opposite directions.",
+        look="x + pe, not x * pe: positions are added.",
+        chapter="Positions",
+    )
+
+
+def _badly_made(table: Table, side: str) -> Iterator[Finding]:
+    """Is each wave of a fixed table there once, and are most of them slow?"""
+    rows = table.rows
+    largest = float(rows.abs().max())
+    if table.is_learned or rows.size(1) < 8 or not 0.5 < largest < 1 + 1e-4:
+        return  # no waves
+    span = rows.amax(0) - rows.amin(0)
+    moving = rows[:, span > 0.1]
+    apart = torch.cdist(moving.T, moving.T, p=float("inf"))
+    apart.fill_diagonal_(1)
+    twins = int((apart.amin(0) < 1e-5).sum())
+    look = "sin and cos of place / 10000^(2i/D), in turn: 0::2 and 1::2."
+    if twins >= moving.size(1) / 2 and twins > 1:
+        yield Finding(
+            code="positions-repeat",
+            title=f"half of the {side}'s position features repeat the other half",
+            tried="compared the columns of the table that is added to the embeddings.",
+            seen=f"of {moving.size(1)} columns that move, {twins} are equal to another "
+            "one.",
+            means="without a cosine beside each sine, no rotation leads from one place "
+            "to another, and the model has half the numbers to tell places apart.",
+            look=look,
+            chapter="Positions",
+        )
+    elif float((span > 0.5).float().mean()) > FAST:
+        yield Finding(
+            code="positions-too-fast",
+            title=f"hardly one of the {side}'s position waves is slow",
+            tried="looked how far each column of the position table moves.",
+            seen=f"over {len(rows)} places {int((span > 0.5).sum())} of {span.numel()} "
+            "columns move by more than 0.5.",
+            means="neighbours are as unlike as places far apart, so the positions say "
+            "next to nothing about distance.",
+            look="the sign of the exponent: the rates fall from 1 to 1/10000. " + look,
+            chapter="Positions",
+        )
