@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import re
+
 import browser as driver
 import pytest
 from chapters import ROOT
@@ -171,6 +174,53 @@ def test_an_experiment_asks_first_and_tells_what_came_out(opened):
     assert "Your guess was right." in verdict.inner_text()
     assert "(without)" in verdict.inner_text()
 
+    said = verdict.inner_text()
+    opened.control("experiment").select_option(label="1 No positions")
+    assert verdict.inner_text() == ""
+    assert verdict.get_attribute("data-expected") is None
+    opened.control("experiment").select_option(label="3 The leak")
+    assert verdict.inner_text() == said, "what came out is kept"
+    assert verdict.get_attribute("data-expected") == "true"
+    assert opened.root.locator(".tfpg-experiments .tfpg-chart svg").count() == 1
+    assert opened.control("guess-2").is_checked()
+
+
+def test_the_map_tells_the_weight_that_is_pointed_at(opened):
+    opened.says("should be")
+    title = opened.root.locator(".tfpg-map-title")
+    large = opened.root.locator("canvas.tfpg-large")
+    plain = title.inner_text()
+    box = large.bounding_box()
+    large.hover(position={"x": box["width"] - 5, "y": box["height"] - 5})
+    assert re.search(r", head \d: \S+ → \S+, [\d.]+\s%$", title.inner_text())
+    large.hover(position={"x": 5, "y": 5})  # beside the cells
+    assert title.inner_text() == plain
+
+
+def test_the_words_of_a_large_map_do_not_overlap(opened):
+    opened.control("task").select_option(label="Own lines")
+    line = " ".join("abcdefgh"[i % 8] for i in range(40))
+    opened.control("lines").fill("\n".join(f"{line} {i}\t{i}" for i in range(8)))
+    opened.control("take-lines").click()
+    opened.control("text").fill(f"{line} 3")
+    opened.says("should be 3")
+    opened.root.locator(".tfpg-small label").first.click()  # of the source's words
+    opened.page.evaluate(
+        """() => {
+          window.drawn = [];
+          const pen = CanvasRenderingContext2D.prototype;
+          const fill = pen.fillText;
+          pen.fillText = function (...given) {
+            if (this.textAlign === "right") window.drawn.push(given[2]);
+            return fill.apply(this, given);
+          };
+        }"""
+    )
+    opened.control("text").fill(f"{line} 4")
+    opened.until("window.drawn.length > 3")
+    rows = sorted(set(opened.page.evaluate("() => window.drawn")))
+    assert min(b - a for a, b in itertools.pairwise(rows)) >= 12
+
 
 def test_it_can_be_played_by_keyboard(opened):
     play = opened.control("play")
@@ -300,6 +350,7 @@ def test_two_runs_can_be_stopped(opened):
     opened.control("guess-0").check(force=True)
     go.click()
     assert go.inner_text() == "Stop"
+    assert opened.control("guess-1").is_disabled(), "no second thoughts"
     go.click()
     assert go.inner_text() == "Run both"
     assert go.is_disabled(), "guess first"

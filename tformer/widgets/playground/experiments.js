@@ -44,6 +44,8 @@ export function experiments(onRun) {
   let at = 0;
   let guess = -1;
   let trainers = [];
+  let choice = null; // the radio buttons of the guess
+  const done = new Map(); // experiment -> what came out: { guess, picture, said, data }
   const choose = select(
     "experiment",
     RUNS.map(({ key }, i) => `${i + 1} ${WORDS[key].title}`),
@@ -68,26 +70,31 @@ export function experiments(onRun) {
 
   function show(i) {
     stop();
-    [at, guess] = [i, -1];
+    const result = done.get(i);
+    [at, guess] = [i, result?.guess ?? -1];
     const words = WORDS[RUNS[at].key];
     choose.value = String(at);
     say(asks, words.asks);
-    const set = radios("guess", "Your guess", words.guesses, -1, (k) => {
+    choice = radios("guess", "Your guess", words.guesses, guess, (k) => {
       guess = k;
       go.disabled = false;
-    });
-    place.replaceChildren(set.set);
+    }).set;
+    place.replaceChildren(choice);
     say(go, "Run both");
-    go.disabled = true;
-    say(status, "Guess first, then run.");
-    pictures.replaceChildren();
-    verdict.replaceChildren();
+    go.disabled = guess < 0;
+    say(status, result ? "" : "Guess first, then run.");
+    pictures.replaceChildren(...(result ? [result.picture] : []));
+    verdict.replaceChildren(...(result?.said ?? []));
+    for (const name of ["expected", "ends"]) delete verdict.dataset[name];
+    Object.assign(verdict.dataset, result?.data);
   }
 
   async function run() {
     if (trainers.length) return show(at); // the button says Stop
     onRun();
     say(go, "Stop");
+    choice.disabled = true; // a guess is made before the run
+    done.delete(at);
     const experiment = RUNS[at];
     const { steps } = experiment;
     const { runs } = WORDS[experiment.key];
@@ -127,9 +134,12 @@ export function experiments(onRun) {
     );
     if (trainers !== ours) return; // another one was chosen meanwhile
     trainers = [];
+    choice.disabled = false;
     say(status, "");
     say(go, "Run both");
     conclude(experiment, ends);
+    const [said, data] = [[...verdict.childNodes], { ...verdict.dataset }];
+    done.set(at, { guess, picture: picture.node, said, data });
   }
 
   // `ends`: the last evaluation of each run, null where there is none.

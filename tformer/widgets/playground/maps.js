@@ -6,6 +6,7 @@ import { percent } from "../kit/numbers.js";
 const SMALL = 44; // CSS pixels
 const LARGE = 320;
 const LETTERS = 7; // of a word beside the large map
+const LINE = 13; // CSS pixels that a word beside it needs
 
 const clipped = (word) =>
   word.length > LETTERS ? `${word.slice(0, LETTERS - 1)}…` : word;
@@ -35,6 +36,7 @@ export function mapsOf(root) {
   let chosen = ""; // "name head"
   let small = []; // [{ canvas, input, map: its index, head }]
   let built = "";
+  let large = null; // the map shown large: { map, head, cell, left, top }
 
   const keyOf = (map, head) => `${map.name} ${head}`;
 
@@ -126,11 +128,14 @@ export function mapsOf(root) {
     pen.textBaseline = "middle";
     pen.textAlign = "right";
     pen.fillStyle = paper.query;
+    const every = Math.ceil(LINE / cell); // where all words would overlap
     map.rows.forEach((word, i) => {
+      if (i % every) return;
       pen.fillText(clipped(word), left - 5, top + (i + 0.5) * cell);
     });
     pen.fillStyle = paper.key;
     map.columns.forEach((word, j) => {
+      if (j % every) return;
       pen.save();
       pen.translate(left + (j + 0.5) * cell, top - 5);
       pen.rotate(letters > 1 ? -Math.PI / 2 : 0);
@@ -139,12 +144,30 @@ export function mapsOf(root) {
       pen.fillText(clipped(word), 0, 0);
       pen.restore();
     });
-    say(
-      title,
-      `${map.name}, head ${shown.head + 1}: rows ask (query), columns are asked (key)`,
-    );
+    large = { map, head: shown.head, cell, left, top };
+    sayTitle();
     put(canvas, { "aria-label": inWords(map, shown.head) });
   }
+
+  // What the large map is, or the weight of the cell that is pointed at.
+  function sayTitle(event) {
+    if (!large) return;
+    const { map, head, cell, left, top } = large;
+    const which = `${map.name}, head ${head + 1}: `;
+    const shrunk = canvas.clientWidth / Number.parseFloat(canvas.style.width);
+    const at = (offset, margin) => Math.floor((offset / shrunk - margin) / cell);
+    const [i, j] = event ? [at(event.offsetY, top), at(event.offsetX, left)] : [-1, -1];
+    const [row, column] = [map.rows[i], map.columns[j]];
+    say(
+      title,
+      row === undefined || column === undefined
+        ? `${which}rows ask (query), columns are asked (key)`
+        : `${which}${row} → ${column}, ${percent(map.heads[head][i * map.columns.length + j], 1)}`,
+    );
+  }
+  canvas.addEventListener("pointermove", sayTitle);
+  canvas.addEventListener("pointerdown", sayTitle);
+  canvas.addEventListener("pointerleave", () => sayTitle());
 
   function show(found) {
     maps = found;
