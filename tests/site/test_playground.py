@@ -199,11 +199,11 @@ def test_the_map_tells_the_weight_that_is_pointed_at(opened):
 
 def test_the_words_of_a_large_map_do_not_overlap(opened):
     opened.control("task").select_option(label="Own lines")
-    line = " ".join("abcdefgh"[i % 8] for i in range(40))
+    line = " ".join("abcdefgh"[i % 8] for i in range(28))
     opened.control("lines").fill("\n".join(f"{line} {i}\t{i}" for i in range(8)))
     opened.control("take-lines").click()
     opened.control("text").fill(f"{line} 3")
-    opened.says("should be 3")
+    opened.says("writes")
     opened.root.locator(".tfpg-small label").first.click()  # of the source's words
     opened.page.evaluate(
         """() => {
@@ -217,7 +217,7 @@ def test_the_words_of_a_large_map_do_not_overlap(opened):
         }"""
     )
     opened.control("text").fill(f"{line} 4")
-    opened.until("window.drawn.length > 3")
+    opened.until("window.drawn.length > 9")
     rows = sorted(set(opened.page.evaluate("() => window.drawn")))
     assert min(b - a for a, b in itertools.pairwise(rows)) >= 12
 
