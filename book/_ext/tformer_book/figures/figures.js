@@ -86,14 +86,13 @@ function linkTo(figure) {
 async function copyLink(figure) {
   const { link, isWhole } = linkTo(figure);
   history.replaceState(history.state, "", link);
+  const left = isWhole ? "" : " A text too long for a link is left out.";
   const said = figure.querySelector(".tf-copied");
   try {
     await navigator.clipboard.writeText(link);
-    said.textContent = isWhole
-      ? "Copied: the link opens the figure with your settings."
-      : "Copied, without a text that is too long for a link.";
+    said.textContent = `Copied: the link opens the figure with your settings.${left}`;
   } catch {
-    said.textContent = "The link is in the address bar.";
+    said.textContent = `The link is in the address bar.${left}`;
   }
 }
 
