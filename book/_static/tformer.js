@@ -67,16 +67,18 @@
     .map((link) => ({ link, section: document.getElementById(link.hash.slice(1)) }))
     .filter(({ section }) => section);
   /** @type {HTMLAnchorElement | undefined} */
-  let marked;
+  let marked; // none where the first section is still to come
 
   function mark(link) {
+    marked = link;
     for (const entry of nav.querySelectorAll(".toc-entry"))
-      entry.classList.toggle("active", entry.contains(link));
+      entry.classList.toggle("active", !!link && entry.contains(link));
     for (const each of links) {
       each.classList.toggle("active", each === link);
       if (each === link) each.setAttribute("aria-current", "true");
       else each.removeAttribute("aria-current");
     }
+    if (!link) return;
     const [line, frame] = [link.getBoundingClientRect(), box.getBoundingClientRect()];
     const [top, bottom] = [frame.top + 3 * line.height, frame.bottom - 3 * line.height];
     box.scrollTop += Math.min(0, line.top - top) + Math.max(0, line.bottom - bottom);
@@ -88,9 +90,8 @@
     const read = places.findLast(
       ({ section }) => section.getBoundingClientRect().top <= line,
     );
-    if (read && !(read.link === marked && marked.classList.contains("active")))
-      mark(read.link);
-    marked = read?.link;
+    const active = nav.querySelector("a.active") ?? undefined; // maybe by the theme
+    if (read?.link !== marked || active !== marked) mark(read?.link);
   }
 
   let timer;

@@ -285,6 +285,11 @@ def test_the_contents_follow_the_reader_down_a_long_page_and_up_again(visit, nam
             heading = seen.page.get_by_role("heading", name=title, exact=False).first
             heading.evaluate("e => e.scrollIntoView({behavior: 'instant'})")
             seen.page.wait_for_function(MARKED, arg=title)
+        seen.page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
+        seen.page.wait_for_function(  # before the first section, none is marked
+            "() => !document.querySelector('#pst-page-toc-nav .active, "
+            "#pst-page-toc-nav [aria-current]')"
+        )
 
 
 @each(["book/13-decoding-and-scoring.html"])
