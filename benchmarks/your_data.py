@@ -27,7 +27,7 @@ SMALL = {"d_model": 128, "n_heads": 4, "d_ff": 512, "norm": "pre"}
 LAYERS = {"n_encoder_layers": 2, "n_decoder_layers": 2}
 RUNS: dict[int, dict[str, Any]] = {  # pairs → how they are trained on
     1_000: {"steps": 300, "max_tokens": 1024},
-    30_000: {"steps": 400, "max_tokens": 2048},
+    30_000: {"steps": 3000, "max_tokens": 4096},
 }
 
 
@@ -72,7 +72,9 @@ def measure(n_pairs: int) -> dict[str, Any]:
             corpus,
             steps=how["steps"],
             recipe=train.Recipe(
-                max_tokens=how["max_tokens"], warmup_steps=100, eval_every=100
+                max_tokens=how["max_tokens"],
+                warmup_steps=min(1000, how["steps"] // 3),
+                eval_every=how["steps"] // 6,
             ),
             folder=Path(folder) / "run",
             progress="none",

@@ -48,13 +48,38 @@ def test_steps_that_the_loss_scaler_skipped_are_left_out_of_the_mean(
     assert norms[:3] == [None, 1, 1]
 
 
-def test_it_can_be_written_again_from_the_results(recorded, tmp_path, monkeypatch):
-    (tmp_path / "run-released.json").write_text(json.dumps(recorded), "utf-8")
-    folder = f"--results={tmp_path}"
-    command = ["recorded_run.py", "released", "--again", folder]
+@pytest.fixture
+def stages(recorded, tmp_path):
+    """The files of a run and of another that began where it ended."""
+    report = {"steps": 50_000, "epochs": 7, "seconds": 60.5, "date": "2026-01-01"}
+    files = []
+    for name in ("released", "further"):
+        files.append(tmp_path / f"run-{name}.json")
+        whole = {**recorded, "command": name, "report": report, "replay": [{"step": 3}]}
+        files[-1].write_text(json.dumps(whole), "utf-8")
+    return files
+
+
+def test_runs_that_follow_each_other_are_counted_from_the_very_beginning(stages):
+    whole = recorded_run.whole_run(stages)
+    assert [each["step"] for each in whole["history"]] == [500, 50_500]
+    assert [each["step"] for each in whole["replay"]] == [3, 50_003]
+    assert whole["curve"][1000]["step"] == 50_050
+    assert whole["curve"][1000]["learning_rate"] == whole["curve"][0]["learning_rate"]
+    told = {name: whole["report"][name] for name in ("steps", "epochs", "seconds")}
+    assert told == {"steps": 100_000, "epochs": 14, "seconds": 121.0}
+    assert [each["command"] for each in whole["stages"]] == ["released", "further"]
+    assert {each["steps"] for each in whole["stages"]} == {50_000}
+
+
+@pytest.mark.parametrize(("name", "last"), [("released", 5e4), ("further", 1e5)])
+def test_it_can_be_written_again_from_the_results(
+    name, last, stages, tmp_path, monkeypatch
+):
+    command = ["recorded_run.py", name, "--again", f"--results={tmp_path}"]
     monkeypatch.setattr(sys, "argv", [*command, f"--release={tmp_path}"])
     recorded_run.main()
-    assert load_history(tmp_path)["curve"][-1]["step"] == 50_000
+    assert load_history(tmp_path)["curve"][-1]["step"] == last
 
 
 def test_a_model_whose_run_was_not_kept_says_so(tmp_path):

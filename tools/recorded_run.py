@@ -1,7 +1,8 @@
 """Train for long, keep what the book shows of the run, and release the model.
 
     python tools/recorded_run.py released    the released model: tformer/pretrained
-    python tools/recorded_run.py released --again    its history.json only, anew
+    python tools/recorded_run.py further     the same, trained further from there
+    python tools/recorded_run.py further --again    its history.json only, anew
     python tools/recorded_run.py grammar     a small model of the generated corpus
 
 Writes ``results/run-NAME.json``: curves and samples. Of the released model also, along
@@ -24,6 +25,7 @@ import torch
 from tformer import TransformerConfig, data, evaluate, train
 from tformer.data import Corpus, grammar
 from tformer.files import write_json
+from tformer.pretrained import load_pretrained
 from tformer.translator import Translator
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -42,6 +44,7 @@ WATCHED = [
 RUNS: dict[str, dict[str, Any]] = {
     "released": {
         "corpus": "multi30k*2+tatoeba",
+        "after": (),
         "steps": 9000,
         "config": TransformerConfig(dropout=0.1, norm="pre"),
         "recipe": train.Recipe(
@@ -54,8 +57,27 @@ RUNS: dict[str, dict[str, Any]] = {
         ),
         "watched": WATCHED,
     },
+    "further": {  # from the end of "released"; the learning rate rises and falls again
+        "corpus": "multi30k*2+tatoeba",
+        "after": ("released",),
+        "steps": 10_000,
+        "config": TransformerConfig(dropout=0.1, norm="pre"),
+        "recipe": train.Recipe(
+            max_tokens=4096,
+            warmup_steps=1000,
+            last_step=10_000,
+            lr_scale=0.7,
+            eval_every=500,
+            average_last=1,
+            tokenizer="unigram",
+            precision="bf16",
+            seed=1,  # the sentences in another order
+        ),
+        "watched": WATCHED,
+    },
     "grammar": {
         "corpus": "grammar",
+        "after": (),
         "n_train": 40_000,  # drawn anew: sentences never seen teach more than epochs
         "steps": 2300,
         "config": TransformerConfig(
@@ -81,18 +103,21 @@ RUNS: dict[str, dict[str, Any]] = {
     },
 }
 MOST_POINTS = 180  # of a curve, in history.json
-REPLAY_STEPS = (500, 1000, 1500, 2000, 3000, 4000, 5000, 7000, 9000)
+REPLAY_STEPS = {
+    "released": (500, 1000, 1500, 2000, 3000, 4000, 5000, 7000, 9000),
+    "further": (2000, 5000, 10_000),
+}
 
 
 class Replay:
-    """A listener that keeps translations and cross-attention at a few checkpoints.
+    """A listener that keeps translations and cross-attention at a few steps.
 
     Frames lie in a file beside the run, so that a run that is cut off and resumed
     keeps those it has.
     """
 
-    def __init__(self, file: Path) -> None:
-        self.file = file
+    def __init__(self, file: Path, steps: tuple[int, ...]) -> None:
+        self.file, self.steps = file, steps
         known = json.loads(file.read_text("utf-8")) if file.is_file() else []
         self.frames: list[dict[str, Any]] = known
 
@@ -101,7 +126,7 @@ class Replay:
             self.frames = [
                 each for each in self.frames if each["step"] <= event["step"]
             ]
-        if event["kind"] != "evaluate" or event["step"] not in REPLAY_STEPS:
+        if event["kind"] != "evaluate" or event["step"] not in self.steps:
             return
         translator = event["translator"]
         frame: dict[str, Any] = {
@@ -183,13 +208,14 @@ def main() -> None:
         "--again", action="store_true", help="write history.json from the results"
     )
     arguments = parser.parse_args()
-    file = arguments.results / f"run-{arguments.name}.json"
-    if arguments.again:
-        write_history(json.loads(file.read_text("utf-8")), arguments.release)
-        return
     settings = RUNS[arguments.name]
+    file = arguments.results / f"run-{arguments.name}.json"
+    before = [arguments.results / f"run-{each}.json" for each in settings["after"]]
+    if arguments.again:
+        write_history(whole_run([*before, file]), arguments.release)
+        return
     folder = arguments.folder or Path("runs") / arguments.name
-    replay = Replay(folder / "replay.json")
+    replay = Replay(folder / "replay.json", REPLAY_STEPS.get(arguments.name, ()))
     corpus = data.load(settings["corpus"])
     if "n_train" in settings:
         corpus = grammar.extend(corpus, settings["n_train"])
@@ -202,8 +228,9 @@ def main() -> None:
         recipe=settings["recipe"],
         device=arguments.device,
         folder=folder,
+        start=load_pretrained(arguments.release) if before else None,
         samples=settings["watched"],
-        on_event=replay if arguments.name == "released" else None,
+        on_event=replay if arguments.name in REPLAY_STEPS else None,
     )
     load.append(os.getloadavg()[0])  # more than the threads: others ran as well
     arguments.results.mkdir(exist_ok=True)
@@ -221,9 +248,44 @@ def main() -> None:
     if corpus.alignments:
         recorded["scores"] = score_aligned(run.translator, corpus)
     file.write_text(json.dumps(recorded, ensure_ascii=False) + "\n", "utf-8")
-    if arguments.name == "released":
-        run.translator.save(arguments.release, dtype=torch.float16)
-        write_history(recorded, arguments.release)
+    if arguments.name in REPLAY_STEPS:
+        run.translator.save(arguments.release, dtype=torch.int8)
+        whole = whole_run([*before, file])
+        report = whole["report"]
+        card = json.loads((arguments.release / "card.json").read_text("utf-8"))
+        told = {name: report[name] for name in ("steps", "epochs", "seconds")}
+        stages = whole["stages"]
+        write_json(arguments.release / "card.json", card | told | {"stages": stages})
+        write_history(whole, arguments.release)
+
+
+def whole_run(files: list[Path]) -> dict[str, Any]:
+    """Recorded runs as one, where each began with the weights that the last ended with.
+
+    Steps, epochs and seconds are counted from the very beginning.
+    """
+    whole: dict[str, Any] = {"history": [], "curve": [], "replay": [], "stages": []}
+    total = {"step": 0, "epoch": 0, "seconds": 0.0}
+    for file in files:
+        recorded = json.loads(file.read_text("utf-8"))
+        report = recorded["report"]
+        for part in ("history", "curve", "replay"):
+            whole[part] += [
+                each | {name: each[name] + total[name] for name in total & each.keys()}
+                for each in recorded.get(part, [])
+            ]
+        for name, of_report in (("step", "steps"), ("epoch", "epochs")):
+            total[name] += report[of_report]
+        total["seconds"] += report["seconds"]
+        kept = ("steps", "epochs", "seconds", "date", "device", "recipe", "start")
+        stage = {name: report[name] for name in kept if name in report}
+        whole["stages"].append({"command": recorded["command"], **stage})
+    whole["report"] = report | {
+        "steps": total["step"],
+        "epochs": total["epoch"],
+        "seconds": total["seconds"],
+    }
+    return whole
 
 
 def write_history(recorded: dict[str, Any], folder: Path) -> None:

@@ -77,7 +77,7 @@ def test_the_probabilities_and_costs_in_the_prose_are_the_models(translator):
     prefix = scored["sieht"].pieces.index("▁zu")
     assert prefix + 1 == 8
     assert 0.45 < math.exp(scored["sieht"].log_probabilities[prefix]) < 0.55
-    costs = re.findall(r"([\d.]+) (?:nats )?with \d+", prose()["penalty-text"])
+    costs = re.findall(r"costs (\d+\.\d+)", prose()["penalty-text"])
     assert costs == [f"{-log_p[k]:.3f}" for k in ("shorter", "longer")]
 
 

@@ -5,7 +5,7 @@ const STOP = new Set(
   (
     "a about an and are as at be between but by can could difference differ different do does " +
     "doesnt dont exactly explain explained for from get has have how i if in is isnt it its " +
-    "many me mean meaning much my need needed not of on or really should so than that the " +
+    "know many me mean meaning much my need needed not of on or really should so than that the " +
     "their them then there these they this to understand use used using versus vs was we " +
     "what whats when where which while who why will with work works would you your"
   ).split(" "),
@@ -71,6 +71,13 @@ export function stem(word) {
 const isAsked = (word) => !STOP.has(word);
 const stems = (text) => words(text).map(stem);
 
+/** The words of a query that say something; all of them, if none does. */
+function asked(query) {
+  const all = words(query);
+  const kept = all.filter(isAsked);
+  return kept.length ? kept : all;
+}
+
 /** Whether two words differ by one letter: added, left out, changed or swapped. */
 function near(a, b) {
   if (Math.abs(a.length - b.length) > 1) return false;
@@ -93,7 +100,7 @@ export class Finder {
   constructor({ entries, same, kinds }) {
     this.entries = entries;
     this.kinds = kinds;
-    this.same = same.map((group) => group.map(stems));
+    this.same = same.map((group) => group.map((wording) => asked(wording).map(stem)));
     this.index = new Map(); // stem -> Map(entry number -> weighted count)
     // What each is called: its heading, and what else it is found by.
     this.names = entries.map(({ title, words: also }) =>
@@ -171,19 +178,17 @@ export class Finder {
 
   /** The query as parts that must be met, each in one of several wordings. */
   #parts(query, typing) {
-    const typed = words(query);
-    const kept = typed.filter(isAsked);
-    const last = stem(typed.at(-1) ?? "");
-    const asked = (kept.length ? kept : typed)
+    const last = stem(words(query).at(-1) ?? "");
+    const typed = asked(query)
       .map((word, i, all) =>
         typing && i === all.length - 1 ? word : this.#meant(word),
       )
       .map(stem);
     const parts = [];
-    for (let i = 0; i < asked.length; ) {
+    for (let i = 0; i < typed.length; ) {
       // "softmax temperature" is "temperature softmax", too
       const starts = (phrase) => {
-        const next = asked.slice(i, i + phrase.length);
+        const next = typed.slice(i, i + phrase.length);
         return [...phrase].sort().join(" ") === next.sort().join(" ");
       };
       const groups = this.same
@@ -193,12 +198,12 @@ export class Finder {
         1,
         ...groups.flatMap(({ own }) => own.map((phrase) => phrase.length)),
       );
-      const own = asked.slice(i, i + length);
+      const own = typed.slice(i, i + length);
       const others = groups
         .filter(({ own: met }) => met.some((phrase) => phrase.length === length))
         .flatMap(({ group }) => group);
       i += length;
-      const isLast = i === asked.length && own.at(-1) === last;
+      const isLast = i === typed.length && own.at(-1) === last;
       parts.push({ wordings: [own, ...others], size: length, isLast });
     }
     return parts;
@@ -232,12 +237,12 @@ export class Finder {
         total.set(i, [sum + score, met + weight]);
       }
     }
-    const asked = new Set(parts.flatMap((part) => part.wordings[0]));
+    const own = new Set(parts.flatMap((part) => part.wordings[0]));
     const ranked = [...total].map(([i, [score, met]]) => {
       // The share of the query that is one of the entry's names, word for word.
       const named = this.names[i]
-        .filter((name) => [...name].every((word) => asked.has(word)))
-        .reduce((most, name) => Math.max(most, name.size / asked.size), 0);
+        .filter((name) => [...name].every((word) => own.has(word)))
+        .reduce((most, name) => Math.max(most, name.size / own.size), 0);
       const kind = this.kinds[this.entries[i].kind];
       return { i, score: score * (met / size) ** 1.2 * kind * (1 + named / 2) };
     });
@@ -245,11 +250,16 @@ export class Finder {
     return ranked.slice(0, limit).map(({ i }) => this.entries[i]);
   }
 
+  /** The words of a query that the book never says, however they are spelled. */
+  unsaid(query) {
+    return asked(query).filter((word) => !this.#known(stem(word), true).length);
+  }
+
   /** A piece of an entry's text around what was asked: [text, is it a match] pairs. */
   excerpt(entry, query, length = 160) {
-    const asked = new Set(words(query).filter(isAsked).map(stem));
+    const wanted = new Set(asked(query).map((word) => stem(this.#meant(word))));
     const pieces = entry.text.split(/(\s+)/);
-    const hits = pieces.map((piece) => stems(piece).some((word) => asked.has(word)));
+    const hits = pieces.map((piece) => stems(piece).some((word) => wanted.has(word)));
     let start = Math.max(0, hits.indexOf(true) - 12);
     start -= start % 2;
     const shown = [];

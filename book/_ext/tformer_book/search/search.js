@@ -38,6 +38,14 @@ function item(entry, query, found) {
   );
 }
 
+/** What to say of a search that found nothing, or not all of what was asked. */
+function remark(query, entries, found) {
+  if (!entries.length)
+    return `Nothing in the book fits “${query}”. Try fewer or other words.`;
+  const unsaid = found.unsaid(query).map((word) => `“${word}”`);
+  return unsaid.length ? `Not in this book: ${unsaid.join(", ")}.` : "";
+}
+
 /** A field and the list of what it finds; arrow keys walk through the list. */
 function connect(field, list, status, limit) {
   let chosen = 0;
@@ -68,10 +76,7 @@ function connect(field, list, status, limit) {
         link.id = `${list.id}-${i}`;
         link.setAttribute("role", "option");
       });
-      status.textContent =
-        query && !entries.length
-          ? `Nothing in the book fits “${query}”. Try fewer or other words.`
-          : "";
+      status.textContent = query ? remark(query, entries, found) : "";
     } catch (problem) {
       finder = undefined; // next time it may be there
       status.textContent = `The search could not start (${problem.message}).`;
@@ -107,7 +112,7 @@ function inDialog() {
   const field = dialog.querySelector("input");
   const list = element("div", { id: "tf-search-list", className: "tf-found-list" });
   const status = element("p", { className: "tf-found-status" });
-  dialog.append(list, status);
+  dialog.append(status, list);
   connect(field, list, status, LIMIT.dialog);
   // A link to a place on this page leaves the page where it is: the dialog must go.
   list.addEventListener("click", () => dialog.close());
@@ -119,7 +124,7 @@ function onPage() {
   if (!place || !(field instanceof HTMLInputElement)) return;
   const list = element("div", { id: "tf-search-page", className: "tf-found-list" });
   const status = element("p", { className: "tf-found-status" });
-  place.replaceChildren(list, status);
+  place.replaceChildren(status, list);
   const show = connect(field, list, status, LIMIT.page);
   field.value = new URLSearchParams(location.search).get("q") ?? field.value;
   if (field.value) show();

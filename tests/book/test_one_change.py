@@ -1,0 +1,76 @@
+"""The page of ablations repeats the record, and says what the record shows."""
+
+from __future__ import annotations
+
+import json
+from statistics import mean
+
+import experiments
+from chapters import ROOT, read, source
+from records import recorded
+
+PAGE = ROOT / "book/one-change.ipynb"
+RECORD = json.loads((ROOT / "results/ablations.json").read_text("utf-8"))
+STUDY = experiments.STUDIES["ablations"]
+
+
+def by_variant() -> dict[str, list[dict]]:
+    found: dict[str, list[dict]] = {}
+    for run in sorted(RECORD["runs"], key=lambda run: run["seed"]):
+        found.setdefault(run["variant"], []).append(run)
+    return found
+
+
+def gains() -> dict[str, float]:
+    bleu = {
+        name: mean(run["scores"]["valid"]["bleu"] for run in runs)
+        for name, runs in by_variant().items()
+    }
+    return {name: each - bleu["base"] for name, each in bleu.items()}
+
+
+def test_the_page_repeats_the_record():
+    page = recorded(PAGE)
+    assert page["steps"] == RECORD["base"]["last_step"]
+    assert page["date"] == max(run["date"] for run in RECORD["runs"])
+    assert {page["device"]} == {run["device"] for run in RECORD["runs"]}
+    assert page["runs"] == {
+        name: (
+            runs[0]["n_parameters"],
+            [round(run["scores"]["valid"]["bleu"], 2) for run in runs],
+        )
+        for name, runs in by_variant().items()
+    }
+
+
+def test_the_runs_are_those_of_the_study_and_saw_no_test_set():
+    assert RECORD["base"] == STUDY.base and RECORD["beam_size"] == STUDY.beam_size == 1
+    for run in RECORD["runs"]:
+        assert run["changes"] == STUDY.variants[run["variant"]]
+        assert list(run["scores"]) == ["valid"]
+
+
+def test_the_base_is_as_it_is_told():
+    config, recipe = experiments.settings(STUDY, "base", 0)
+    assert (config.norm, config.d_model, config.d_ff) == ("pre", 128, 512)
+    assert config.n_encoder_layers == config.n_decoder_layers == 2
+    assert (config.n_heads, config.dropout, config.tie_embeddings) == (4, 0.1, True)
+    assert (recipe.label_smoothing, recipe.max_tokens) == (0.1, 4096)
+    assert (recipe.last_step, recipe.warmup_steps) == (1000, 250)
+    long, _ = experiments.settings(experiments.STUDIES["chosen"], "chosen", 0)
+    assert long.dropout == 0.3
+
+
+def test_what_the_text_says_is_so():
+    text = "".join(source(cell) for cell in read(PAGE)["cells"])
+    seeds = [run["scores"]["valid"]["bleu"] for run in by_variant()["base"]]
+    assert len(seeds) == 3 and 0.4 < max(seeds) - min(seeds) < 0.6
+    assert "half a point apart" in text
+    gain = gains()
+    longest = ["no warm-up", "sampled pieces", "dropout 0.3", "d_model 64"]
+    assert sorted(gain, key=gain.get)[:4] == longest
+    lose = ["d_model 64", "d_ff 128", "1 + 1 layers", "d_model 256", "4 + 4 layers"]
+    assert all(gain[name] < -1 for name in lose)
+    assert abs(gain["learned positions"]) < 0.5 and gain["no dropout"] > 0
+    assert all(abs(gain[f"{n} heads"]) < 0.6 for n in (2, 8, 16))
+    assert abs(gain["1 head"]) < 1
