@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient
-from tformer.doctor._watch import NORMS, PRODUCTS
+from tformer.doctor._watch import NORMS, PRODUCTS, storage
 from tformer.doctor.report import Finding
 
 
@@ -41,13 +41,13 @@ def examine(patient: Patient) -> Iterator[Finding]:
     for op in ops:
         for each in op.inputs:
             if each.is_parameter:
-                used.add(_memory(each.tensor))
+                used.add(storage(each.tensor))
                 if op.name in PRODUCTS | NORMS or id(op) in tables:
-                    working.add(_memory(each.tensor))
+                    working.add(storage(each.tensor))
     frozen = [
         name
         for name, each in named.items()
-        if not each.requires_grad and _memory(each) in working
+        if not each.requires_grad and storage(each) in working
     ]
     if frozen:
         yield Finding(
@@ -69,8 +69,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
         and (grads[name] is None or (each.dim() > 1 and not grads[name].any()))  # type: ignore[union-attr]
     ]
     for code, names in (
-        ("gradient-cut", [n for n in silent if _memory(named[n]) in used]),
-        ("unused-parameters", [n for n in silent if _memory(named[n]) not in used]),
+        ("gradient-cut", [n for n in silent if storage(named[n]) in used]),
+        ("unused-parameters", [n for n in silent if storage(named[n]) not in used]),
     ):
         if names:
             yield _silent(code, names, named)
@@ -143,10 +143,6 @@ def _silent(code: str, names: list[str], named: Mapping[str, Tensor]) -> Finding
             "no-positions",
         ),
     )
-
-
-def _memory(tensor: Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()
 
 
 def _listed(names: list[str], named: Mapping[str, Tensor]) -> str:
