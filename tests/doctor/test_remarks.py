@@ -18,6 +18,10 @@ def examined(name, *changes, **more):
     return doctor.examine(model, **{**given, **more})
 
 
+def remarked(report):
+    return " ".join(each.text for each in report.remarks)
+
+
 def found(report, code):
     return next(each for each in report.findings if each.code == code)
 
@@ -35,7 +39,7 @@ def test_a_loop_that_leaves_dropout_on_is_remarked_and_not_accused(switches):
     changes = [] if switches else [("    model.eval()\n", "")]
     report = examined("cached", *changes)
     assert report, str(report)
-    assert ("doesn't switch dropout off" in str(report)) != switches
+    assert ("doesn't call model.eval() itself" in remarked(report)) != switches
 
 
 @pytest.mark.parametrize(
@@ -146,8 +150,36 @@ def test_first_weights_that_are_too_large_are_remarked_and_not_accused(spread):
         "gpt", ("module.weight, std=0.02", f"module.weight, std={spread}")
     )
     assert report, str(report)
-    said = " ".join(str(report).split())
-    assert ("knows nothing has ln 37 = 3.6" in said) == (spread == 1.0)
+    said = "a uniform guess costs ln 37 = 3.6"
+    assert (said in remarked(report)) == (spread == 1.0)
+    assert ("its table of words is too large" in remarked(report)) == (spread == 1.0)
+
+
+def test_a_first_loss_is_not_blamed_on_a_table_that_has_the_usual_size():
+    """Tied, scaled and normalised before each sublayer, it says what it has read."""
+    report = examined(
+        "gpt",
+        (
+            "self.wte(idx) + self.wpe(pos)",
+            "math.sqrt(32) * self.wte(idx) + self.wpe(pos)",
+        ),
+        (
+            "self.wte.weight = self.lm_head.weight",
+            "self.wte.weight = nn.init.normal_(self.lm_head.weight, std=32**-0.5)",
+        ),
+    )
+    assert report, str(report)
+    assert "too large" not in remarked(report)
+    assert "the likeliest next word is the one just read" in remarked(report)
+
+
+def test_a_first_loss_without_a_known_cause_is_told_without_one():
+    report = examined(
+        "cached",
+        ("return self.head(self.last(x))", "return 9 * self.head(self.last(x))"),
+    )
+    assert "too large" not in remarked(report) and "just read" not in remarked(report)
+    assert "first logits are larger" in remarked(report)
 
 
 def test_a_target_without_a_start_is_not_taken_for_a_source():
@@ -207,3 +239,24 @@ def test_an_end_sign_that_stands_there_twice_is_told():
 
     report = examined("annotated", batches=twice())
     assert "the end sign" in found(report, "sign-twice").title
+
+
+@pytest.mark.parametrize("tied", [True, None, False])
+def test_a_target_that_is_read_with_the_sources_table_is_told_just_that(tied):
+    report = examined(
+        "annotated",
+        ("self.decoder(self.tgt_embed(tgt)", "self.decoder(self.src_embed(tgt)"),
+        (
+            "    for p in model.parameters():",
+            "    model.generator.proj.weight = model.tgt_embed[0].lut.weight\n"
+            "    for p in model.parameters():",
+        ),
+        tied=tied,
+    )
+    assert report.codes == (("target-in-source-table",) if tied else ())
+    said = "both looked up in src_embed.0.lut.weight"
+    if tied:
+        assert said in report.findings[0].seen
+        assert report.findings[0].look.endswith("it should be tgt_embed.0.lut.weight.")
+    else:
+        assert (said in remarked(report)) == (tied is None)

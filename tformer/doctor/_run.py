@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from pkgutil import iter_modules
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -22,6 +23,11 @@ from tformer.doctor._patient import (
     first_batches,
 )
 from tformer.doctor.report import Finding, NotTried, Remark, Report
+
+PARTNERS = (  # an argument, what it is of no use without, and the examination of both
+    ("steps", "schedule", "schedule"),
+    ("test_pairs", "pairs", "data"),
+)
 
 
 def examine(
@@ -117,7 +123,7 @@ def examine(
             test_pairs=test_pairs,
         )
         patient.admit()
-        patient.batches = first_batches(batches, patient.decoder_only)
+        patient.batches = first_batches(batches, patient)
         found, remarks, sound, not_tried = _round(patient)
     codes = {finding.code for finding in found}
     return Report(
@@ -138,32 +144,36 @@ def _round(
     found: list[Finding] = []
     remarks: list[Remark] = []
     sound, not_tried = [], []
-    for name, examination in _all():
+    for name, module in _all():
+        argument = getattr(module, "ARGUMENT", "")
+        given = argument if getattr(patient, argument, None) is not None else ""
         here: list[Finding] = []
         try:
-            for said in examination(patient):
+            for said in module.examine(patient):
                 if isinstance(said, Remark):
                     remarks.append(dataclasses.replace(said, examination=name))
                 else:
                     here.append(said)
         except (Skip, CannotExamine) as reason:
             if not here:
-                not_tried.append(NotTried(name, str(reason)))
+                not_tried.append(NotTried(name, str(reason), given))
         except Exception as problem:
             reason_ = (str(problem).strip().splitlines() or ["no message"])[0]
-            not_tried.append(
-                NotTried(name, f"it stopped with {type(problem).__name__}: {reason_}")
-            )
+            stopped = f"it stopped with {type(problem).__name__}: {reason_}"
+            not_tried.append(NotTried(name, stopped, given))
         else:
             if not here:
                 sound.append(name)
         found += here
+    for argument, other, name in PARTNERS:
+        if getattr(patient, argument) is not None and getattr(patient, other) is None:
+            not_tried.append(NotTried(name, f"{other}=… was not given", argument))
     return found, remarks, sound, not_tried
 
 
-def _all() -> Iterator[tuple[str, Callable[[Patient], Iterator[Finding | Remark]]]]:
+def _all() -> Iterator[tuple[str, ModuleType]]:
     """Every examination by name: the modules that are there."""
     for module in sorted(iter_modules(examinations.__path__), key=lambda m: m.name):
         if not module.name.startswith("_"):
             home = import_module(f"{examinations.__name__}.{module.name}")
-            yield module.name.replace("_", " "), home.examine
+            yield module.name.replace("_", " "), home

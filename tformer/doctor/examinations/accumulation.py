@@ -10,12 +10,14 @@ from torch import Tensor
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
+ARGUMENT = "gradients"
+
 
 def examine(patient: Patient) -> Iterator[Finding]:
     """Accumulate two unequal halves of a batch, then the whole, and compare."""
     if patient.gradients is None or patient.batches is None:
         missing = "gradients=…" if patient.gradients is None else "batches=…"
-        raise Skip(f"it was not given ({missing})")
+        raise Skip(f"{missing} was not given")
     patient.has_numbers()
     batch = patient.batches[0]
     words = _real(patient, batch[-1]).sum(dim=1)

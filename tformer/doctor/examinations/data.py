@@ -10,8 +10,8 @@ from tformer.doctor.report import Finding
 
 def examine(patient: Patient) -> Iterator[Finding]:
     """Compare the sentences of the sets, and the words of their sides."""
-    if not patient.pairs and patient.batches is None:
-        raise Skip("no corpus and no batches were given (pairs=…, batches=…)")
+    if patient.batches is None and not (patient.pairs and patient.test_pairs):
+        raise Skip("neither batches=… nor pairs=… and test_pairs=… were given")
     if patient.pairs and patient.test_pairs:
         yield from _overlap(patient.pairs, patient.test_pairs)
         yield from _sides(patient.pairs, patient.test_pairs)

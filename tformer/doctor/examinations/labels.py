@@ -9,11 +9,18 @@ import torch
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
+WHERE = {
+    -1: "one place earlier",
+    0: "at the same place",
+    1: "one place later",
+    2: "two places later",
+}
+
 
 def examine(patient: Patient) -> Iterator[Finding]:
     """Compare what the decoder reads with the labels, and look for the end."""
     if patient.batches is None:
-        raise Skip("no batches were given (batches=…)")
+        raise Skip("batches=… was not given")
     yield from _shifted(patient)
     yield from _wrapped(patient)
     yield from _ended(patient)
@@ -108,7 +115,7 @@ def _shifted(patient: Patient) -> Iterator[Finding]:
     best = max(shares, key=lambda d: shares[d])
     if shares[1] > 0.9 or shares[best] < 0.9:
         if shares[best] < 0.9:
-            raise Skip("the labels are not what the decoder reads, shifted")
+            raise Skip("the labels are not the decoder's input, shifted by a place")
         best = 1
     ahead = best + _inside(patient)
     if ahead == 1:
@@ -119,8 +126,12 @@ def _shifted(patient: Patient) -> Iterator[Finding]:
         if ahead == 0
         else "the labels are shifted by the wrong distance",
         tried="compared labels and decoder inputs at several distances.",
-        seen=f"{shares[best]:.0%} of the labels equal the input {best} places later, "
-        f"{shares[1]:.0%} the next one.",
+        seen=f"{shares[best]:.0%} of the labels equal the input {WHERE[best]}, "
+        + (
+            f"{shares[1]:.0%} the input {WHERE[1]}."
+            if best != 1
+            else "and the loss shifts them by one more place."
+        ),
         means="the model learns to copy its input: the loss falls to 0, and nothing "
         "can be written with it."
         if ahead == 0

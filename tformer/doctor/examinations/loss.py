@@ -10,13 +10,14 @@ from torch import Tensor
 from tformer.doctor._patient import Patient, Skip, seeded
 from tformer.doctor.report import Finding
 
+ARGUMENT = "loss"
 SURE = 30.0  # a logit that leaves no doubt
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
     """Move logits where there is padding, widen the batch, and be sure or wrong."""
     if patient.loss is None:
-        raise Skip("no loss was given (loss=…)")
+        raise Skip("loss=… was not given")
     patient.has_numbers()
     yield from _softmaxes(patient)
     yield from _places(patient)
