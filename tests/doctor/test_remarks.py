@@ -260,3 +260,43 @@ def test_a_target_that_is_read_with_the_sources_table_is_told_just_that(tied):
         assert report.findings[0].look.endswith("it should be tgt_embed.0.lut.weight.")
     else:
         assert (said in remarked(report)) == (tied is None)
+
+
+@pytest.mark.parametrize("mask", ["src > EOS", "src != PAD"])
+@pytest.mark.parametrize("in_source", [True, False])
+def test_a_mask_that_hides_the_end_is_told_if_the_sources_have_one(mask, in_source):
+    text = broken("annotated", "src_mask = (src != PAD)", f"src_mask = ({mask})")
+    model, given = admitted("annotated", text)
+    if in_source:
+        given["batches"] = [
+            (source.index_fill(1, torch.tensor([4]), 2), read, labels)
+            for source, read, labels in given["batches"]
+        ]
+    report = doctor.examine(model, **given)
+    wrong = mask == "src > EOS" and in_source
+    assert report.codes == (("mask-hides-signs",) if wrong else ()), str(report)
+
+
+def test_a_residual_from_the_norm_is_placed():
+    change = ("return x + self.drop(self.down(", "return h + self.drop(self.down(")
+    finding = found(examined("cached", change), "residual-from-norm")
+    assert finding.seen.endswith(": blocks.0.")
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "place"),
+    [
+        ("marian", ("return far[:, None", "return far[:1, None"), "encoder.layers.0"),
+        (
+            "d2l",
+            (
+                "torch.repeat_interleave(valid_lens, self.num_heads, dim=0)",
+                "valid_lens.repeat((self.num_heads,) + (1,) * (valid_lens.dim() - 1))",
+            ),
+            "encoder.blks.block0.attention",
+        ),
+    ],
+)
+def test_a_mask_of_another_row_is_placed(name, change, place):
+    finding = found(examined(name, change), "mask-of-another-row")
+    assert f"hidden in {place}" in finding.seen

@@ -105,7 +105,7 @@ class Patient:
     def watch(
         self, source: Tensor | None, target: Tensor
     ) -> tuple[list[Op], list[Attention]]:
-        """The operations of one pass with one sequence, and the attention in them."""
+        """The operations of one pass, and the attention in them."""
         key = (
             None if source is None else tuple(source.flatten().tolist()),
             tuple(target.flatten().tolist()),
@@ -526,11 +526,3 @@ def n_places(function: Callable[..., Any], *, unknown: int = 3) -> int:
 
 def _takes_one(model: nn.Module) -> bool:
     return n_places(model.forward) == 1
-
-
-def listed(names: Iterable[str], most: int = 3) -> str:
-    """Names for a sentence, each once, and how many more there are."""
-    each = list(dict.fromkeys(names))
-    more = [f"{len(each) - most} more"] if len(each) > most + 1 else []
-    shown = each[: most if more else None] + more
-    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import html
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 __all__ = ["Finding", "NotTried", "Remark", "Report"]
+
+
+def listed(names: Iterable[str], most: int = 3) -> str:
+    """Names for a sentence, each once, and how many more there are."""
+    each = list(dict.fromkeys(names))
+    more = [f"{len(each) - most} more"] if len(each) > most + 1 else []
+    shown = each[: most if more else None] + more
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
 @dataclass(frozen=True)

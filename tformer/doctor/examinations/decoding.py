@@ -11,8 +11,8 @@ from torch import Tensor
 from tformer.doctor import _anatomy
 from tformer.doctor._keep import as_found
 from tformer.doctor._loop import FAR, ROUNDS, Loop, Stopped, Written
-from tformer.doctor._patient import Patient, Skip, listed
-from tformer.doctor.report import Finding, Remark
+from tformer.doctor._patient import Patient, Skip
+from tformer.doctor.report import Finding, Remark, listed
 
 ARGUMENT = "decode"
 APART = 1e-4  # standard deviations of the logits

@@ -57,23 +57,37 @@ def examine(patient: Patient) -> Iterator[Finding]:
             chapter="The encoder",
         )
     yield from _on_stream(patient, ops)
-    strong = [
-        (name, float(each.p))
-        for name, each in patient.model.named_modules()
-        if isinstance(each, torch.nn.modules.dropout._DropoutNd) and each.p >= STRONG
-    ]
+    yield from _on_scores(ops)
+    rates = [(op, rate) for op in ops if (rate := _anatomy.dropout_rate(op))]
+    strong = [(op, rate) for op, rate in rates if rate >= STRONG]
     if strong:
-        name, p = strong[0]
         yield Finding(
             code="dropout-too-strong",
             title="dropout strikes out most of the numbers",
-            tried="read the probability of every dropout layer.",
-            seen=f"{name} has p={p:g}; so have {len(strong) - 1} others."
-            if len(strong) > 1
-            else f"{name} has p={p:g}.",
+            tried="called model.train(), and looked at the rate of each dropout.",
+            seen=f"{strong[0][1]:.2g} in {len(strong)} of {len(rates)} places "
+            f"({_anatomy.places(op for op, _ in strong)}).",
             means="hardly anything gets through a layer while training.",
-            look="p is the share that is struck out, not the share that is kept: 0.1 "
-            "is the paper's, 0.3 is much.",
+            look="p is the share that is struck out. Is yours the share that is kept? "
+            "0.1 is the paper's, 0.3 is much.",
+            chapter="The encoder",
+        )
+
+
+def _on_scores(ops: list[Op]) -> Iterator[Finding]:
+    """Does dropout come before the softmax?"""
+    struck, n = _anatomy.struck_before(ops)
+    if struck:
+        yield Finding(
+            code="dropout-before-softmax",
+            title="dropout strikes out attention scores before the softmax",
+            tried="called model.train(), and followed the scores to each softmax.",
+            seen=f"in {len(struck)} of {n} attentions ({_anatomy.places(struck)}) some "
+            "scores become 0 on the way.",
+            means="a score of 0 still gets a share of the weight, and a hidden place "
+            "whose −inf is struck out becomes visible. In eval mode you see nothing of "
+            "it.",
+            look="dropout(softmax(scores)), not softmax(dropout(scores)).",
             chapter="The encoder",
         )
 

@@ -41,11 +41,10 @@ def examine(patient: Patient) -> Iterator[Finding]:
             code="residual-from-norm",
             title="a residual connection starts from the norm's output",
             tried="followed both addends of each residual sum.",
-            seen=f"{len(wrong_skips)} sums add a sublayer's result to the norm that it "
-            "read, and go on as a stream that only the next sublayer normalises.",
-            means="the norm has thrown away the size of the stream, and what the "
-            "layers before wrote into it is scaled anew; nothing goes straight "
-            "through.",
+            seen="a sublayer's result is added to what the norm returned, not to what "
+            f"it was given: {_anatomy.places(each.total for each in wrong_skips)}.",
+            means="such a layer replaces the residual stream by its norm, so nothing "
+            "that earlier layers wrote passes through unchanged.",
             look="h = norm(x), then x = x + sublayer(h): has x been overwritten by the "
             "norm, or is it h + … ?",
             chapter="The encoder",

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import torch
+from torch import Tensor
+
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.examinations.causality import FLOATS
-from tformer.doctor.report import Finding
+from tformer.doctor.report import Finding, listed
 
 REAL = 5
+MOST = 0.9  # of the sources
 SPOILED = ("dropout-while-evaluating", "ignores-source", "future-leak", "length-leak")
 
 
@@ -138,6 +142,34 @@ def _source(patient: Patient) -> Iterator[Finding]:
             f"{', '.join(map(str, deaf))}).",
             means="part of every sentence is invisible to the model.",
             look="lengths that are off by one, and a pad_id that is also a word.",
+            chapter="Masks",
+            because=("ignores-source",),
+        )
+    else:
+        yield from _signs(patient, real, exact)
+
+
+def _signs(patient: Patient, words: Tensor, exact: Tensor) -> Iterator[Finding]:
+    """Does the mask hide signs that the sources of the batches have?"""
+    rows = [row for batch in patient.batches or () for row in batch[0].tolist()]
+    hidden = []
+    for sign in patient.special - {patient.pad_id}:
+        n = sum(sign in row for row in rows)
+        if n < MOST * len(rows) or not n:
+            continue
+        longer = torch.cat([words, torch.tensor([[sign]])], dim=1)
+        moved = patient.moved(exact, patient.logits(longer, patient.target()))
+        if float(moved.max()) <= patient.tolerance:
+            hidden.append(sign)
+    if hidden:
+        names = listed(map(patient.named, hidden))
+        yield Finding(
+            code="mask-hides-signs",
+            title="the padding mask hides signs that are no padding",
+            tried="added a sign to the end of a source, as your batches have it.",
+            seen=f"it moved no logit: {names}.",
+            means="the model reads each sentence as if it weren't there.",
+            look="source != pad_id, not source > eos_id.",
             chapter="Masks",
             because=("ignores-source",),
         )

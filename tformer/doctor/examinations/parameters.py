@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient
 from tformer.doctor._watch import NORMS, PRODUCTS, storage
-from tformer.doctor.report import Finding
+from tformer.doctor.report import Finding, listed
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
@@ -146,6 +146,5 @@ def _silent(code: str, names: list[str], named: Mapping[str, Tensor]) -> Finding
 
 
 def _listed(names: list[str], named: Mapping[str, Tensor]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     n = sum(named[name].numel() for name in names)
-    return f"{', '.join(names[:3])}{more} ({n:,} numbers)"
+    return f"{listed(names)} ({n:,} numbers)"

@@ -184,10 +184,23 @@ def _badly_made(table: Table, side: str) -> Iterator[Finding]:
         return  # no waves
     span = rows.amax(0) - rows.amin(0)
     moving = rows[:, span > 0.1]
+    look = "sin and cos of place / 10000^(2i/D), in turn: 0::2 and 1::2."
+    if moving.size(1) <= 2 and span.numel() >= 16:
+        yield Finding(
+            code="positions-too-slow",
+            title=f"hardly one of the {side}'s position waves moves",
+            tried="looked how far each column of the position table moves.",
+            seen=f"over {len(rows)} places {moving.size(1)} of {span.numel()} columns "
+            "move by more than 0.1.",
+            means="the other columns are the same at every place, so these few have "
+            "to tell all places apart.",
+            look="the exponent: the rates fall evenly from 1 to 1/10000. " + look,
+            chapter="Positions",
+        )
+        return
     apart = torch.cdist(moving.T, moving.T, p=float("inf"))
     apart.fill_diagonal_(1)
     twins = int((apart.amin(0) < 1e-5).sum())
-    look = "sin and cos of place / 10000^(2i/D), in turn: 0::2 and 1::2."
     if twins >= moving.size(1) / 2 and twins > 1:
         yield Finding(
             code="positions-repeat",
