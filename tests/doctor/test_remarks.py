@@ -300,3 +300,51 @@ def test_a_residual_from_the_norm_is_placed():
 def test_a_mask_of_another_row_is_placed(name, change, place):
     finding = found(examined(name, change), "mask-of-another-row")
     assert f"hidden in {place}" in finding.seen
+
+
+def test_the_advice_to_turn_a_model_keeps_the_adapter_and_names_loss_and_loop():
+    model, given = admitted("torch_wrapper")
+    run = given["forward"]
+
+    def masked(model, source, target):  # written for (length, batch), masks and all
+        return run(model, source.t(), target.t()).transpose(0, 1)
+
+    with pytest.raises(doctor.CannotExamine) as caught:
+        doctor.examine(model, **{**given, "forward": masked})
+    for advice in (
+        "forward=lambda m, s, t: masked(m, s.t(), t.t()).transpose(0, 1)",
+        "loss=lambda logits, labels: loss(logits.transpose(0, 1), labels.t())",
+        "decode=lambda m, s: decode(m, s.t()).t()",
+    ):
+        assert advice in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "code", "said", "unsaid"),
+    [
+        ("d2l", "/ weights.sum()", "/ weights.numel()", "loss-over-padding",
+         "is divided by a number that counts padding", "easy to predict"),
+        ("d2l", "d = queries.shape[-1]", "d = 4 * queries.shape[-1]", "wrong-scale",
+         "start out more even", "hardly choose"),
+        ("d2l", "d = queries.shape[-1]", "d = 16 * queries.shape[-1]", "wrong-scale",
+         "hardly choose", "Training can make up"),
+        ("d2l", "/ math.sqrt(d)", "/ math.sqrt(d) * 2", "wrong-scale",
+         "start out more peaked", "saturates"),
+        ("cached", "nn.ModuleList([Block(width, heads) for _ in range(layers)])",
+         "nn.ModuleList([Block(width, heads)] * layers)", "layers-shared",
+         "blocks.0 and blocks.1 are one and the same Block.", "1 do"),
+        ("annotated", "data[:, :-1], data[:, 1:])", "data[:, :-1], data[:, :-1])",
+         "labels-not-shifted", "100% of the labels equal the input at the same place",
+         "places later"),
+        ("gpt", "flat = logits.view(-1, logits.size(-1))\n"
+         "    return F.cross_entropy(flat, targets.reshape(-1),",
+         "flat = logits[:, :-1].reshape(-1, logits.size(-1))\n"
+         "    return F.cross_entropy(flat, targets[:, 1:].reshape(-1),",
+         "labels-shifted-wrongly", "and the loss shifts them by one more place",
+         "100% the"),
+    ],
+)  # fmt: skip
+def test_a_finding_says_what_is_so_in_this_case(name, old, new, code, said, unsaid):
+    text = str(found(examined(name, (old, new)), code))
+    text = " ".join(text.split())
+    assert said in text and unsaid not in text

@@ -47,10 +47,10 @@ def as_found(model: nn.Module) -> Iterator[None]:
             for tensor, value in zip(tensors, values, strict=True):
                 if not _same(tensor, value):
                     tensor.copy_(value)
-        for (parameter, trains, grad), slope in zip(wanted, grads, strict=True):
+        for (parameter, trains, grad), kept in zip(wanted, grads, strict=True):
             parameter.requires_grad_(trains)
-            if grad is not None and slope is not None and not _same(grad, slope):
-                grad.copy_(slope)
+            if grad is not None and kept is not None and not _same(grad, kept):
+                grad.copy_(kept)
             parameter.grad = grad
         for module, training in modes:
             module.training = training

@@ -298,15 +298,20 @@ class Patient:
             turned=True
         ):
             return
-        example = (
-            "lambda m, ids: m(ids.t()).transpose(0, 1)"
-            if self.decoder_only
-            else "lambda m, s, t: m(s.t(), t.t()).transpose(0, 1)"
-        )
+        ids, turned = "s, t", "s.t(), t.t()"
+        if self.decoder_only:
+            ids, turned = "ids", "ids.t()"
+        call = f"m({turned})"
+        if self.forward is not None:
+            call = f"{name_of(self.forward, 'your_forward')}(m, {turned})"
+        one = ids.partition(",")[0]
+        loss = f"{name_of(self.loss, 'your_loss')}(logits.transpose(0, 1), labels.t())"
+        loop = f"{name_of(self.decode, 'your_loop')}(m, {one}.t()).t()"
         raise CannotExamine(
             "your model seems to want (length, batch): called that way, each row of a "
-            "batch is independent; called batch first, it isn't. Give "
-            f"forward={example}, and transpose in decode, too, if you give one"
+            "batch is independent; called batch first, it isn't. Turn what goes in and "
+            f"what comes out: forward=lambda m, {ids}: {call}.transpose(0, 1), "
+            f"loss=lambda logits, labels: {loss}, decode=lambda m, {one}: {loop}"
         )
 
     def _rows_stand_alone(self, *, turned: bool) -> bool:
@@ -460,11 +465,17 @@ def check_loss(loss: Callable[..., Any] | None) -> None:
     if n_places(loss) > 2 or (wanted and wanted[0].name in ("model", "net")):
         names = ", ".join(each.name for each in wanted)
         raise CannotExamine(
-            f"loss takes ({names}), but the doctor calls it with (logits, labels), to "
-            "try logits of its own: give the part after the model has run. What it "
-            "does before that, such as the shift of the labels, stays unseen, so "
-            "give batches=…, as your model reads them, as well"
+            f"loss takes ({names}), but the doctor calls it with (logits, labels), so "
+            "that it can try logits of its own: give the part that comes after the "
+            "model. It then can't see what comes before, such as the shift of the "
+            "labels, so give batches=… as well, as your model reads them"
         )
+
+
+def name_of(function: Callable[..., Any] | None, otherwise: str) -> str:
+    """What a function is called, for an example of how to call it."""
+    name = getattr(function, "__name__", "")
+    return name if name.isidentifier() else otherwise
 
 
 def _shapes(batch: Any) -> str:

@@ -53,8 +53,9 @@ def examine(
     """Try a Transformer of any make, and report what a sound one would not do.
 
     The model comes back exactly as it was: weights, buffers, gradients, modes, and the
-    state of every random number generator. Whatever is left out is not examined, and
-    the report says so.
+    state of every random number generator. The report says what was not examined:
+    below its first line if you gave something that could not be used, and at its end
+    if you gave nothing.
 
     Args:
         model: an encoder–decoder or a decoder-only language model.
@@ -70,20 +71,21 @@ def examine(
         loss: ``(logits, labels) -> scalar``, as your training uses it, after the
             model has run. If yours runs the model itself, give the part that follows.
         batches: ``(source, target, labels)``, or ``(ids, labels)`` for a decoder-only
-            model, batch first, as your training reads them. The first three are used.
+            model, as your training reads them, but always batch first. The first three
+            are used.
         gradients: ``(model, batches) -> None``: accumulates the gradients of several
             small batches in ``.grad``, as your training does before it steps.
-        decode: ``(model, source) -> ids``: greedy decoding, one row or list of ids for
-            each source, with or without `bos_id` and `eos_id`. For a decoder-only model
-            the second argument is the prompt, and the prompt may come back with it. If
-            it takes a third argument, it is given the reference. It is tried with one
-            source and with three of equal length at once.
+        decode: ``(model, source) -> ids``: greedy decoding, batch first: one row or
+            list of ids for each source, with or without `bos_id` and `eos_id`. For a
+            decoder-only model the second argument is the prompt, and the prompt may
+            come back with it. If it takes a third argument, it is given the reference.
+            It is tried with one source and with three of equal length at once.
         optimizer: the one that trains the model.
         schedule: step, from 1, to learning rate or factor; it is examined by itself,
-            the optimizer's own rate is not multiplied with it.
+            not multiplied by the optimizer's own rate.
         steps: how many steps you are going to train; for `schedule`.
         tied: whether the table of the target words is meant to be the output
-            projection as well; None if you don't mind.
+            projection as well; None if either is fine.
         tokenizer: has ``encode(text) -> ids`` and ``decode(ids) -> text``.
         pairs: (source, target) sentences to train on.
         test_pairs: those to test on.

@@ -62,9 +62,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
             title="accumulating changes the size of the gradient",
             tried=f"accumulated two halves of a batch, with {counts} words, and the "
             "whole batch.",
-            seen=f"the gradient of the halves is {times:.2f} times as large.",
-            means="the learning rate grows with the number of parts, unless the "
-            "optimizer normalises it away; clipping doesn't.",
+            seen=f"the gradient of the halves is {times:.2f} times that of the whole.",
+            means="steps grow with the number of parts. Adam evens that out; plain "
+            "gradient descent and clipping don't.",
             look="divide each loss by the number of parts, or by all words.",
             chapter="Training",
         )

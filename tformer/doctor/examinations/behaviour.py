@@ -138,7 +138,7 @@ def _writing(patient: Patient, source: Tensor, labels: Tensor) -> Iterator[Findi
             seen=f"{loops} outputs end in a loop, such as {said[0][-8:]}.",
             means="the more often a word has been written, the likelier it gets; a "
             "model that doesn't know what it has covered is caught in a loop.",
-            look="whatever else this report says; then train longer.",
+            look="the other findings of this report; then train longer.",
             chapter="When training fails",
             because=("no-positions", "future-leak", "mask-off-by-one"),
         )

@@ -32,7 +32,7 @@ def _overlap(
             seen=f"{len(shared)} ({len(shared) / len(test):.0%}) are there, such as "
             f"“{shared[0]}”.",
             means="the score measures memory as well as translation.",
-            look="split by sentence, not by pair, before anything is drawn or "
+            look="split by sentence, not by pair, before anything is sampled or "
             "repeated; remove duplicates first.",
             chapter="Data",
         )

@@ -11,7 +11,7 @@ from torch import Tensor
 from tformer.doctor import _anatomy
 from tformer.doctor._keep import as_found
 from tformer.doctor._loop import FAR, ROUNDS, Loop, Stopped, Written
-from tformer.doctor._patient import Patient, Skip
+from tformer.doctor._patient import Patient, Skip, name_of
 from tformer.doctor.report import Finding, Remark, listed
 
 ARGUMENT = "decode"
@@ -52,8 +52,7 @@ def _refuse_length_first(loop: Loop) -> None:
     assert decode is not None
     if loop.wants_reference or loop.obeys:
         return
-    name = getattr(decode, "__name__", "")
-    name = name if name.isidentifier() else "yours"
+    name = name_of(decode, "your_loop")
     for turn_source, turn_out, does in (
         (True, True, "reads and returns"),
         (False, True, "returns"),

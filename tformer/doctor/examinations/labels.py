@@ -44,8 +44,8 @@ def _wrapped(patient: Patient) -> Iterator[Finding]:
             seen=f"they are the same in {len(pairs)} of {len(pairs)} rows.",
             means="at the end of each row the model is asked for a word that has "
             "nothing to do with what comes next.",
-            look="roll, which brings the first to the end. Read one id more and cut: "
-            "ids[:-1] and ids[1:].",
+            look="torch.roll, which moves the first id to the end. Read one id more "
+            "and cut: ids[:-1] and ids[1:].",
             chapter="Data",
         )
 
@@ -83,7 +83,7 @@ def _signs_twice(patient: Patient) -> Iterator[Finding]:
         if twice > 0.9 * len(rows):
             yield Finding(
                 code="sign-twice",
-                title=f"the {sign} sign stands there twice",
+                title=f"the {sign} sign is there twice",
                 tried="looked for two of them side by side in each row.",
                 seen=f"{name}, {i}, follows itself in {twice} of {len(rows)} rows.",
                 means="the model learns to expect both, and the decoding loop gives it "
@@ -151,10 +151,10 @@ def _inside(patient: Patient) -> int:
     with torch.enable_grad():
         logits = torch.zeros(1, 6, n, requires_grad=True)
         value = patient.loss(logits.log_softmax(-1), labels)
-        (slope,) = torch.autograd.grad(value, logits)
+        (gradient,) = torch.autograd.grad(value, logits)
     for distance in (0, 1):
         at = torch.arange(6 - distance)
-        pulled = slope[0, at, labels[0, at + distance]]
+        pulled = gradient[0, at, labels[0, at + distance]]
         if bool((pulled < 0).all()):
             return distance
     return 0

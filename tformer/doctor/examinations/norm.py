@@ -21,14 +21,16 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if (wrong := _wrong_axis(ops, {d_model, *(e.d_head for e in found)})) is not None:
         yield wrong
     fates = [_anatomy.after(out) for out in outs]
-    if n := sum(fate in ("norm", "other") for fate in fates):
+    bare = [o for o, fate in zip(outs, fates, strict=True) if fate in ("norm", "other")]
+    if n := len(bare):
         yield Finding(
             code="no-residual",
             title="a sublayer has no residual connection",
             tried="followed the output of each attention.",
-            seen=f"for {n} of {len(fates)} attentions nothing is added to it.",
-            means="words have to squeeze through every layer, and so do gradients: "
-            "deep models hardly train.",
+            seen=f"for {n} of {len(fates)} attentions nothing is added to it "
+            f"({_anatomy.places(bare)}).",
+            means="whatever a layer doesn't pass on is lost, and gradients shrink from "
+            "layer to layer: deep models hardly train.",
             look="x = x + sublayer(x): is x + … there, in every sublayer?",
             chapter="The encoder",
         )
@@ -104,7 +106,7 @@ def _feed_forward(networks: list[_anatomy.FeedForward]) -> Iterator[Finding]:
             title="a feed-forward network has no residual connection",
             tried="followed the output of each pair of linear layers.",
             seen=f"for {len(alone)} of {len(networks)} feed-forward networks nothing "
-            "is added to it.",
+            f"is added to it ({_anatomy.places(each.second for each in alone)}).",
             means="what attention has gathered gets through only as far as the "
             "network copies it, and gradients have no way around it.",
             look="the last line of the layer: x + feed_forward(norm(x)), or "
@@ -117,8 +119,8 @@ def _feed_forward(networks: list[_anatomy.FeedForward]) -> Iterator[Finding]:
             code="linear-feed-forward",
             title="a feed-forward network has no non-linearity",
             tried="looked at what happens between its two linear layers.",
-            seen=f"in {len(straight)} of {len(networks)}, nothing that bends: one "
-            "linear layer could do what the two do.",
+            seen=f"nothing non-linear, in {len(straight)} of {len(networks)} "
+            f"({_anatomy.places(each.second for each in straight)}).",
             means="two linear layers in a row can do no more than one, so the layer "
             "mixes words by attention and never computes anything about them.",
             look="relu, gelu or silu between the two: l2(relu(l1(x))).",
@@ -141,7 +143,8 @@ def _wrong_axis(ops: list[_anatomy.Op], features: set[int]) -> Finding | None:
         title="a norm runs along the wrong axis",
         tried="looked at the axes of every norm.",
         seen=f"{len(wrong)} of {len(seen)} average over axis "
-        f"{', '.join(map(str, axes))} of a tensor {tuple(taken.shape)}.",
+        f"{', '.join(map(str, axes))} of a tensor {tuple(taken.shape)} "
+        f"({_anatomy.places(op for op, _, _ in wrong)}).",
         means="words (or sentences) are normalised together, so each depends on the "
         "others, on padding, and on the future.",
         look="normalise the features of one word: the last axis, alone.",

@@ -71,16 +71,17 @@ def _source(patient: Patient) -> Iterator[Finding]:
     moved = float(patient.moved(exact, logits).max())
     _, found = patient.watch(wide, target)
     n, t = patient.n_source, patient.n_target
-    inside = [e.weights[:, :REAL] for e in found if e.shape == (n, n)]
-    across = [e.weights for e in found if e.shape == (t, n)]
-    hidden = [w for w in inside + across if float(w[..., :REAL].max()) < 1e-6]
+    inside = [(e, e.weights[:, :REAL]) for e in found if e.shape == (n, n)]
+    across = [(e, e.weights) for e in found if e.shape == (t, n)]
+    both = inside + across
+    hidden = [e for e, weights in both if float(weights[..., :REAL].max()) < 1e-6]
     if hidden or (deaf and len(deaf) == REAL and moved > patient.tolerance):
         yield Finding(
             code="mask-inverted",
             title="the padding mask is the wrong way round",
             tried=f"ran a source of {REAL} words and {n - REAL} columns of padding, "
             "and looked at the weights.",
-            seen=f"in {len(hidden) or 'some'} of {len(inside + across)} attentions the "
+            seen=f"in {len(hidden) or 'some'} of {len(both)} attentions the "
             "words get no weight, and the padding gets all of it.",
             means="the model reads the padding instead of the sentence.",
             look="what True means: in torch.nn's key_padding_mask it hides; in "
@@ -96,8 +97,9 @@ def _source(patient: Patient) -> Iterator[Finding]:
             and float(e.weights[:, REAL:].max() - e.weights[:, REAL:].min()) < 1e-5
             and float(e.weights[:, :REAL, REAL:].max()) > 1e-4
         ]
-        largest = [max((float(w[..., REAL:].max()) for w in ws), default=0.0)
-                   for ws in (inside, across)]  # fmt: skip
+        largest = [max((float(w[..., REAL:].max()) for _, w in side), default=0.0)
+                   for side in (inside, across)]  # fmt: skip
+        leaky = [e.softmax for e, w in both if float(w[..., REAL:].max()) > 1e-6]
         if on_queries:
             code, where = "mask-on-queries", "as queries instead of keys"
         elif largest[0] > 1e-6:
@@ -107,7 +109,8 @@ def _source(patient: Patient) -> Iterator[Finding]:
         else:
             code, where = "padding-counts", "outside the attention"
         weight = (
-            f"A weight on padding is as large as {max(largest):.2g}."
+            f"A weight on padding is as large as {max(largest):.2g} "
+            f"({_anatomy.places(leaky)})."
             if max(largest) > 1e-6
             else "No weight on padding was seen."
         )

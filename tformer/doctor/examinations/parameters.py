@@ -55,8 +55,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
             title="some weights are frozen",
             tried="looked at requires_grad of every weight that a pass uses.",
             seen=f"{_listed(frozen, named)} have requires_grad=False.",
-            means="they stay as they were drawn (or loaded). If you are fine-tuning "
-            "and mean that, all is well.",
+            means="they stay as they were initialised or loaded. If you are "
+            "fine-tuning and mean that, all is well.",
             look="requires_grad_(False), .detach(), or a table loaded with "
             "from_pretrained, which freezes by default.",
             chapter="Training",
@@ -114,8 +114,8 @@ def _silent(code: str, names: list[str], named: Mapping[str, Tensor]) -> Finding
             code=code,
             title="some weights are never used",
             tried="sent a gradient back from every logit.",
-            seen=f"none arrived at {_listed(names, named)}, and no operation of the "
-            "forward pass reads them.",
+            seen=f"no gradient arrived at {_listed(names, named)}, and no operation of "
+            "the forward pass reads them.",
             means="a part that you built is not part of the model.",
             look="forward: is the layer called, and is its result kept?",
             chapter="The whole Transformer",
@@ -130,8 +130,8 @@ def _silent(code: str, names: list[str], named: Mapping[str, Tensor]) -> Finding
         code=code,
         title="the gradient doesn't reach some weights",
         tried="sent a gradient back from every logit.",
-        seen=f"none arrived at {_listed(names, named)}, though the forward pass uses "
-        "them.",
+        seen=f"no gradient arrived at {_listed(names, named)}, though the forward pass "
+        "uses them.",
         means="they will never learn.",
         look="detach(), .data, torch.no_grad(), argmax, .item() or a new tensor made "
         "of old numbers on the way.",

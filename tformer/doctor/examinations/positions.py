@@ -73,8 +73,8 @@ def _not_relative(first: _anatomy.Attention, side: str) -> Iterator[Finding]:
             tried="fed one word over and over, and compared the scores of places that "
             "are equally far apart.",
             seen=f"they differ by up to {apart:.2g}, and all scores by {spread:.2g}.",
-            means="queries and keys are turned differently, so what two words think of "
-            "each other depends on where in the sentence they stand.",
+            means="queries and keys are turned differently, so how much one word "
+            "attends to another depends on where in the sentence the two stand.",
             look="the same rotation for both: the same angles, the signs "
             "(a cos − b sin, a sin + b cos), and the same pairs of features "
             "(neighbours, or halves).",
@@ -189,7 +189,7 @@ def _badly_made(table: Table, side: str) -> Iterator[Finding]:
         yield Finding(
             code="positions-too-slow",
             title=f"hardly one of the {side}'s position waves moves",
-            tried="looked how far each column of the position table moves.",
+            tried="looked at how far each column of the position table moves.",
             seen=f"over {len(rows)} places {moving.size(1)} of {span.numel()} columns "
             "move by more than 0.1.",
             means="the other columns are the same at every place, so these few have "
@@ -217,7 +217,7 @@ def _badly_made(table: Table, side: str) -> Iterator[Finding]:
         yield Finding(
             code="positions-too-fast",
             title=f"hardly one of the {side}'s position waves is slow",
-            tried="looked how far each column of the position table moves.",
+            tried="looked at how far each column of the position table moves.",
             seen=f"over {len(rows)} places {int((span > 0.5).sum())} of {span.numel()} "
             "columns move by more than 0.5.",
             means="neighbours are as unlike as places far apart, so the positions say "
