@@ -52,7 +52,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
             chapter="The decoder",
             because=("keys-from-wrong-side", "mask-inverted"),
         )
-    layers = patient.self_attention(0)
+    layers = [e for e in patient.self_attention(0) if bool(e.weights.any())]
     if layers and not any(bool(each.weights.triu(1).any()) for each in layers):
         yield Finding(
             code="encoder-is-causal",
