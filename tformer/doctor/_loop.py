@@ -8,12 +8,13 @@ from functools import cached_property
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import SEED, Patient, Skip, n_places
-from tformer.doctor._watch import PRODUCTS, Op, Watch, storage
+from tformer.doctor._watch import PRODUCTS, Op, Watch, name_of_op, storage
 
 STEPS = 600  # more than a loop should take for a few words
 ROUNDS = 2  # of the four words; then the end
@@ -34,52 +35,57 @@ class Written:
         row: ids as they came back.
         words: without the beginning, the prompt, the end and padding.
         scores: what the output projection said at each step, its last row.
-        ops: every operation.
     """
 
     row: list[int]
     words: list[int]
     scores: list[Tensor]
-    ops: list[Op]
 
 
-class Listener(Watch):
+class Listener(TorchDispatchMode):
     """Notes what the output projection says, and may make it say something else.
 
     Attributes:
+        read: the ids of each look-up in a table of target words before the first step.
         scores: the last row of each step's logits, as the model computed them.
-        before: how many operations came before the first of them.
     """
 
-    def __init__(self, model: nn.Module, weight: int, say: Say | None) -> None:
-        super().__init__(model)
+    def __init__(self, weight: int, tables: set[int], say: Say | None) -> None:
+        super().__init__()
+        self.read: list[list[int]] = []
         self.scores: list[Tensor] = []
-        self.before = 0
-        self._weight, self._say = weight, say
+        self._weight, self._tables, self._say = weight, tables, say
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        before = len(self.ops)
-        result = super().__torch_dispatch__(func, types, args, kwargs)
-        if len(self.ops) > before and self.ops[-1].name in PRODUCTS:
-            op = self.ops[-1]
-            if any(storage(e.tensor) == self._weight for e in op.inputs):
-                self.before = self.before or before
-                self.scores.append(op.result.reshape(-1, op.result.size(-1))[-1])
-                if self._say is not None:
-                    last, others = self._say(len(self.scores) - 1)
-                    rows = result.view(-1, result.size(-1))
-                    rows[:, others] = FAR
-                    rows[-1, others] = -FAR
-                    rows[-1, last] = FAR
-                if len(self.scores) > STEPS:
-                    raise Skip(f"it was still writing after {STEPS} steps")
+        result = func(*args, **(kwargs or {}))
+        name = name_of_op(func)
+        given = {storage(each) for each in args if isinstance(each, Tensor)}
+        if name in PRODUCTS and self._weight in given:
+            self._hear(result)
+        elif name == "embedding" and not self.scores and given & self._tables:
+            self.read.append(args[1].flatten().tolist())
         return result
+
+    def _hear(self, logits: Tensor) -> None:
+        rows = logits.view(-1, logits.size(-1))
+        self.scores.append(rows[-1].clone())
+        if self._say is not None:
+            last, others = self._say(len(self.scores) - 1)
+            rows[:, others] = FAR
+            rows[-1, others] = -FAR
+            rows[-1, last] = FAR
+        if len(self.scores) > STEPS:
+            raise Skip(f"it was still writing after {STEPS} steps")
 
 
 class Loop:
     """The loop, with what is found out about it.
+
+    Args:
+        patient: whose loop it is.
+        decode: to be called in place of the patient's own.
 
     Attributes:
         source: the source (or prompt) that it is tried with.
@@ -116,35 +122,45 @@ class Loop:
         return n_places(self._decode, unknown=2) >= 3
 
     def listen(
-        self,
-        source: Tensor,
-        *,
-        say: Say | None = None,
-        reference: Tensor | None = None,
-        training: bool = False,
+        self, source: Tensor, *, say: Say | None = None, **how: Any
     ) -> tuple[list[list[int]], Listener]:
         """The rows that come back, one for each source, and what was heard."""
+        listener = Listener(self._weight, self._tables, say)
+        return _rows(self._run(source, listener, **how), len(source)), listener
+
+    def watch(self, source: Tensor) -> list[Op]:
+        """Every operation while it writes."""
+        watch = Watch(self.patient.model)
+        self._run(source, watch)
+        return watch.ops
+
+    def _run(
+        self,
+        source: Tensor,
+        mode: TorchDispatchMode,
+        *,
+        reference: Tensor | None = None,
+        training: bool = False,
+    ) -> Any:
         patient = self.patient
         patient.model.train(training)
         torch.manual_seed(SEED)
-        listener = Listener(patient.model, self._weight, say)
         given = [source.clone().to(patient.device)]
         if self.wants_reference:
             given.append(patient.target(84) if reference is None else reference)
         try:
-            with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), listener:
-                out = self._decode(patient.model, *given)
+            with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), mode:
+                return self._decode(patient.model, *given)
         except (Skip, TypeError):  # a TypeError: it may be called in another way
             raise
         except Exception as problem:
             reason = f"{type(problem).__name__}: {problem}".splitlines()[0]
             raise Stopped(reason) from None
-        return _rows(out, len(source)), listener
 
     def write(self, source: Tensor, **how: Any) -> Written:
         """What it writes for one source; `how` is that of `listen`."""
         [row], heard = self.listen(source, **how)
-        return Written(row, self.words(row, source), heard.scores, heard.ops)
+        return Written(row, self.words(row, source), heard.scores)
 
     def in_turn(self, step: int) -> tuple[int, int]:
         """Makes the last row say the four words in turn, and the others the fifth."""
@@ -170,13 +186,9 @@ class Loop:
             _, heard = self._told
         except Skip:
             return None
-        theirs = sorted(self.source.flatten().tolist())
-        read = [
-            op.inputs[1].numbers.flatten().tolist()
-            for op in heard.ops[: heard.before]
-            if op.name == "embedding" and storage(op.inputs[0].tensor) in self._tables
-        ]
-        return next((ids[0] for ids in reversed(read) if sorted(ids) != theirs), None)
+        theirs = set(self.source.flatten().tolist())
+        ids = [ids for ids in heard.read if not theirs <= set(ids)]
+        return ids[-1][0] if ids else None
 
     @cached_property
     def start(self) -> int | None:

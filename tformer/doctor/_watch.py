@@ -172,7 +172,7 @@ class Watch(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        name = func.name().removeprefix("aten::").partition(".")[0]
+        name = name_of_op(func)
         given = list(_tensors((args, kwargs or {})))
         for tensor in given:
             if isinstance(tensor, nn.Parameter) and (
@@ -203,6 +203,11 @@ class Watch(TorchDispatchMode):
             for tensor in made:
                 self._makers[_key(tensor)] = op
         return result
+
+
+def name_of_op(func: Any) -> str:
+    """PyTorch's name of an operation, without its overload."""
+    return str(func.name()).removeprefix("aten::").partition(".")[0]
 
 
 def storage(tensor: Tensor) -> int:

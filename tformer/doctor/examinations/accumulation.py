@@ -41,8 +41,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
             title="accumulated batches are not weighted by their words",
             tried=f"accumulated two halves of a batch, with {counts} words, and the "
             "whole batch.",
-            seen=f"the two gradients point in different directions: {apart:.1%} of "
-            "one doesn't lie along the other.",
+            seen=f"the two gradients differ in direction, by {apart:.1%} of their "
+            "length.",
             means="a mean of means: words in short batches count more than words in "
             "long ones, and the result depends on how the batches are cut.",
             look="sum the losses and divide by the words of all parts together.",

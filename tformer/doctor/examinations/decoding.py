@@ -135,8 +135,8 @@ def _begin(loop: Loop) -> Iterator[Finding]:
         title="the decoding loop doesn't begin as training does",
         tried="looked at the first id that the loop gives the decoder.",
         seen=f"it is {patient.named(loop.begin)}; {where}.",
-        means="the model was never asked what comes first after this id, so its first "
-        "word is a guess, and the others follow from it.",
+        means="no target begins with this id in training, so the first word is a "
+        "guess, and the others build on it.",
         look=f"the tensor that the loop starts from, such as torch.full((B, 1), "
         f"bos_id).{unless}",
         chapter="Decoding and scoring",
@@ -207,7 +207,8 @@ def _against_one_pass(loop: Loop, source: Tensor) -> Iterator[Finding]:
     ]
     wrong = [i for i, each in enumerate(apart) if each > APART]
     if wrong:
-        yield _differs(patient, written, given, found, wrong, apart, n)
+        steps = _anatomy.attentions(loop.watch(source))
+        yield _differs(steps, written, given, found, wrong, apart, n)
         return
     logits = patient.logits(wide, torch.tensor([given]))[0][skip:]
     passed = [
@@ -221,8 +222,8 @@ def _wrong_row(passed: list[int]) -> Finding:
     return Finding(
         code="decoding-disagrees",
         title="the decoding loop doesn't take the likeliest word",
-        tried="decided what the likeliest word at the last position is, step by step, "
-        "and compared that with what the loop wrote.",
+        tried="made a word of its choice the likeliest at the last position, step by "
+        "step, and compared these words with what the loop wrote.",
         seen=f"{len(passed)} words differ, the first at step {passed[0]}.",
         means="it reads the wrong row of the logits, or chooses in some other way.",
         look="logits[:, -1], the last position that was written, and argmax over "
@@ -246,7 +247,7 @@ def _is_likeliest(patient: Patient, logits: Tensor, word: int) -> bool:
 
 
 def _differs(
-    patient: Patient,
+    steps: list[_anatomy.Attention],
     written: Written,
     given: list[int],
     found: list[_anatomy.Attention],
@@ -265,7 +266,6 @@ def _differs(
         f"the logits of {len(wrong)} of {n} steps differ, first at step {wrong[0]}, by "
         f"up to {max(apart):.2g} standard deviations."
     )
-    steps = _anatomy.attentions(written.ops)
     at = len(given) - len(written.words)  # words before the second step's
     one_pass = [e for e in found if e.shape == (len(given), len(given))]
     whole = [e for e in steps if e.shape == (at + 1, at + 1)]

@@ -64,7 +64,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
             code="dropout-too-strong",
             title="dropout sets most of the numbers to 0",
             tried="called model.train(), and looked at the rate of each dropout.",
-            seen=f"{strong[0][1]:.2g} in {len(strong)} of {len(rates)} places "
+            seen=f"it is {strong[0][1]:.2g} in {len(strong)} of {len(rates)} places "
             f"({_anatomy.places(op for op, _ in strong)}).",
             means="hardly anything gets through a layer while training.",
             look="p is the share that is set to 0. Is yours the share that is kept? "

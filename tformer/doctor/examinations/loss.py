@@ -184,8 +184,8 @@ def _places(patient: Patient) -> Iterator[Finding]:
             tried="looked at the gradient of the loss at each position.",
             seen=f"it pushes {own:.0%} of the positions towards their own label, and "
             "the others towards another position's.",
-            means="logits and labels were flattened in different orders, so what is "
-            "learned is which words are frequent.",
+            means="logits and labels were flattened in different orders, so the "
+            "model learns only which words are frequent.",
             look="transpose, view and reshape before the loss: both (B, T), or both "
             "(T, B).",
             chapter="Training",

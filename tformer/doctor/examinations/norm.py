@@ -44,7 +44,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
             title="a residual connection starts from the norm's output",
             tried="followed both addends of each residual sum.",
             seen="a sublayer's result is added to what the norm returned, not to what "
-            f"it was given: {_anatomy.places(each.total for each in wrong_skips)}.",
+            f"the norm was given: {_anatomy.places(e.total for e in wrong_skips)}.",
             means="such a layer replaces the residual stream by its norm, so nothing "
             "that earlier layers wrote passes through unchanged.",
             look="h = norm(x), then x = x + sublayer(h): has x been overwritten by the "
@@ -60,7 +60,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if "norm and sum" in fates and not begins_normed:
         yield Finding(
             code="norm-misplaced",
-            title="the norm stands inside the residual branch, at its end",
+            title="the norm is inside the residual branch, at its end",
             tried="followed the output of each attention.",
             seen=f"for {fates.count('norm and sum')} of {len(fates)} attentions it is "
             "x + norm(sublayer(x)), and what enters the attention is not normalised.",

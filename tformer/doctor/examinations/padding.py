@@ -171,7 +171,7 @@ def _signs(patient: Patient, words: Tensor, exact: Tensor) -> Iterator[Finding]:
             title="the padding mask hides signs that are no padding",
             tried="added a sign to the end of a source, as your batches have it.",
             seen=f"it moved no logit: {names}.",
-            means="the model reads each sentence as if it weren't there.",
+            means="the model reads each sentence as if the sign weren't there.",
             look="source != pad_id, not source > eos_id.",
             chapter="Masks",
             because=("ignores-source",),

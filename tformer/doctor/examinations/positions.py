@@ -72,7 +72,7 @@ def _not_relative(first: _anatomy.Attention, side: str) -> Iterator[Finding]:
             title=f"the rotary positions of the {side} don't measure distance",
             tried="fed one word over and over, and compared the scores of places that "
             "are equally far apart.",
-            seen=f"they differ by up to {apart:.2g}, and all scores by {spread:.2g}.",
+            seen=f"these differ by up to {apart:.2g}; all scores span {spread:.2g}.",
             means="queries and keys are turned differently, so how much one word "
             "attends to another depends on where in the sentence the two stand.",
             look="the same rotation for both: the same angles, the signs "
@@ -151,9 +151,9 @@ def _doubled(
         + f", {'is' if is_same else 'are'} added to vectors of size "
         f"{_anatomy.spread(lookup.vectors):.2g}"
         + (f", {sum(pairs) + 1} times." if is_same else "."),
-        means="the positions weigh twice as much against the words."
+        means="the positions count for twice as much beside the words."
         if is_same
-        else "one of them is enough; together they weigh more against the words.",
+        else "one of them is enough; together they count for more beside the words.",
         look="positions in the embedding layer and again in the encoder or the model "
         "around it.",
         chapter="Positions",
@@ -192,8 +192,8 @@ def _badly_made(table: Table, side: str) -> Iterator[Finding]:
             tried="looked at how far each column of the position table moves.",
             seen=f"over {len(rows)} places {moving.size(1)} of {span.numel()} columns "
             "move by more than 0.1.",
-            means="the other columns are the same at every place, so these few have "
-            "to tell all places apart.",
+            means="the other columns are nearly the same everywhere, so these few "
+            "have to tell all places apart.",
             look="the exponent: the rates fall evenly from 1 to 1/10000. " + look,
             chapter="Positions",
         )
