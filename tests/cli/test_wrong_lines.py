@@ -364,10 +364,15 @@ EXAMINING = [
     ("doctor {text}:Net", "text.txt stopped with (NameError|SyntaxError)"),
     ("doctor {zeros}:Net", "stopped with .*null bytes"),
     ("doctor {model}:Gone", "has no 'Gone': it has .*Net"),
-    ("doctor {model}:number", "gives a int, no nn.Module"),
-    ("doctor {model}:Wide", "called with no arguments, stopped with TypeError"),
+    ("doctor {model}:number", "of type int, not an nn.Module"),
+    ("doctor {model}:Wide", r"Wide\(width\) needs arguments: write a function"),
+    ("doctor {model}:stops", "called with no arguments, stopped with KeyError"),
+    (
+        "doctor {model}:Masked",
+        "missing 1 .* 'mask'.* in a dictionary in the file, .* --with",
+    ),
     ("doctor {model}:Net --with gone", "has no 'gone'"),
-    ("doctor {model}:Net --with number", "is a int, no dictionary"),
+    ("doctor {model}:Net --with number", "is of type int, not a dictionary"),
     ("doctor {model}:Net --with wrong", "unexpected keyword argument 'lost'"),
     ("doctor {model}:Net --pad-id x", "'x' is no id: give a number, or none"),
     ("doctor {model}:Net --pad-id -1", "'-1' is no id"),
@@ -394,6 +399,15 @@ class Net(nn.Module):
 class Wide(Net):
     def __init__(self, width):
         super().__init__()
+
+
+class Masked(Net):
+    def forward(self, source, target, mask):
+        return super().forward(target)
+
+
+def stops():
+    raise KeyError("no")
 
 
 class Broken(Net):

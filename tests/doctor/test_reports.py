@@ -188,3 +188,67 @@ def test_a_schedule_without_sense_is_found():
 def test_a_finding_is_a_value():
     one = Finding("a-b", *"123456")
     assert one == Finding("a-b", *"123456") and hash(one)
+
+
+# --- what was given and cannot be used ---------------------------------------------
+
+
+def length_first(batches):
+    return [tuple(each.t() for each in batch) for batch in batches]
+
+
+@pytest.mark.parametrize("name", ["annotated", "cached", "marian", "torch_wrapper"])
+def test_batches_with_the_length_first_are_refused(name):
+    model, given = admitted(name)
+    given["batches"] = length_first(given["batches"])
+    with pytest.raises(doctor.CannotExamine, match=r"length first.*t\.t\(\), y\.t\(\)"):
+        doctor.examine(model, **given)
+
+
+def test_batches_with_the_length_first_are_refused_even_if_nothing_is_shifted():
+    model, given = admitted("annotated")
+    given["batches"] = length_first([(s, t, t) for s, t, _ in given["batches"]])
+    with pytest.raises(doctor.CannotExamine, match="length first"):
+        doctor.examine(model, **given)
+
+
+def test_windows_that_start_one_word_apart_are_batch_first():
+    words = torch.randint(3, 12, (40,), generator=torch.Generator().manual_seed(1))
+    windows = words.unfold(0, 9, 1)[:8]
+    assert examine(Bag(), batches=[(windows[:, :-1], windows[:, 1:])])
+
+
+def test_batches_of_unequal_numbers_of_rows_are_refused():
+    model, given = admitted("annotated")
+    [(source, read, labels), *_] = given["batches"]
+    given["batches"] = [(source[:3], read, labels)]
+    with pytest.raises(doctor.CannotExamine, match="one number of rows"):
+        doctor.examine(model, **given)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"decode": lambda m, ids: ["a"]}, "decode: it returned a list of str"),
+        ({"loss": lambda x, y: None}, "loss: it stopped with"),
+        ({"tokenizer": object()}, "tokenizer: it stopped with AttributeError"),
+        ({"schedule": lambda step: 1.0}, "schedule: steps=… was not given"),
+        ({"steps": 100}, "steps: schedule=… was not given"),
+        ({"test_pairs": PAIRS}, "test_pairs: pairs=… was not given"),
+        ({"gradients": lambda m, b: None}, "gradients: batches=… was not given"),
+    ],
+)
+def test_what_was_given_and_could_not_be_used_is_told_at_the_top(given, said):
+    report = examine(Bag(), **given)
+    head, told, *rest = str(report).split("\n\n")
+    assert head.startswith("Bag: nothing found")
+    assert " ".join(told.split()).startswith(f"Could not use {said}")
+    assert said.partition(":")[0] not in report.sound
+    assert not any(told.removeprefix("Could not use ") in each for each in rest)
+    assert "Could not use" in report._repr_html_().partition("<details>")[0]
+
+
+def test_nothing_is_said_to_be_unused_if_everything_was_used():
+    for name in ("annotated", "gpt"):
+        model, given = admitted(name)
+        assert "Could not use" not in str(doctor.examine(model, **given))

@@ -95,6 +95,7 @@ def state_of(model):
         "python": random.getstate(),
         "numpy": np.random.get_state()[1].copy(),  # noqa: NPY002
         "fused": torch.backends.mha.get_fastpath_enabled(),
+        "threads": torch.get_num_threads(),
     }  # fmt: skip
 
 
@@ -112,8 +113,16 @@ def assert_same(one, other):
         )
 
 
+@pytest.fixture
+def two_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.mark.parametrize("ends", ["well", "badly"])
-def test_the_model_is_given_back_exactly_as_it_was(ends):
+def test_the_model_is_given_back_exactly_as_it_was(ends, two_threads):
     model, given = admitted("gpt")
     model.train()
     model.h[0].eval()
@@ -125,6 +134,7 @@ def test_the_model_is_given_back_exactly_as_it_was(ends):
         model.h[1].attn.bias = model.h[1].attn.bias.clone()
         random.random()
         np.random.rand()  # noqa: NPY002
+        assert torch.get_num_threads() == 1
         with torch.no_grad():
             model.ln_f.weight.add_(0.01)
         if ends == "badly":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import runpy
 import sys
 from pathlib import Path
@@ -103,7 +104,8 @@ def _run(options: argparse.Namespace) -> int:
         model = _called(model, f"{file}:{name}")
     if not isinstance(model, nn.Module):
         raise UsageError(
-            f"{options.model} gives a {type(model).__name__}, no nn.Module"
+            f"{options.model} gives something of type {type(model).__name__}, not an "
+            "nn.Module"
         )
     settings: Any = {}
     if options.arguments:
@@ -112,10 +114,18 @@ def _run(options: argparse.Namespace) -> int:
             settings = _called(settings, f"{file}:{options.arguments}", model)
         if not isinstance(settings, dict):
             raise UsageError(
-                f"{file}:{options.arguments} is a {type(settings).__name__}, no "
-                "dictionary of arguments"
+                f"{file}:{options.arguments} is of type {type(settings).__name__}, not "
+                "a dictionary of arguments"
             )
-    report = doctor.examine(model, **(settings | given))
+    try:
+        report = doctor.examine(model, **(settings | given))
+    except doctor.CannotExamine as reason:
+        if options.arguments:
+            raise
+        raise UsageError(
+            f"{reason}. From the command line: put such arguments in a dictionary in "
+            "the file, and name it with --with"
+        ) from reason
     print(report)
     sys.stdout.flush()
     return 0 if report else FOUND
@@ -143,6 +153,11 @@ def _found(names: dict[str, Any], file: str, name: str) -> Any:
 def _called(made: Any, name: str, *arguments: Any) -> Any:
     if not callable(made):
         return made
+    if not arguments and _wants_some(made):
+        raise UsageError(
+            f"{name}{inspect.signature(made)} needs arguments: write a function "
+            "without arguments that makes the model, and name that"
+        )
     try:
         return made(*arguments)
     except Exception as error:
@@ -150,6 +165,17 @@ def _called(made: Any, name: str, *arguments: Any) -> Any:
         raise UsageError(
             f"{name}, called with {wants}, stopped with {_said(error)}"
         ) from error
+
+
+def _wants_some(made: Any) -> bool:
+    """Whether it can't be called without arguments."""
+    try:
+        inspect.signature(made).bind()
+    except TypeError:
+        return True
+    except ValueError:  # what it wants isn't known
+        return False
+    return False
 
 
 def _said(error: BaseException) -> str:

@@ -9,7 +9,8 @@ you give it (your loss, batches, decoding function, optimizer, schedule, tokeniz
 corpus) is examined, too.
 
 Each examination is a module of `tformer.doctor.examinations`, and needs no further
-registration. Chapters *When training fails* and *Bring your own model*.
+registration. If it is about one argument of `examine`, it names that as ``ARGUMENT``.
+Chapters *When training fails* and *Bring your own model*.
 """
 
 from tformer.doctor._patient import CannotExamine

@@ -10,7 +10,7 @@ which attention it is.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -29,6 +29,7 @@ from tformer.doctor._watch import (
     Input,
     Op,
 )
+from tformer.doctor.report import listed
 
 DEEP = 60  # more steps than lie between any two parts
 
@@ -149,6 +150,11 @@ def _main(inputs: list[Input], op: Op) -> Input:
     made = [each for each in full if each.made_by is not None]
     chosen = made or full or inputs
     return max(chosen, key=lambda each: each.made_by.index if each.made_by else -1)
+
+
+def places(ops: Iterable[Op]) -> str:
+    """The modules in which operations took place, for a sentence."""
+    return listed(op.place or "the model itself" for op in ops)
 
 
 def _scores(start: Input) -> tuple[Op, float | None] | None:
@@ -542,10 +548,53 @@ def strikes_out(op: Op) -> bool:
     """Whether an operation is dropout, in one piece or as a product with its mask."""
     if op.name in ("native_dropout", "bernoulli_"):
         return True
+    return op.name in FACTORS and _dropout_mask(op) is not None
+
+
+def _dropout_mask(op: Op) -> Op | None:
+    """What drew the mask that a product multiplies by, or None."""
     masks = (_origin(each, VIEWS | FACTORS) for each in op.inputs)
-    return op.name in FACTORS and any(
-        mask is not None and mask.name == "bernoulli_" for mask in masks
-    )
+    return next((e for e in masks if e is not None and e.name == "bernoulli_"), None)
+
+
+def dropout_rate(op: Op) -> float | None:
+    """With which probability dropout strikes a number out; None if it isn't known."""
+    if op.name == "native_dropout":
+        return float(op.arguments[1])
+    if op.name not in FACTORS or len(op.inputs) < 2:
+        return None
+    mask = _dropout_mask(op)
+    kept = None if mask is None or len(mask.arguments) < 2 else mask.arguments[1]
+    return 1 - kept if isinstance(kept, float) else None
+
+
+def struck_before(ops: list[Op]) -> tuple[list[Op], int]:
+    """The softmaxes whose scores go through dropout first, and how many there are."""
+    struck, n = [], 0
+    for op in ops:
+        if op.name in SOFTMAXES and _scores(op.inputs[0]) is not None:
+            n += 1
+            if _meets_dropout(op.inputs[0]):
+                struck.append(op)
+    return struck, n
+
+
+def _meets_dropout(start: Input) -> bool:
+    """Whether dropout stands between a product of queries and keys and what follows."""
+    stack = [(start, False, 0)]
+    while stack:
+        each, struck, depth = stack.pop()
+        op = each.made_by
+        if op is None or depth > DEEP:
+            continue
+        if op.name in ("bmm", "baddbmm") and not any(
+            map(_from_parameter, _factors(op))
+        ):
+            return struck
+        if op.name in VIEWS | FILLS | SUMS | FACTORS | DROPS:
+            here = struck or strikes_out(op)
+            stack += [(e, here, depth + 1) for e in op.inputs if e.tensor.numel() > 1]
+    return False
 
 
 def current_line(op: Op) -> set[Op]:

@@ -16,8 +16,10 @@ def as_found(model: nn.Module) -> Iterator[None]:
     """Put everything back that an examination may change, whatever happens.
 
     That is every parameter and buffer, ``requires_grad``, the gradients, the mode of
-    each module, the state of every random number generator, and PyTorch's switch for
-    its fused attention layers, which is off meanwhile (they show nothing inside).
+    each module, the state of every random number generator, and two settings of
+    PyTorch: fused attention layers are off meanwhile (they show nothing inside), and
+    there is one thread (on a busy machine, several wait for each other at every small
+    operation).
     """
     tensors = [*model.parameters(), *model.buffers()]
     values = [tensor.detach().clone() for tensor in tensors]
@@ -26,13 +28,16 @@ def as_found(model: nn.Module) -> Iterator[None]:
     modes = [(module, module.training) for module in model.modules()]
     buffers = [(module, dict(module._buffers)) for module in model.modules()]
     fused = torch.backends.mha.get_fastpath_enabled()
+    threads = torch.get_num_threads()
     pythons, numpys = random.getstate(), np.random.get_state()  # noqa: NPY002
     try:
         torch.backends.mha.set_fastpath_enabled(False)
+        torch.set_num_threads(1)
         with torch.random.fork_rng():
             yield
     finally:
         torch.backends.mha.set_fastpath_enabled(fused)
+        torch.set_num_threads(threads)
         random.setstate(pythons)
         np.random.set_state(numpys)  # noqa: NPY002
         for module, found in buffers:
@@ -42,10 +47,10 @@ def as_found(model: nn.Module) -> Iterator[None]:
             for tensor, value in zip(tensors, values, strict=True):
                 if not _same(tensor, value):
                     tensor.copy_(value)
-        for (parameter, trains, grad), slope in zip(wanted, grads, strict=True):
+        for (parameter, trains, grad), kept in zip(wanted, grads, strict=True):
             parameter.requires_grad_(trains)
-            if grad is not None and slope is not None and not _same(grad, slope):
-                grad.copy_(slope)
+            if grad is not None and kept is not None and not _same(grad, kept):
+                grad.copy_(kept)
             parameter.grad = grad
         for module, training in modes:
             module.training = training

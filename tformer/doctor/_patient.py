@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -73,7 +72,7 @@ class Patient:
         if self.forward is None:
             self.decoder_only = self.decoder_only or _takes_one(self.model)
         else:
-            self.decoder_only = _n_places(self.forward) == 2
+            self.decoder_only = n_places(self.forward) == 2
         first = next(self.model.parameters(), None)
         self.device = torch.device("cpu") if first is None else first.device
         self.sizes = self._sizes()
@@ -106,7 +105,7 @@ class Patient:
     def watch(
         self, source: Tensor | None, target: Tensor
     ) -> tuple[list[Op], list[Attention]]:
-        """The operations of one pass with one sequence, and the attention in them."""
+        """The operations of one pass, and the attention in them."""
         key = (
             None if source is None else tuple(source.flatten().tolist()),
             tuple(target.flatten().tolist()),
@@ -161,6 +160,18 @@ class Patient:
     def special(self) -> set[int]:
         """Ids that no probe uses as a word."""
         return {i for i in (self.pad_id, self.bos_id, self.eos_id) if i is not None}
+
+    @property
+    def starts(self) -> set[int]:
+        """Ids that begin what the decoder reads, in the batches if there are any."""
+        if self.batches is not None and not self.decoder_only:
+            return {int(i) for batch in self.batches for i in batch[-2][:, 0]}
+        return set() if self.bos_id is None else {self.bos_id}
+
+    def named(self, i: int) -> str:
+        """An id, with the name under which it was given."""
+        names = [n for n in ("pad_id", "bos_id", "eos_id") if getattr(self, n) == i]
+        return f"{i} ({names[0]})" if names else str(i)
 
     def words(self, n: int, *, seed: int, side: int = 1, rows: int = 1) -> Tensor:
         """Random ids (rows, n) that are words; different ones, if there are enough."""
@@ -287,15 +298,20 @@ class Patient:
             turned=True
         ):
             return
-        example = (
-            "lambda m, ids: m(ids.t()).transpose(0, 1)"
-            if self.decoder_only
-            else "lambda m, s, t: m(s.t(), t.t()).transpose(0, 1)"
-        )
+        ids, turned = "s, t", "s.t(), t.t()"
+        if self.decoder_only:
+            ids, turned = "ids", "ids.t()"
+        call = f"m({turned})"
+        if self.forward is not None:
+            call = f"{name_of(self.forward, 'your_forward')}(m, {turned})"
+        one = ids.partition(",")[0]
+        loss = f"{name_of(self.loss, 'your_loss')}(logits.transpose(0, 1), labels.t())"
+        loop = f"{name_of(self.decode, 'your_loop')}(m, {one}.t()).t()"
         raise CannotExamine(
             "your model seems to want (length, batch): called that way, each row of a "
-            "batch is independent; called batch first, it isn't. Give "
-            f"forward={example}, and transpose in decode, too, if you give one"
+            "batch is independent; called batch first, it isn't. Turn what goes in and "
+            f"what comes out: forward=lambda m, {ids}: {call}.transpose(0, 1), "
+            f"loss=lambda logits, labels: {loss}, decode=lambda m, {one}: {loop}"
         )
 
     def _rows_stand_alone(self, *, turned: bool) -> bool:
@@ -360,18 +376,19 @@ def seeded(seed: int = SEED) -> Iterator[None]:
 
 
 def first_batches(
-    batches: Iterable[Any] | None, decoder_only: bool, n: int = 3
+    batches: Iterable[Any] | None, patient: Patient, n: int = 3
 ) -> list[tuple[Tensor, ...]] | None:
     """The first few batches, each checked.
 
     Raises:
-        CannotExamine: an entry is no tuple of id tensors, or there is none.
+        CannotExamine: an entry is no tuple of id tensors, there is none, or they have
+            the length first.
     """
     if batches is None:
         return None
     taken: list[tuple[Tensor, ...]] = []
-    wanted = 2 if decoder_only else 3
-    names = "(ids, labels)" if decoder_only else "(source, target, labels)"
+    wanted = 2 if patient.decoder_only else 3
+    names = "(ids, labels)" if patient.decoder_only else "(source, target, labels)"
     for batch in batches:
         entries = tuple(batch) if isinstance(batch, tuple | list) else ()
         if len(entries) != wanted or not all(
@@ -392,7 +409,45 @@ def first_batches(
             break
     if not taken:
         raise CannotExamine("batches gave nothing: pass a list, or a fresh loader")
+    if _is_length_first(taken, patient):
+        letters = ", ".join("sty" if wanted == 3 else "ty")
+        turned = ", ".join(f"{each}.t()" for each in letters.split(", "))
+        raise CannotExamine(
+            "batches must have the batch first, and yours have the length first: the "
+            "next word stands below each word, and not to its right. Give "
+            f"batches=[({turned}) for {letters} in batches]"
+        )
+    if any(len(each) != len(entries[-1]) for entries in taken for each in entries):
+        raise CannotExamine(
+            "source and target must have one number of rows (batch first): a batch "
+            f"gave {_shapes(next(e for e in taken if len(e[0]) != len(e[-1])))}"
+        )
     return taken
+
+
+def _is_length_first(batches: list[tuple[Tensor, ...]], patient: Patient) -> bool:
+    """Whether the decoder's input begins, or goes on to the labels, along axis 0."""
+
+    def same(axis: int, by: int = 1) -> float:
+        """The share of the labels that equal the input so many places further on."""
+        found = n = 0
+        for *_, read, labels in batches:
+            length = labels.size(axis) - by
+            here, there = labels.narrow(axis, 0, length), read.narrow(axis, by, length)
+            real = here >= 0
+            if patient.pad_id is not None:
+                real &= (here != patient.pad_id) & (there != patient.pad_id)
+            found += int((here == there)[real].sum())
+            n += int(real.sum())
+        return found / max(n, 1)
+
+    bos = patient.bos_id
+    if bos is not None and bos != patient.pad_id:
+        rows, columns = ({int(i) for each in batches for i in each[-2].select(axis, 0)}
+                         for axis in (0, 1))  # fmt: skip
+        if rows == {bos} != columns:
+            return True
+    return same(0) > 0.9 and same(1) < 0.5 and same(1, by=0) < 0.5
 
 
 def check_loss(loss: Callable[..., Any] | None) -> None:
@@ -407,14 +462,20 @@ def check_loss(loss: Callable[..., Any] | None) -> None:
         wanted = list(inspect.signature(loss).parameters.values())
     except (TypeError, ValueError):
         return
-    if _n_places(loss) > 2 or (wanted and wanted[0].name in ("model", "net")):
+    if n_places(loss) > 2 or (wanted and wanted[0].name in ("model", "net")):
         names = ", ".join(each.name for each in wanted)
         raise CannotExamine(
-            f"loss takes ({names}), but the doctor calls it with (logits, labels), to "
-            "try logits of its own: give the part after the model has run. What it "
-            "does before that, such as the shift of the labels, stays unseen, so "
-            "give batches=…, as your model reads them, as well"
+            f"loss takes ({names}), but the doctor calls it with (logits, labels), so "
+            "that it can try logits of its own: give the part that comes after the "
+            "model. It then can't see what comes before, such as the shift of the "
+            "labels, so give batches=… as well, as your model reads them"
         )
+
+
+def name_of(function: Callable[..., Any] | None, otherwise: str) -> str:
+    """What a function is called, for an example of how to call it."""
+    name = getattr(function, "__name__", "")
+    return name if name.isidentifier() else otherwise
 
 
 def _shapes(batch: Any) -> str:
@@ -462,11 +523,12 @@ def _unpacked(out: Any) -> Tensor:
     )
 
 
-def _n_places(function: Callable[..., Any]) -> int:
+def n_places(function: Callable[..., Any], *, unknown: int = 3) -> int:
+    """How many arguments a function wants by position."""
     try:
         places = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        return 3
+        return unknown
     return sum(
         p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty
         for p in places
@@ -474,11 +536,4 @@ def _n_places(function: Callable[..., Any]) -> int:
 
 
 def _takes_one(model: nn.Module) -> bool:
-    return _n_places(model.forward) == 1
-
-
-def share(value: float, whole: float) -> str:
-    """One number as a share of another, for a sentence."""
-    return (
-        f"{value / whole:.0%}" if whole and math.isfinite(value) else "an unknown share"
-    )
+    return n_places(model.forward) == 1

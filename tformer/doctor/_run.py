@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from pkgutil import iter_modules
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -22,6 +23,11 @@ from tformer.doctor._patient import (
     first_batches,
 )
 from tformer.doctor.report import Finding, NotTried, Remark, Report
+
+PARTNERS = (  # an argument, what it is of no use without, and the examination of both
+    ("steps", "schedule", "schedule"),
+    ("test_pairs", "pairs", "data"),
+)
 
 
 def examine(
@@ -47,8 +53,9 @@ def examine(
     """Try a Transformer of any make, and report what a sound one would not do.
 
     The model comes back exactly as it was: weights, buffers, gradients, modes, and the
-    state of every random number generator. Whatever is left out is not examined, and
-    the report says so.
+    state of every random number generator. The report says what was not examined:
+    below its first line if you gave something that could not be used, and at its end
+    if you gave nothing.
 
     Args:
         model: an encoder–decoder or a decoder-only language model.
@@ -64,20 +71,21 @@ def examine(
         loss: ``(logits, labels) -> scalar``, as your training uses it, after the
             model has run. If yours runs the model itself, give the part that follows.
         batches: ``(source, target, labels)``, or ``(ids, labels)`` for a decoder-only
-            model, batch first, as your training reads them. The first three are used.
+            model, as your training reads them, but always batch first. The first three
+            are used.
         gradients: ``(model, batches) -> None``: accumulates the gradients of several
             small batches in ``.grad``, as your training does before it steps.
-        decode: ``(model, source) -> ids``: greedy decoding, one row or list of ids for
-            each source, with or without `bos_id` and `eos_id`. For a decoder-only model
-            the second argument is the prompt, and the prompt may come back with it. If
-            it takes a third argument, it is given the reference. It is tried with one
-            source and with three of equal length at once.
+        decode: ``(model, source) -> ids``: greedy decoding, batch first: one row or
+            list of ids for each source, with or without `bos_id` and `eos_id`. For a
+            decoder-only model the second argument is the prompt, and the prompt may
+            come back with it. If it takes a third argument, it is given the reference.
+            It is tried with one source and with three of equal length at once.
         optimizer: the one that trains the model.
         schedule: step, from 1, to learning rate or factor; it is examined by itself,
-            the optimizer's own rate is not multiplied with it.
+            not multiplied by the optimizer's own rate.
         steps: how many steps you are going to train; for `schedule`.
         tied: whether the table of the target words is meant to be the output
-            projection as well; None if you don't mind.
+            projection as well; None if either is fine.
         tokenizer: has ``encode(text) -> ids`` and ``decode(ids) -> text``.
         pairs: (source, target) sentences to train on.
         test_pairs: those to test on.
@@ -117,7 +125,7 @@ def examine(
             test_pairs=test_pairs,
         )
         patient.admit()
-        patient.batches = first_batches(batches, patient.decoder_only)
+        patient.batches = first_batches(batches, patient)
         found, remarks, sound, not_tried = _round(patient)
     codes = {finding.code for finding in found}
     return Report(
@@ -138,32 +146,36 @@ def _round(
     found: list[Finding] = []
     remarks: list[Remark] = []
     sound, not_tried = [], []
-    for name, examination in _all():
+    for name, module in _all():
+        argument = getattr(module, "ARGUMENT", "")
+        given = argument if getattr(patient, argument, None) is not None else ""
         here: list[Finding] = []
         try:
-            for said in examination(patient):
+            for said in module.examine(patient):
                 if isinstance(said, Remark):
                     remarks.append(dataclasses.replace(said, examination=name))
                 else:
                     here.append(said)
         except (Skip, CannotExamine) as reason:
             if not here:
-                not_tried.append(NotTried(name, str(reason)))
+                not_tried.append(NotTried(name, str(reason), given))
         except Exception as problem:
             reason_ = (str(problem).strip().splitlines() or ["no message"])[0]
-            not_tried.append(
-                NotTried(name, f"it stopped with {type(problem).__name__}: {reason_}")
-            )
+            stopped = f"it stopped with {type(problem).__name__}: {reason_}"
+            not_tried.append(NotTried(name, stopped, given))
         else:
             if not here:
                 sound.append(name)
         found += here
+    for argument, other, name in PARTNERS:
+        if getattr(patient, argument) is not None and getattr(patient, other) is None:
+            not_tried.append(NotTried(name, f"{other}=… was not given", argument))
     return found, remarks, sound, not_tried
 
 
-def _all() -> Iterator[tuple[str, Callable[[Patient], Iterator[Finding | Remark]]]]:
+def _all() -> Iterator[tuple[str, ModuleType]]:
     """Every examination by name: the modules that are there."""
     for module in sorted(iter_modules(examinations.__path__), key=lambda m: m.name):
         if not module.name.startswith("_"):
             home = import_module(f"{examinations.__name__}.{module.name}")
-            yield module.name.replace("_", " "), home.examine
+            yield module.name.replace("_", " "), home

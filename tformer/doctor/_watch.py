@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules import module as hooks
 from torch.utils._python_dispatch import TorchDispatchMode
 
 Key = tuple[Any, ...]
@@ -112,6 +113,7 @@ class Op:
         arguments: all arguments, tensors included.
         output: its first result.
         value: a copy of that, for the operations in `KEPT`.
+        place: the name of the innermost module that was running, or "".
         used_by: the operations that took one of its results.
     """
 
@@ -121,6 +123,7 @@ class Op:
     arguments: tuple[Any, ...]
     output: Tensor
     value: Tensor | None = None
+    place: str = ""
     used_by: list[Op] = field(default_factory=list)
 
     @property
@@ -141,25 +144,47 @@ class Watch(TorchDispatchMode):
         super().__init__()
         self.ops: list[Op] = []
         self.strangers: dict[int, Tensor] = {}
-        self._parameters = {_storage(each) for each in model.parameters()}
+        self._parameters = {storage(each) for each in model.parameters()}
         self._makers: dict[Key, Op] = {}
+        self._names = {id(each): name for name, each in model.named_modules()}
+        self._places = [""]
+        self._hooks: list[Any] = []
+
+    def __enter__(self) -> Watch:
+        self._hooks = [
+            hooks.register_module_forward_pre_hook(self._enters),
+            hooks.register_module_forward_hook(self._leaves, always_call=True),
+        ]
+        super().__enter__()
+        return self
+
+    def __exit__(self, *problem: Any) -> None:
+        for each in self._hooks:
+            each.remove()
+        super().__exit__(*problem)
+
+    def _enters(self, module: nn.Module, _: Any) -> None:
+        self._places.append(self._names.get(id(module), self._places[-1]))
+
+    def _leaves(self, *_: Any) -> None:
+        self._places.pop()
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        name = func.name().removeprefix("aten::").partition(".")[0]
+        name = name_of_op(func)
         given = list(_tensors((args, kwargs or {})))
         for tensor in given:
             if isinstance(tensor, nn.Parameter) and (
-                _storage(tensor) not in self._parameters
+                storage(tensor) not in self._parameters
             ):
-                self.strangers[_storage(tensor)] = tensor
-                self._parameters.add(_storage(tensor))
+                self.strangers[storage(tensor)] = tensor
+                self._parameters.add(storage(tensor))
         taken = [
             Input(
                 tensor,
                 self._makers.get(_key(tensor)),
-                _storage(tensor) in self._parameters,
+                storage(tensor) in self._parameters,
                 tensor.detach().clone() if name in KEPT else None,
             )
             for tensor in given
@@ -168,6 +193,7 @@ class Watch(TorchDispatchMode):
         made = list(_tensors(result))
         if made:
             op = Op(name, len(self.ops), taken, tuple(args), made[0])
+            op.place = self._places[-1]
             if name in KEPT:
                 op.value = made[0].detach().clone()
             self.ops.append(op)
@@ -179,14 +205,20 @@ class Watch(TorchDispatchMode):
         return result
 
 
-def _storage(tensor: Tensor) -> int:
+def name_of_op(func: Any) -> str:
+    """PyTorch's name of an operation, without its overload."""
+    return str(func.name()).removeprefix("aten::").partition(".")[0]
+
+
+def storage(tensor: Tensor) -> int:
+    """What two tensors have in common that show the same memory."""
     return tensor.untyped_storage().data_ptr()
 
 
 def _key(tensor: Tensor) -> Key:
     """What identifies a tensor as long as it is alive: its memory, seen how."""
     return (
-        _storage(tensor),
+        storage(tensor),
         tensor.storage_offset(),
         tuple(tensor.shape),
         tensor.stride(),

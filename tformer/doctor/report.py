@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import html
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 __all__ = ["Finding", "NotTried", "Remark", "Report"]
+
+
+def listed(names: Iterable[str], most: int = 3) -> str:
+    """Names for a sentence, each once, and how many more there are."""
+    each = list(dict.fromkeys(names))
+    more = [f"{len(each) - most} more"] if len(each) > most + 1 else []
+    shown = each[: most if more else None] + more
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
 @dataclass(frozen=True)
@@ -60,10 +68,12 @@ class NotTried:
     Attributes:
         examination: its name.
         reason: what was missing, or what got in the way.
+        argument: what was given for it and could not be used; empty if nothing was.
     """
 
     examination: str
     reason: str
+    argument: str = ""
 
     def __str__(self) -> str:
         return f"{self.examination}: {self.reason}"
@@ -88,6 +98,8 @@ class Remark:
 @dataclass(frozen=True)
 class Report:
     """What `examine` found; true only if that is nothing.
+
+    An argument that was given and could not be used is told below the first line.
 
     Attributes:
         model: the class of the model.
@@ -121,6 +133,17 @@ class Report:
         found = f"{n} finding{'s' if n != 1 else ''}" if n else "nothing found"
         return f"{self.model}: {found}"
 
+    def _unused(self) -> list[str]:
+        """What could not be used, one line for each reason."""
+        reasons: dict[str, list[str]] = {}
+        for each in self.not_tried:
+            if each.argument:
+                reasons.setdefault(each.reason, []).append(each.argument)
+        return [
+            f"Could not use {', '.join(arguments)}: {reason}"
+            for reason, arguments in reasons.items()
+        ]
+
     def _ends(self) -> Iterator[tuple[str, Sequence[str]]]:
         """The lists at the end of a report that are not empty, with their headings."""
         ends = {
@@ -129,7 +152,7 @@ class Report:
             ],
             "Worth knowing": [str(each) for each in self.remarks],
             "Looked at, and sound": [", ".join(self.sound)] if self.sound else [],
-            "Not tried": [str(each) for each in self.not_tried],
+            "Not tried": [str(e) for e in self.not_tried if not e.argument],
         }
         for heading, lines in ends.items():
             if lines:
@@ -138,6 +161,7 @@ class Report:
     def __str__(self) -> str:
         """The whole report for a terminal."""
         blocks = [f"{self._headline()} ({self.seconds:.1f} s)"]
+        blocks += [textwrap.fill(line, 80) for line in self._unused()]
         blocks += [f"{i}. {each}" for i, each in enumerate(self.findings, start=1)]
         for heading, lines in self._ends():
             wrapped = [
@@ -153,6 +177,7 @@ class Report:
         parts = [
             f"<p><strong>{say(self._headline())}</strong> ({self.seconds:.1f} s)</p>"
         ]
+        parts += [f"<p><strong>{say(line)}</strong></p>" for line in self._unused()]
         for i, finding in enumerate(self.findings, start=1):
             rows = "".join(
                 f"<dt><em>{say(label)}</em></dt><dd>{say(text)}</dd>"

@@ -10,12 +10,14 @@ from torch import Tensor
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
+ARGUMENT = "gradients"
+
 
 def examine(patient: Patient) -> Iterator[Finding]:
     """Accumulate two unequal halves of a batch, then the whole, and compare."""
     if patient.gradients is None or patient.batches is None:
         missing = "gradients=…" if patient.gradients is None else "batches=…"
-        raise Skip(f"it was not given ({missing})")
+        raise Skip(f"{missing} was not given")
     patient.has_numbers()
     batch = patient.batches[0]
     words = _real(patient, batch[-1]).sum(dim=1)
@@ -39,8 +41,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
             title="accumulated batches are not weighted by their words",
             tried=f"accumulated two halves of a batch, with {counts} words, and the "
             "whole batch.",
-            seen=f"the two gradients point in different directions: {apart:.1%} of "
-            "one doesn't lie along the other.",
+            seen=f"the two gradients differ in direction, by {apart:.1%} of their "
+            "length.",
             means="a mean of means: words in short batches count more than words in "
             "long ones, and the result depends on how the batches are cut.",
             look="sum the losses and divide by the words of all parts together.",
@@ -60,9 +62,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
             title="accumulating changes the size of the gradient",
             tried=f"accumulated two halves of a batch, with {counts} words, and the "
             "whole batch.",
-            seen=f"the gradient of the halves is {times:.2f} times as large.",
-            means="the learning rate grows with the number of parts, unless the "
-            "optimizer normalises it away; clipping doesn't.",
+            seen=f"the gradient of the halves is {times:.2f} times that of the whole.",
+            means="steps grow with the number of parts. Adam evens that out; plain "
+            "gradient descent and clipping don't.",
             look="divide each loss by the number of parts, or by all words.",
             chapter="Training",
         )

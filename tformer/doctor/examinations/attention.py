@@ -46,8 +46,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
             tried="added up the weights of each query in each attention.",
             seen=f"in {len(wrong)} of {len(found)} attentions they don't add up to 1 "
             f"but are off by up to {off:.2g}; the softmax ran along axis {axis}.",
-            means="queries compete for keys instead of the other way round, or heads "
-            "with each other, and what comes out isn't an average of the values.",
+            means="queries compete for each key, or heads with each other, where the "
+            "keys should compete for each query: what comes out is no average of the "
+            "values.",
             look="dim=… of the softmax: it has to be -1, the axis of the keys.",
             chapter="Attention",
         )
@@ -57,8 +58,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
             code="mask-after-softmax",
             title="the mask comes after the softmax",
             tried="added up the weights of each query in each attention.",
-            seen=f"the softmax gives 1, but what multiplies the values is up to "
-            f"{off:.2g} short of it, in {len(cut)} of {len(found)} attentions.",
+            seen=f"in {len(cut)} of {len(found)} attentions they add up to 1 after the "
+            f"softmax, but are up to {off:.2g} short of it where they multiply the "
+            "values.",
             means="hidden keys have taken their share of the weight before they were "
             "set to 0, so they still count, and early positions are damped.",
             look="fill the scores with -inf before the softmax, not the weights after.",
@@ -73,8 +75,8 @@ def _no_softmax(loose: list[Tensor], n_others: int) -> Finding:
         code="attention-without-softmax",
         title="there is no softmax in the attention",
         tried="followed the scores to the product with the values.",
-        seen=f"in {len(loose)} of {len(loose) + n_others} attentions they get there "
-        "without one; the weights of a query add up to anything from "
+        seen=f"in {len(loose)} of {len(loose) + n_others} attentions there is no "
+        "softmax on the way, and the weights of a query add up to anything from "
         f"{float(sums.min()):.2g} to {float(sums.max()):.2g}.",
         means="what comes out is no average of the values: it grows with the number of "
         "words, and a word can't be preferred at another's cost.",

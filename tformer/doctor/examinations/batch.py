@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
 
+from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient
 from tformer.doctor.report import Finding
+
+Pair = tuple[Tensor | None, Tensor]  # source and target ids
 
 SPOILED = ("dropout-while-evaluating",)
 
@@ -44,28 +47,34 @@ def examine(patient: Patient) -> Iterator[Finding]:
         )
         return
     if patient.pad_id is not None:
-        shorter = tuple(
+        source, target = (
             None if ids is None else patient.padded(ids[:, :3], ids.size(1))
             for ids in one
         )
-        lengths = max(
+        assert target is not None
+        shorter = source, target
+        moved = [
             _apart(patient, first, patient.logits(*_joined(mine, shorter))[0]),
             _apart(
                 patient,
                 patient.logits(*_joined(one, mine))[-1],
                 patient.logits(*_joined(shorter, mine))[-1],
             ),
-        )
-        if lengths > patient.tolerance:
+        ]
+        if max(moved) > patient.tolerance:
+            is_first = moved[0] > patient.tolerance
+            where = _masked(patient, mine, (one, two, shorter), is_first=is_first)
             yield Finding(
                 code="mask-of-another-row",
                 title="a row is masked by the length of another row",
                 tried="ran one row twice, once with its neighbours shortened and "
                 "padded.",
-                seen=f"its logits moved by up to {lengths:.2g}, though its own words "
-                "and length stayed the same.",
+                seen=f"its logits moved by up to {max(moved):.2g}, though its own "
+                "words and length stayed the same"
+                + (f"; some of its words were hidden in {where}." if where else "."),
                 means="the padding mask is broadcast along the wrong axis or repeated "
-                "in the wrong order, so rows wear each other's masks.",
+                "in the wrong order, so words of one row are hidden where another row "
+                "has padding.",
                 look="how a mask (B, S) becomes (B, H, T, S): unsqueeze axes 1 and 2; "
                 "if heads are folded into the batch, repeat_interleave, not repeat.",
                 chapter="Masks",
@@ -89,7 +98,31 @@ def examine(patient: Patient) -> Iterator[Finding]:
         )
 
 
-def _joined(*parts: tuple[Tensor | None, ...]) -> tuple[Tensor | None, Tensor]:
+def _masked(
+    patient: Patient, mine: Pair, others: Sequence[Pair], *, is_first: bool
+) -> str:
+    """Where words of a row are hidden as soon as the rows beside it are shorter.
+
+    Args:
+        patient: the model.
+        mine: the row.
+        others: rows beside it: two of full length, then shorter ones.
+        is_first: whether the row comes before the others.
+    """
+    one, two, shorter = (
+        patient.watch(*(_joined(mine, e) if is_first else _joined(e, mine)))[1]
+        for e in others
+    )
+    found = []
+    for a, b, c in zip(one, two, shorter, strict=False):
+        if a.weights.shape == b.weights.shape == c.weights.shape:
+            own = (a.weights - b.weights).abs().amax(dim=(-2, -1)) < 1e-6
+            if bool(((c.weights[own] < 1e-9) & (a.weights[own] > 1e-6)).any()):
+                found.append(a.softmax)
+    return _anatomy.places(found)
+
+
+def _joined(*parts: Pair) -> tuple[Tensor | None, Tensor]:
     sources = [each[0] for each in parts if each[0] is not None]
     targets = [each[1] for each in parts if each[1] is not None]
     return torch.cat(sources) if sources else None, torch.cat(targets)

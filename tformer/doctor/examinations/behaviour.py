@@ -9,37 +9,35 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from tformer.doctor import _anatomy
+from tformer.doctor._loop import Loop
 from tformer.doctor._patient import Patient, Skip
-from tformer.doctor.examinations import decoding
+from tformer.doctor._watch import storage
 from tformer.doctor.report import Finding, Remark
 
-TRAINED = 0.7  # of the loss of a model that knows nothing
-WORSE = 1.5  # times that loss: not ignorant, but wrong
+TRAINED = 0.7  # of what a uniform guess costs
+WORSE = 1.5  # times that: not ignorant, but wrong
+LARGE = 1.5  # times the usual standard deviation of a table
 ROWS = 12
 
 
 def examine(patient: Patient) -> Iterator[Finding | Remark]:
     """Exchange the sources of a batch, and read what the model writes."""
     if patient.batches is None:
-        raise Skip("no batches were given (batches=…)")
+        raise Skip("batches=… was not given")
     patient.has_numbers()
     *sources, read, labels = (each.cpu() for each in patient.batches[0])
     source = sources[0] if sources else None
     own = _loss(patient, source, read, labels)
     nothing = math.log(patient.plain.size(-1))
     if own > WORSE * nothing:
-        yield Remark(
-            f"the loss of your first batch is {own:.1f}, and a model that knows "
-            f"nothing has ln {patient.plain.size(-1)} = {nothing:.1f}: if yours is "
-            "untrained, it begins with weights that are too large (a table that is "
-            "also the output projection wants a spread of about 1/√d_model)"
-        )
+        yield _costly(patient, source, read, own)
     if source is None:
         raise Skip("a decoder-only model has no source")
     if own > TRAINED * nothing:
         raise Skip(
-            f"the model is not trained (its loss is {own:.2f}; knowing nothing costs "
-            f"{nothing:.2f})"
+            f"the model is not trained (its loss is {own:.2f}, and a uniform guess "
+            f"costs {nothing:.2f})"
         )
     changed = _loss(patient, source.roll(1, dims=0), read, labels)
     if changed - own < 0.02 * own + 0.02 and len(source.unique(dim=0)) > 1:
@@ -62,6 +60,46 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
         yield from _writing(patient, source, labels)
 
 
+def _costly(
+    patient: Patient, source: Tensor | None, read: Tensor, own: float
+) -> Remark:
+    """What is known of a first loss that is worse than a uniform guess."""
+    n = patient.plain.size(-1)
+    said = (
+        f"the loss of your first batch is {own:.1f}, and a uniform guess costs ln {n} "
+        f"= {math.log(n):.1f}. If the model is untrained, "
+    )
+    ops, _ = patient.watch(patient.source(), patient.target())
+    last = _anatomy.unembedding(ops, n)
+    tables = [each.op.inputs[0] for each in _anatomy.lookups(ops, patient.target())]
+    shared = [
+        each.tensor
+        for each in (last.inputs if last is not None else [])
+        if each.is_parameter
+        and any(storage(each.tensor) == storage(table.tensor) for table in tables)
+    ]
+    logits = patient.logits(source, read)
+    words = read != (-1 if patient.pad_id is None else patient.pad_id)
+    copied = float((logits.argmax(-1) == read)[words].double().mean())
+    usual = tables[0].tensor.size(-1) ** -0.5 if tables else 0.0
+    if shared and (spread := float(shared[0].detach().std())) > LARGE * usual:
+        return Remark(
+            f"{said}its table of words is too large: it is the output projection as "
+            f"well, and its standard deviation is {spread:.2g}, where about 1/√d_model "
+            f"= {usual:.2g} is usual"
+        )
+    if copied > 0.5:
+        return Remark(
+            f"{said}that is because the residual stream carries each word to the "
+            f"output: at {copied:.0%} of the positions the likeliest next word is the "
+            "one just read. That is no fault, and training undoes it"
+        )
+    return Remark(
+        f"{said}its first logits are larger than they need to be (their standard "
+        f"deviation is {float(patient.plain.std()):.2g})"
+    )
+
+
 def _loss(
     patient: Patient, source: Tensor | None, read: Tensor, labels: Tensor
 ) -> float:
@@ -75,10 +113,8 @@ def _loss(
 def _writing(patient: Patient, source: Tensor, labels: Tensor) -> Iterator[Finding]:
     rows = [_real(patient, row) for row in source[:ROWS].tolist()]
     wanted = [_real(patient, row) for row in labels[:ROWS].tolist()]
-    said = [
-        _real(patient, decoding._write(patient, torch.tensor([row])).words)
-        for row in rows
-    ]
+    loop = Loop(patient)
+    said = [_real(patient, loop.write(torch.tensor([row])).words) for row in rows]
     n = len(rows)
     copies = sum(a == b and a != c for a, b, c in zip(said, rows, wanted, strict=True))
     loops = sum(_loops(a) and not _loops(c) for a, c in zip(said, wanted, strict=True))
@@ -102,7 +138,7 @@ def _writing(patient: Patient, source: Tensor, labels: Tensor) -> Iterator[Findi
             seen=f"{loops} outputs end in a loop, such as {said[0][-8:]}.",
             means="the more often a word has been written, the likelier it gets; a "
             "model that doesn't know what it has covered is caught in a loop.",
-            look="whatever else this report says; then train longer.",
+            look="the other findings of this report; then train longer.",
             chapter="When training fails",
             because=("no-positions", "future-leak", "mask-off-by-one"),
         )

@@ -12,8 +12,12 @@ from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
 FLOATS = (
-    "the mask: is it boolean, or 0 and −inf? A float mask of 0 and 1 is added to the "
-    "scores, and was seen to be added here: it hides nothing."
+    "the mask: here one of 0 and 1 was added to the scores, which hides nothing. Make "
+    "it boolean, or of 0 and −inf."
+)
+LEAKS = (
+    "the model can read the word that it has to predict: the loss will fall towards 0, "
+    "and on its own the model will write nonsense."
 )
 
 
@@ -89,8 +93,7 @@ def _leak(
             tried=tried,
             seen=f"{seen} No change reached further back than {reach}, with {layers} "
             "layers of self-attention.",
-            means="the answer is in the question: the loss will fall towards 0, "
-            "and the model will write nonsense on its own.",
+            means=LEAKS,
             look="the diagonal of the causal mask: torch.tril(ones, diagonal=1) or "
             "triu(…, diagonal=2) shows one word too many.",
             chapter="Masks",
@@ -101,8 +104,7 @@ def _leak(
         title="the decoder sees words that it has yet to write",
         tried=tried,
         seen=seen,
-        means="the answer is in the question: the loss will fall towards 0, and "
-        "the model will write nonsense on its own.",
+        means=LEAKS,
         look=FLOATS
         if any(map(_anatomy.adds_zeros_and_ones, patient.self_attention(1)))
         else "the causal mask: is it made, passed to every decoder layer, and joined "

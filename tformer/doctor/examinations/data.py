@@ -10,8 +10,8 @@ from tformer.doctor.report import Finding
 
 def examine(patient: Patient) -> Iterator[Finding]:
     """Compare the sentences of the sets, and the words of their sides."""
-    if not patient.pairs and patient.batches is None:
-        raise Skip("no corpus and no batches were given (pairs=…, batches=…)")
+    if patient.batches is None and not (patient.pairs and patient.test_pairs):
+        raise Skip("neither batches=… nor pairs=… and test_pairs=… were given")
     if patient.pairs and patient.test_pairs:
         yield from _overlap(patient.pairs, patient.test_pairs)
         yield from _sides(patient.pairs, patient.test_pairs)
@@ -32,7 +32,7 @@ def _overlap(
             seen=f"{len(shared)} ({len(shared) / len(test):.0%}) are there, such as "
             f"“{shared[0]}”.",
             means="the score measures memory as well as translation.",
-            look="split by sentence, not by pair, before anything is drawn or "
+            look="split by sentence, not by pair, before anything is sampled or "
             "repeated; remove duplicates first.",
             chapter="Data",
         )

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch import Tensor
 
 from tformer.doctor import _anatomy
 from tformer.doctor._keep import as_found
-from tformer.doctor._patient import SEED, Patient, Skip
-from tformer.doctor._watch import PRODUCTS, Op, Watch
-from tformer.doctor.report import Finding, Remark
+from tformer.doctor._loop import FAR, ROUNDS, Loop, Stopped, Written
+from tformer.doctor._patient import Patient, Skip, name_of
+from tformer.doctor.report import Finding, Remark, listed
 
-STEPS = 600  # more than a loop should take for a few words
-FAR = 1e4
-APART = 1e-4  # of the logits' spread
+ARGUMENT = "decode"
+APART = 1e-4  # standard deviations of the logits
 STRANGE = (  # a model of which one pass is no measure
     "future-leak", "mask-off-by-one", "mask-inverted", "length-leak",
     "softmax-wrong-axis", "heads-split-wrongly", "heads-merged-wrongly",
@@ -28,33 +24,15 @@ STRANGE = (  # a model of which one pass is no measure
 )  # fmt: skip
 
 
-@dataclass
-class Written:
-    """What the loop did with one source.
-
-    Attributes:
-        row: ids as they came back.
-        words: without the beginning, the prompt, the end and padding.
-        scores: what the output projection said at each step, its last row.
-        ops: every operation.
-    """
-
-    row: list[int]
-    words: list[int]
-    scores: list[Tensor]
-    ops: list[Op]
-
-
-class Stopped(Skip):
-    """The loop ended with an error; the message is the error's first line."""
-
-
 def examine(patient: Patient) -> Iterator[Finding | Remark]:
     """Let it write; force it to end; compare each step with one masked pass."""
     if patient.decode is None:
-        raise Skip("no decoding function was given (decode=…)")
+        raise Skip("decode=… was not given")
+    patient.has_numbers()
+    loop = Loop(patient)
+    _refuse_length_first(loop)
     try:
-        yield from _tried(patient)
+        yield from _tried(loop)
     except Stopped as stopped:
         yield Finding(
             code="decoding-stops",
@@ -68,274 +46,61 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
         )
 
 
-def _tried(patient: Patient) -> Iterator[Finding | Remark]:
-    patient.has_numbers()
-    source = patient.words(5, seed=81) if patient.decoder_only else patient.source()
-    assert source is not None
-    if _places(patient) >= 3:
-        yield from _labels(patient, source)
+def _refuse_length_first(loop: Loop) -> None:
+    """Skip if the loop is sound with (length, batch), and not as it is called."""
+    decode = loop.patient.decode
+    assert decode is not None
+    if loop.wants_reference or loop.obeys:
+        return
+    name = name_of(decode, "your_loop")
+    for turn_source, turn_out, does in (
+        (True, True, "reads and returns"),
+        (False, True, "returns"),
+        (True, False, "reads"),
+    ):
+
+        def turned(model: Any, source: Tensor) -> Any:
+            out = decode(model, source.t() if turn_source else source)  # noqa: B023
+            return _transposed(out) if turn_out else out  # noqa: B023
+
+        try:
+            obeys = Loop(loop.patient, turned).obeys
+        except (Skip, TypeError):
+            continue
+        if obeys:
+            call = f"{name}(m, {'s.t()' if turn_source else 's'})"
+            raise Skip(
+                f"it {does} (length, batch), and should read and return (batch, "
+                f"length). Give decode=lambda m, s: {call}{'.t()' if turn_out else ''}"
+            )
+
+
+def _transposed(out: Any) -> list[list[int]]:
+    rows = [each.tolist() if isinstance(each, Tensor) else each for each in out]
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _tried(loop: Loop) -> Iterator[Finding | Remark]:
+    patient = loop.patient
+    if loop.wants_reference:
+        yield from _labels(loop)
+    yield from _begin(loop)
     if patient.eos_id is not None:
-        yield from _end(patient, source)
-    difference = list(_against_one_pass(patient, source))
+        yield from _end(loop)
+    difference = list(_against_one_pass(loop, loop.source))
     yield from difference
-    if not difference and patient.pad_id is not None and not patient.decoder_only:
-        yield from _padded(patient)
-    if not difference:
-        yield from _together(patient, source)
-        yield from _training(patient, source)
-
-
-def _together(patient: Patient, source: Tensor) -> Iterator[Finding]:
-    """Does a sentence get the same words with others beside it?"""
-    if _places(patient) >= 3:
+    if difference:
         return
-    others = [patient.words(source.size(1), seed=seed, side=0) for seed in (88, 89)]
-    if patient.decoder_only:
-        others = [patient.words(source.size(1), seed=seed) for seed in (88, 89)]
-    sources = torch.cat([source, *others])
-    try:
-        rows, heard = _listen(patient, sources)
-    except Exception:  # it was made for one sentence, which is nobody's fault
-        return
-    has_start = _has_start(patient, source)
-    seen, steps = "", []
-    for i, (row, single) in enumerate(zip(rows, sources.split(1), strict=True)):
-        prompt = single[0].tolist() if patient.decoder_only else []
-        words = _words(patient, row, prompt, has_start=has_start)
-        alone = _write(patient, single)
-        steps.append(min(len(words), len(alone.words)))
-        if _without(words, patient.pad_id) != _without(alone.words, patient.pad_id):
-            seen = f"source {i}: {alone.words[:6]} alone, {words[:6]} in the batch."
-            break
-    else:  # of the last one the logits were heard, too, if they went side by side
-        is_batch = len(heard.scores) <= max(steps) + 1
-        until = min(steps) if is_batch else 0  # a row came to its end
-        both = list(zip(heard.scores, alone.scores, strict=False))[:until]
-        apart = [float(_centred(a - b).abs().max() / b.std()) for a, b in both]
-        if any(each > APART for each in apart):
-            first = next(i for i, each in enumerate(apart) if each > APART)
-            seen = f"the logits of the last source differ from step {first} on."
-    if seen:
-        yield Finding(
-            code="decoding-mixes-rows",
-            title="in a batch, the decoding loop writes something else",
-            tried="let it write for three sources at once, and for each alone.",
-            seen=seen,
-            means="a sentence's translation depends on its neighbours.",
-            look="whatever has one value for all rows: `.any()` where every row has "
-            "to end by itself, a memory, mask or cache of the first row.",
-            chapter="Decoding and scoring",
-            because=STRANGE,
-        )
-    elif patient.eos_id is not None:
-        yield from _all_stop(patient, sources, has_start=has_start)
+    if patient.pad_id is not None and not patient.decoder_only:
+        yield from _padded(loop)
+    if not loop.wants_reference:
+        yield from _together(loop)
+    yield from _training(loop)
 
 
-def _all_stop(
-    patient: Patient, sources: Tensor, *, has_start: bool
-) -> Iterator[Finding]:
-    """Does a row go on writing when the others have come to their end?"""
-    words = patient.words(5, seed=83)[0].tolist()
-    prompt = sources[-1].tolist() if patient.decoder_only else []
-
-    def length(elsewhere: int) -> int:
-        try:
-            rows, _ = _listen(patient, sources, forced=[*words[:4], elsewhere])
-        except Skip:  # it never stops
-            return STEPS
-        return len(_words(patient, rows[-1], prompt, has_start=has_start))
-
-    assert patient.eos_id is not None
-    short, long = length(patient.eos_id), length(words[-1])
-    if short < long:
-        yield Finding(
-            code="decoding-stops-all",
-            title="one finished sentence ends the whole batch",
-            tried="let it write for three sources, and let two of them end at once.",
-            seen=f"the third got {short} words; where the others don't end, it gets "
-            f"{long}.",
-            means="sentences are cut off where their neighbours happen to end.",
-            look="what ends the loop: `.all()` of the rows that are done, not "
-            "`.any()`; a done row gets padding.",
-            chapter="Decoding and scoring",
-        )
-
-
-def _without(words: list[int], pad_id: int | None) -> list[int]:
-    """Words without the padding at their end."""
-    end = len(words)
-    while end and words[end - 1] == pad_id:
-        end -= 1
-    return words[:end]
-
-
-def _places(patient: Patient) -> int:
-    assert patient.decode is not None
-    try:
-        places = inspect.signature(patient.decode).parameters.values()
-    except (TypeError, ValueError):
-        return 2
-    return sum(
-        p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty
-        for p in places
-    )
-
-
-class _Listener(Watch):
-    """Notes what the output projection says, and may put words into its mouth."""
-
-    def __init__(
-        self, model: nn.Module, weight: int, forced: int | list[int] | None
-    ) -> None:
-        super().__init__(model)
-        self.scores: list[Tensor] = []
-        self._weight, self._forced = weight, forced
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
-        before = len(self.ops)
-        result = super().__torch_dispatch__(func, types, args, kwargs)
-        if len(self.ops) > before and self.ops[-1].name in PRODUCTS:
-            op = self.ops[-1]
-            if any(_memory(e.tensor) == self._weight for e in op.inputs):
-                self.scores.append(op.result.reshape(-1, op.result.size(-1))[-1])
-                if isinstance(self._forced, int):
-                    result[..., self._forced] = FAR
-                elif self._forced:  # one word at the last position, another elsewhere
-                    step = len(self.scores) - 1
-                    rows = result.view(-1, result.size(-1))
-                    rows[:, self._forced[-1]] = FAR
-                    rows[-1, self._forced[-1]] = -FAR
-                    rows[-1, self._forced[step % (len(self._forced) - 1)]] = FAR
-                if len(self.scores) > STEPS:
-                    raise Skip(f"it was still writing after {STEPS} steps")
-        return result
-
-
-def _memory(tensor: Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()
-
-
-def _write(
-    patient: Patient,
-    source: Tensor,
-    *,
-    forced: int | list[int] | None = None,
-    reference: Any = None,
-    training: bool = False,
-) -> Written:
-    [row], listener = _listen(
-        patient, source, forced=forced, reference=reference, training=training
-    )
-    prompt = source[0].tolist() if patient.decoder_only else []
-    has_start = _has_start(patient, source)
-    rest = _after(row, prompt)
-    if rest[:1] == [patient.eos_id] and len(rest) == len(listener.scores) + 1:
-        rest, has_start = rest[1:], False  # the loop began with it
-    words = _words(patient, rest, [], has_start=has_start)
-    return Written(row, words, listener.scores, listener.ops)
-
-
-def _listen(
-    patient: Patient,
-    source: Tensor,
-    *,
-    forced: int | list[int] | None = None,
-    reference: Any = None,
-    training: bool = False,
-) -> tuple[list[list[int]], _Listener]:
-    """The rows that come back, one for each source, and what was heard."""
-    assert patient.decode is not None
-    ops, _ = patient.watch(patient.source(), patient.target())
-    last = _anatomy.unembedding(ops, patient.plain.size(-1))
-    weights = [] if last is None else [e for e in last.inputs if e.is_parameter]
-    weights = [e for e in weights if e.tensor.dim() > 1]
-    if not weights:
-        raise Skip("no output projection was seen")
-    patient.model.train(training)
-    torch.manual_seed(SEED)
-    listener = _Listener(patient.model, _memory(weights[-1].tensor), forced)
-    given = [source.clone().to(patient.device)]
-    if _places(patient) >= 3:
-        given.append(patient.target(84) if reference is None else reference)
-    try:
-        with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), listener:
-            out = patient.decode(patient.model, *given)
-    except (Skip, TypeError):  # a TypeError: it may be called in another way
-        raise
-    except Exception as problem:
-        raise Stopped(f"{type(problem).__name__}: {problem}".splitlines()[0]) from None
-    return _rows(out, len(source)), listener
-
-
-def _has_start(patient: Patient, source: Tensor) -> bool:
-    """Whether rows come back with the sign that began them.
-
-    Tried with another word in the model's mouth: it might say that sign itself.
-    """
-    if patient.returns_start is None:
-        words = patient.words(5, seed=83)[0].tolist()
-        prompt = source[0].tolist() if patient.decoder_only else []
-        try:
-            [row], _ = _listen(patient, source, forced=words)
-        except Skip:  # it never stops
-            return True
-        patient.returns_start = _after(row, prompt)[:1] == [_start(patient)]
-    return patient.returns_start
-
-
-def _after(row: list[int], prompt: list[int]) -> list[int]:
-    """A row without the prompt, which may have come back with it."""
-    return row[len(prompt) :] if prompt and row[: len(prompt)] == prompt else row
-
-
-def _rows(out: Any, n: int) -> list[list[int]]:
-    """What a loop returned, as n rows of ids; frames around them are taken away."""
-    if isinstance(out, Tensor):
-        out = out.tolist()
-    while n > 1 and isinstance(out, tuple | list) and len(out) != n and _nested(out):
-        out = out[0].tolist() if isinstance(out[0], Tensor) else out[0]
-    rows = [out] if n == 1 else out
-    if not isinstance(rows, tuple | list) or len(rows) != n:
-        raise Skip(f"decode doesn't return a row for each of {n} sources")
-    return [_ids(row) for row in rows]
-
-
-def _nested(out: Any) -> bool:
-    return bool(out) and isinstance(out[0], tuple | list | Tensor)
-
-
-def _ids(row: Any) -> list[int]:
-    if isinstance(row, Tensor):
-        row = row.tolist()
-    while isinstance(row, tuple | list) and row and isinstance(row[0], tuple | list):
-        row = row[0]
-    if isinstance(row, tuple | list) and row and isinstance(row[0], Tensor):
-        row = row[0].flatten().tolist() if row[0].dim() else [int(e) for e in row]
-    if not isinstance(row, tuple | list) or not all(isinstance(e, int) for e in row):
-        raise Skip(f"decode returned a {type(row).__name__}, not rows of ids")
-    return list(row)
-
-
-def _words(
-    patient: Patient, row: list[int], prompt: list[int], *, has_start: bool
-) -> list[int]:
-    row = _after(row, prompt)
-    if has_start and row and row[0] == _start(patient):
-        row = row[1:]
-    if patient.eos_id is not None and patient.eos_id in row:
-        row = row[: row.index(patient.eos_id)]
-    return row
-
-
-def _start(patient: Patient) -> int | None:
-    return patient.bos_id if patient.bos_id is not None else patient.pad_id
-
-
-def _labels(patient: Patient, source: Tensor) -> Iterator[Finding]:
+def _labels(loop: Loop) -> Iterator[Finding]:
     one, other = (
-        _write(patient, source, reference=patient.target(seed)).words
+        loop.write(loop.source, reference=loop.patient.target(seed)).words
         for seed in (85, 86)
     )
     if one != other:
@@ -351,60 +116,77 @@ def _labels(patient: Patient, source: Tensor) -> Iterator[Finding]:
         )
 
 
-def _end(patient: Patient, source: Tensor) -> Iterator[Finding | Remark]:
-    done = _write(patient, source, forced=patient.eos_id)
-    n = done.row.count(patient.eos_id)  # type: ignore[arg-type]
-    if patient.decoder_only and _never_stops(patient, source, len(done.scores)):
-        if len(done.scores) > 4 and n > 2:
-            yield Remark(
-                f"your loop writes {len(done.scores)} words, whatever they are: if it "
-                "is meant to stop, compare each with eos_id"
-            )
-    elif len(done.scores) > 4 and n > 2:
-        yield Finding(
-            code="decoding-ignores-eos",
-            title="the decoding loop goes on after the end",
-            tried="made the end sign the likeliest word at every step.",
-            seen=f"it took {len(done.scores)} steps and wrote the end sign {n} times.",
-            means="whatever comes after the end is rubbish, and it is kept.",
-            look="the comparison with eos_id, for every row of the batch, and the "
-            "break.",
-            chapter="Decoding and scoring",
+def _begin(loop: Loop) -> Iterator[Finding]:
+    """Does it begin with the id with which training begins?"""
+    patient, usual = loop.patient, loop.patient.starts
+    if loop.begin is None or not usual or loop.begin in usual:
+        return
+    if patient.batches is None:
+        where = f"bos_id is {patient.bos_id}"
+        unless = (
+            f" If your targets do begin with {loop.begin}, give bos_id={loop.begin}."
         )
+    else:
+        where = "in your batches the decoder's input begins with "
+        where += listed([patient.named(i) for i in sorted(usual)])
+        unless = ""
+    yield Finding(
+        code="decoding-wrong-start",
+        title="the decoding loop doesn't begin as training does",
+        tried="looked at the first id that the loop gives the decoder.",
+        seen=f"it is {patient.named(loop.begin)}; {where}.",
+        means="no target begins with this id in training, so the first word is a "
+        "guess, and the others build on it.",
+        look=f"the tensor that the loop starts from, such as torch.full((B, 1), "
+        f"bos_id).{unless}",
+        chapter="Decoding and scoring",
+        because=("target-without-start", "source-and-target-swapped"),
+    )
 
 
-def _never_stops(patient: Patient, source: Tensor, n: int) -> bool:
-    """Whether it takes this many steps, whatever it is made to say."""
-    words = [*(patient.special - {patient.eos_id}), int(patient.words(1, seed=87))]
-    return all(len(_write(patient, source, forced=word).scores) == n for word in words)
-
-
-def _training(patient: Patient, source: Tensor) -> Iterator[Remark]:
-    """Does the loop switch dropout off, if the model comes in training mode?"""
-    quiet = _write(patient, source).scores
-    with as_found(patient.model):
-        loud = _write(patient, source, training=True).scores
-    if any(
-        float(_centred(a - b).abs().max()) > APART * (float(b.std()) or 1.0)
-        for a, b in zip(loud[:2], quiet[:2], strict=False)
-    ):
+def _end(loop: Loop) -> Iterator[Finding | Remark]:
+    end = loop.patient.eos_id
+    assert end is not None
+    done = loop.write(loop.source, say=lambda _: (end, end))
+    steps, n = len(done.scores), done.row.count(end)
+    if steps <= 4 or n <= 2:
+        return
+    if loop.patient.decoder_only and _always_takes(loop, steps):
         yield Remark(
-            "your loop doesn't switch dropout off itself (the doctor did that for "
-            "it): call model.eval() before it, or inside, and model.train() before "
-            "training goes on"
+            f"your loop writes {steps} words, whatever they are: if it is meant to "
+            "stop at the end sign, compare each word with eos_id"
         )
+        return
+    yield Finding(
+        code="decoding-ignores-eos",
+        title="the decoding loop goes on after the end",
+        tried="made the end sign the likeliest word at every step.",
+        seen=f"it took {steps} steps and wrote the end sign {n} times.",
+        means="whatever comes after the end is rubbish, and it is kept.",
+        look="the comparison with eos_id, for every row of the batch, and the break.",
+        chapter="Decoding and scoring",
+    )
 
 
-def _against_one_pass(patient: Patient, source: Tensor) -> Iterator[Finding]:
-    written = _write(patient, source)
-    begin = _start(patient)
+def _always_takes(loop: Loop, steps: int) -> bool:
+    """Whether it takes this many steps, whatever the model says."""
+    patient = loop.patient
+    words = [*(patient.special - {patient.eos_id}), int(patient.words(1, seed=87))]
+    return all(
+        len(loop.write(loop.source, say=lambda _, w=word: (w, w)).scores) == steps
+        for word in words
+    )
+
+
+def _against_one_pass(loop: Loop, source: Tensor) -> Iterator[Finding]:
+    patient, written = loop.patient, loop.write(source)
     if patient.decoder_only:
         given = [*source[0].tolist(), *written.words]
         skip = source.size(1) - 1
-    elif begin is None:
+    elif loop.start is None:
         raise Skip("it is not known what begins a target (bos_id=…)")
     else:
-        given, skip = [begin, *written.words], 0
+        given, skip = [loop.start, *written.words], 0
     if not written.words:
         return
     wide = None if patient.decoder_only else source
@@ -413,7 +195,7 @@ def _against_one_pass(patient: Patient, source: Tensor) -> Iterator[Finding]:
     assert last is not None
     right = last.result.reshape(-1, last.result.size(-1))[skip:]
     scale = float(right.std()) or 1.0
-    if passed := _misheard(patient, source):
+    if passed := loop.misheard(loop.write(source, say=loop.in_turn).words):
         yield _wrong_row(passed)
         return
     n = min(len(written.words), len(written.scores), len(right))
@@ -425,7 +207,8 @@ def _against_one_pass(patient: Patient, source: Tensor) -> Iterator[Finding]:
     ]
     wrong = [i for i, each in enumerate(apart) if each > APART]
     if wrong:
-        yield _differs(patient, written, given, found, wrong, apart, n)
+        steps = _anatomy.attentions(loop.watch(source))
+        yield _differs(steps, written, given, found, wrong, apart, n)
         return
     logits = patient.logits(wide, torch.tensor([given]))[0][skip:]
     passed = [
@@ -439,23 +222,14 @@ def _wrong_row(passed: list[int]) -> Finding:
     return Finding(
         code="decoding-disagrees",
         title="the decoding loop doesn't take the likeliest word",
-        tried="let it write, put words into the mouth of the last position, and "
-        "compared what it wrote.",
-        seen=f"at {len(passed)} steps the last position says a different word, "
-        f"first at step {passed[0]}.",
+        tried="made a word of its choice the likeliest at the last position, step by "
+        "step, and compared these words with what the loop wrote.",
+        seen=f"{len(passed)} words differ, the first at step {passed[0]}.",
         means="it reads the wrong row of the logits, or chooses in some other way.",
         look="logits[:, -1], the last position that was written, and argmax over "
         "the vocabulary. (Give a greedy loop, without sampling.)",
         chapter="Decoding and scoring",
     )
-
-
-def _misheard(patient: Patient, source: Tensor) -> list[int]:
-    """Steps at which the loop writes another word than the last position says."""
-    words = patient.words(5, seed=83)[0].tolist()
-    said = _write(patient, source, forced=words).words
-    wanted = [words[i % 4] for i in range(len(said))]
-    return [i for i, word in enumerate(said) if word != wanted[i]]
 
 
 def _centred(scores: Tensor) -> Tensor:
@@ -473,7 +247,7 @@ def _is_likeliest(patient: Patient, logits: Tensor, word: int) -> bool:
 
 
 def _differs(
-    patient: Patient,
+    steps: list[_anatomy.Attention],
     written: Written,
     given: list[int],
     found: list[_anatomy.Attention],
@@ -485,14 +259,13 @@ def _differs(
         "decoding-disagrees",
         "the decoding loop runs a different model from the one that was trained",
         "the model never sees in training what it sees here.",
-        "what begins a target, the masks, eval(), and whatever else differs between "
-        "the loop and the forward pass.",
+        "the masks, eval(), and whatever else differs between the loop and the "
+        "forward pass.",
     )
     seen = (
-        f"{len(wrong)} of {n} steps differ, first step {wrong[0]}, by up to "
-        f"{max(apart):.2g} of the logits' spread."
+        f"the logits of {len(wrong)} of {n} steps differ, first at step {wrong[0]}, by "
+        f"up to {max(apart):.2g} standard deviations."
     )
-    steps = _anatomy.attentions(written.ops)
     at = len(given) - len(written.words)  # words before the second step's
     one_pass = [e for e in found if e.shape == (len(given), len(given))]
     whole = [e for e in steps if e.shape == (at + 1, at + 1)]
@@ -511,7 +284,7 @@ def _differs(
                     code, title, means, look = (
                         "decoding-cache-positions",
                         "with the cache, the positions are wrong",
-                        "every new word believes that it stands elsewhere in the "
+                        "each new word gets the position of another place in the "
                         "sentence.",
                         "the offset of the positions: a step that gets one word has to "
                         "add the number of words in the cache.",
@@ -523,7 +296,7 @@ def _differs(
                 "decoding-forgets-past",
                 "each step sees nothing but its own word",
                 "every word is written without those before it.",
-                "is the cache returned, kept and passed on? Or give the loop all "
+                "is the cache returned, kept and passed on? Or give the model all "
                 "words so far.",
             )
     return Finding(
@@ -558,9 +331,15 @@ def _apart(one: Tensor, other: Tensor) -> bool:
     return float((one - other).abs().max()) > 1e-4 * float(other.abs().max())
 
 
-def _padded(patient: Patient) -> Iterator[Finding]:
-    wide = patient.padded(patient.words(5, seed=82, side=0), patient.n_source)
-    for finding in _against_one_pass(patient, wide):
+def _padded(loop: Loop) -> Iterator[Finding]:
+    """Does it hide padding, if the model does?"""
+    patient = loop.patient
+    words, target = patient.words(5, seed=82, side=0), patient.target()
+    wide = patient.padded(words, patient.n_source)
+    exact, padded = (patient.logits(each, target) for each in (words, wide))
+    if float(patient.moved(exact, padded).max()) > patient.tolerance:
+        return  # a fault of the model, which the examination of padding names
+    for finding in _against_one_pass(loop, wide):
         yield Finding(
             code="decoding-forgets-mask",
             title="the decoding loop forgets the padding mask",
@@ -572,4 +351,106 @@ def _padded(patient: Patient) -> Iterator[Finding]:
             "cross-attention.",
             chapter="Decoding and scoring",
             because=STRANGE,
+        )
+
+
+def _together(loop: Loop) -> Iterator[Finding | Remark]:
+    """Does a sentence get the same words with others beside it?"""
+    patient, n = loop.patient, loop.source.size(1)
+    side = 1 if patient.decoder_only else 0
+    others = [patient.words(n, seed=seed, side=side) for seed in (88, 89)]
+    sources = torch.cat([loop.source, *others])
+    try:
+        rows, heard = loop.listen(sources)
+    except Exception:  # it was made for one sentence, which is nobody's fault
+        return
+    seen, steps = "", []
+    for i, (row, single) in enumerate(zip(rows, sources.split(1), strict=True)):
+        words = loop.words(row, single)
+        alone = loop.write(single)
+        steps.append(min(len(words), len(alone.words)))
+        if _without(words, patient.pad_id) != _without(alone.words, patient.pad_id):
+            seen = f"source {i}: {alone.words[:6]} alone, {words[:6]} in the batch."
+            break
+    else:  # of the last one the logits were heard, too, if they went side by side
+        is_batch = len(heard.scores) <= max(steps) + 1
+        until = min(steps) if is_batch else 0  # a row came to its end
+        both = list(zip(heard.scores, alone.scores, strict=False))[:until]
+        apart = [float(_centred(a - b).abs().max() / b.std()) for a, b in both]
+        if any(each > APART for each in apart):
+            first = next(i for i, each in enumerate(apart) if each > APART)
+            seen = f"the logits of the last source differ from step {first} on."
+    if seen:
+        yield Finding(
+            code="decoding-mixes-rows",
+            title="in a batch, the decoding loop writes something else",
+            tried="let it write for three sources at once, and for each alone.",
+            seen=seen,
+            means="a sentence's translation depends on its neighbours.",
+            look="whatever has one value for all rows: `.any()` where every row has "
+            "to end by itself, a memory, mask or cache of the first row.",
+            chapter="Decoding and scoring",
+            because=STRANGE,
+        )
+    elif patient.eos_id is not None:
+        yield from _all_stop(loop, sources)
+
+
+def _all_stop(loop: Loop, sources: Tensor) -> Iterator[Finding | Remark]:
+    """Does a row go on when the others have ended, and do those stay ended?"""
+    end = loop.patient.eos_id
+    assert end is not None
+
+    def ended(step: int) -> tuple[int, int]:
+        last, others = loop.in_turn(step)
+        return last, end if step == 0 else others
+
+    rows, _ = loop.listen(sources, say=ended)
+    beside, heard = loop.listen(sources, say=loop.in_turn)
+    short, long = (len(loop.words(each[-1], sources[-1:])) for each in (rows, beside))
+    if short < long:
+        yield Finding(
+            code="decoding-stops-all",
+            title="one finished sentence ends the whole batch",
+            tried="let it write for three sources, and let two of them end at once.",
+            seen=f"the third got {short} words; where the others don't end, it gets "
+            f"{long}.",
+            means="sentences are cut off where their neighbours happen to end.",
+            look="what ends the loop: `.all()` of the rows that are done, not "
+            "`.any()`; a done row gets padding.",
+            chapter="Decoding and scoring",
+        )
+        return
+    stops = end in beside[-1] and len(heard.scores) <= 4 * ROUNDS + 1
+    written = loop.said(rows[0], sources[:1])
+    more = [i for i in written[1:] if i not in (end, loop.patient.pad_id)]
+    if stops and written[:1] == [end] and more:
+        yield Remark(
+            "in a batch, your loop goes on writing in rows that have ended (here "
+            f"{more[:4]} after the end sign): cut each row at its first end sign "
+            "before you compare or score it, or let the loop write pad_id there"
+        )
+
+
+def _without(words: list[int], pad_id: int | None) -> list[int]:
+    """Words without the padding at their end."""
+    end = len(words)
+    while end and words[end - 1] == pad_id:
+        end -= 1
+    return words[:end]
+
+
+def _training(loop: Loop) -> Iterator[Remark]:
+    """Does the loop switch dropout off, if the model comes in training mode?"""
+    quiet = loop.write(loop.source).scores
+    with as_found(loop.patient.model):
+        loud = loop.write(loop.source, training=True).scores
+    if any(
+        float(_centred(a - b).abs().max()) > APART * (float(b.std()) or 1.0)
+        for a, b in zip(loud[:2], quiet[:2], strict=False)
+    ):
+        yield Remark(
+            "your loop doesn't call model.eval() itself, so between two steps of "
+            "training it would write with dropout on (here the doctor switched it "
+            "off): call model.eval() before the loop, and model.train() after it"
         )

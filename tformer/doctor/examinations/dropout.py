@@ -31,8 +31,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
             title="the model gives a different answer each time, even in eval mode",
             tried="called model.eval(), then ran one input three times.",
             seen=f"the logits moved by up to {moved:.2g}.",
-            means="dropout is still on, so every translation and every score is "
-            "computed by a damaged model.",
+            means="dropout is still on, so every translation and every score comes "
+            "from a model with parts switched off.",
             look="F.dropout without training=self.training, nn.Dropout in a plain list "
             "(use nn.ModuleList), a train() in forward, or noise that is always added.",
             chapter="The encoder",
@@ -46,34 +46,46 @@ def examine(patient: Patient) -> Iterator[Finding]:
         share = float((struck.output == 0).double().mean())
         yield Finding(
             code="dropout-on-logits",
-            title="dropout strikes out logits",
+            title="dropout is applied to the logits",
             tried="called model.train(), and followed the logits to the end.",
             seen=f"{share:.0%} of them became exactly 0 after the output projection.",
-            means="a struck word gets the score 0 instead of its own, high or low, so "
-            "the loss asks for something that no weight can do. In eval mode you see "
-            "nothing of it.",
+            means="such a logit is 0 whatever the model computed, so the loss asks for "
+            "something that no weight can do. In eval mode you see nothing of it.",
             look="the last line of forward: dropout goes on the states before the "
             "output projection, never on what it returns.",
             chapter="The encoder",
         )
     yield from _on_stream(patient, ops)
-    strong = [
-        (name, float(each.p))
-        for name, each in patient.model.named_modules()
-        if isinstance(each, torch.nn.modules.dropout._DropoutNd) and each.p >= STRONG
-    ]
+    yield from _on_scores(ops)
+    rates = [(op, rate) for op in ops if (rate := _anatomy.dropout_rate(op))]
+    strong = [(op, rate) for op, rate in rates if rate >= STRONG]
     if strong:
-        name, p = strong[0]
         yield Finding(
             code="dropout-too-strong",
-            title="dropout strikes out most of the numbers",
-            tried="read the probability of every dropout layer.",
-            seen=f"{name} has p={p:g}; so have {len(strong) - 1} others."
-            if len(strong) > 1
-            else f"{name} has p={p:g}.",
+            title="dropout sets most of the numbers to 0",
+            tried="called model.train(), and looked at the rate of each dropout.",
+            seen=f"it is {strong[0][1]:.2g} in {len(strong)} of {len(rates)} places "
+            f"({_anatomy.places(op for op, _ in strong)}).",
             means="hardly anything gets through a layer while training.",
-            look="p is the share that is struck out, not the share that is kept: 0.1 "
-            "is the paper's, 0.3 is much.",
+            look="p is the share that is set to 0. Is yours the share that is kept? "
+            "0.1 is the paper's, 0.3 is much.",
+            chapter="The encoder",
+        )
+
+
+def _on_scores(ops: list[Op]) -> Iterator[Finding]:
+    """Does dropout come before the softmax?"""
+    struck, n = _anatomy.struck_before(ops)
+    if struck:
+        yield Finding(
+            code="dropout-before-softmax",
+            title="dropout is applied to the attention scores, before the softmax",
+            tried="called model.train(), and followed the scores to each softmax.",
+            seen=f"in {len(struck)} of {n} attentions ({_anatomy.places(struck)}) some "
+            "scores become 0 on the way.",
+            means="a score of 0 still gets a share of the weight, and a place that the "
+            "mask hid may become visible. In eval mode you see nothing of it.",
+            look="dropout(softmax(scores)), not softmax(dropout(scores)).",
             chapter="The encoder",
         )
 
@@ -93,12 +105,12 @@ def _on_stream(patient: Patient, ops: list[Op]) -> Iterator[Finding]:
     if len(struck) > MOST * len(sums):
         yield Finding(
             code="dropout-on-stream",
-            title="dropout strikes out the residual stream",
+            title="dropout is applied to the residual stream",
             tried="called model.train(), and looked at what follows each sum.",
             seen=f"{len(struck)} of {len(sums)} sums of stream and sublayer go through "
             "dropout.",
-            means="a number that was struck out is lost to every later layer, and the "
-            "losses pile up from layer to layer.",
+            means="a number that is set to 0 there is lost to every later layer, and "
+            "each layer loses more.",
             look="x + dropout(sublayer(x)): dropout goes on what is added, not on the "
             "sum.",
             chapter="The encoder",

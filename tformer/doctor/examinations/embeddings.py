@@ -34,13 +34,13 @@ def examine(patient: Patient) -> Iterator[Finding]:
                 d_model = lookup.vectors.size(-1)
                 yield Finding(
                     code="embeddings-without-scale",
-                    title=f"the {side}'s words drown in their positions",
+                    title=f"the {side}'s words are small beside their positions",
                     tried="compared the two where they are added.",
                     seen=f"embeddings have the size {words:.2g}, positions "
                     f"{places:.2g}; nothing scales the embeddings up.",
-                    means="at the start the model sees places and hardly any words.",
+                    means="at first the model sees places, and hardly any words.",
                     look=f"multiply the embeddings by √d_model = {d_model**0.5:.3g} "
-                    "before the positions are added, or draw them larger.",
+                    "before the positions are added, or initialise them larger.",
                     chapter="Embeddings",
                 )
                 return
@@ -65,7 +65,7 @@ def _silenced(patient: Patient) -> Iterator[Finding]:
                 seen=f"{name} has padding_idx={each.padding_idx}, and padding is "
                 f"{patient.pad_id}.",
                 means=f"the vector of id {each.padding_idx} gets no gradient, so it "
-                "stays as it was drawn, usually all zeros.",
+                "stays as it was initialised, usually all zeros.",
                 look="nn.Embedding(…, padding_idx=pad_id), or none.",
                 chapter="Embeddings",
             )

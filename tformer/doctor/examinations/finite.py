@@ -48,8 +48,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
             title="no logit is negative",
             tried="ran one sequence and looked at the logits.",
             seen=f"the smallest of {patient.plain.numel():,} is {lowest:.2g}.",
-            means="what the output projection says against a word is cut off: no word "
-            "can be less likely than one of which it says nothing.",
+            means="whatever speaks against a word is cut off at 0, so the model can't "
+            "say that a word is unlikely.",
             look="what follows the output projection: no ReLU and no sigmoid, only the "
             "loss's softmax.",
             chapter="The whole Transformer",

@@ -9,11 +9,18 @@ import torch
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
+WHERE = {
+    -1: "one place earlier",
+    0: "at the same place",
+    1: "one place later",
+    2: "two places later",
+}
+
 
 def examine(patient: Patient) -> Iterator[Finding]:
     """Compare what the decoder reads with the labels, and look for the end."""
     if patient.batches is None:
-        raise Skip("no batches were given (batches=…)")
+        raise Skip("batches=… was not given")
     yield from _shifted(patient)
     yield from _wrapped(patient)
     yield from _ended(patient)
@@ -37,8 +44,8 @@ def _wrapped(patient: Patient) -> Iterator[Finding]:
             seen=f"they are the same in {len(pairs)} of {len(pairs)} rows.",
             means="at the end of each row the model is asked for a word that has "
             "nothing to do with what comes next.",
-            look="roll, which brings the first to the end. Read one id more and cut: "
-            "ids[:-1] and ids[1:].",
+            look="torch.roll, which moves the first id to the end. Read one id more "
+            "and cut: ids[:-1] and ids[1:].",
             chapter="Data",
         )
 
@@ -76,7 +83,7 @@ def _signs_twice(patient: Patient) -> Iterator[Finding]:
         if twice > 0.9 * len(rows):
             yield Finding(
                 code="sign-twice",
-                title=f"the {sign} sign stands there twice",
+                title=f"the {sign} sign is there twice",
                 tried="looked for two of them side by side in each row.",
                 seen=f"{name}, {i}, follows itself in {twice} of {len(rows)} rows.",
                 means="the model learns to expect both, and the decoding loop gives it "
@@ -108,7 +115,7 @@ def _shifted(patient: Patient) -> Iterator[Finding]:
     best = max(shares, key=lambda d: shares[d])
     if shares[1] > 0.9 or shares[best] < 0.9:
         if shares[best] < 0.9:
-            raise Skip("the labels are not what the decoder reads, shifted")
+            raise Skip("the labels are not the decoder's input, shifted by a place")
         best = 1
     ahead = best + _inside(patient)
     if ahead == 1:
@@ -119,8 +126,12 @@ def _shifted(patient: Patient) -> Iterator[Finding]:
         if ahead == 0
         else "the labels are shifted by the wrong distance",
         tried="compared labels and decoder inputs at several distances.",
-        seen=f"{shares[best]:.0%} of the labels equal the input {best} places later, "
-        f"{shares[1]:.0%} the next one.",
+        seen=f"{shares[best]:.0%} of the labels equal the input {WHERE[best]}, "
+        + (
+            f"{shares[1]:.0%} the input {WHERE[1]}."
+            if best != 1
+            else "and the loss shifts them by one more place."
+        ),
         means="the model learns to copy its input: the loss falls to 0, and nothing "
         "can be written with it."
         if ahead == 0
@@ -140,10 +151,10 @@ def _inside(patient: Patient) -> int:
     with torch.enable_grad():
         logits = torch.zeros(1, 6, n, requires_grad=True)
         value = patient.loss(logits.log_softmax(-1), labels)
-        (slope,) = torch.autograd.grad(value, logits)
+        (gradient,) = torch.autograd.grad(value, logits)
     for distance in (0, 1):
         at = torch.arange(6 - distance)
-        pulled = slope[0, at, labels[0, at + distance]]
+        pulled = gradient[0, at, labels[0, at + distance]]
         if bool((pulled < 0).all()):
             return distance
     return 0

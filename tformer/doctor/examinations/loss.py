@@ -10,13 +10,15 @@ from torch import Tensor
 from tformer.doctor._patient import Patient, Skip, seeded
 from tformer.doctor.report import Finding
 
+ARGUMENT = "loss"
 SURE = 30.0  # a logit that leaves no doubt
+TRIED = "looked at the loss where the label is padding, then added columns of padding."
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
     """Move logits where there is padding, widen the batch, and be sure or wrong."""
     if patient.loss is None:
-        raise Skip("no loss was given (loss=…)")
+        raise Skip("loss=… was not given")
     patient.has_numbers()
     yield from _softmaxes(patient)
     yield from _places(patient)
@@ -116,8 +118,8 @@ def _no_softmax(moved: float) -> Finding:
         title="the loss takes logits for log-probabilities",
         tried="added 5 to every logit, which changes no probability.",
         seen=f"the loss moved by {moved:+.2f}.",
-        means="larger numbers make nll_loss on raw logits as small as you like; "
-        "nothing has to be learned.",
+        means="larger logits make nll_loss as small as you like, so nothing has to be "
+        "learned.",
         look="cross_entropy instead of nll_loss, or log_softmax at the end of the "
         "model.",
         chapter="Training",
@@ -156,21 +158,21 @@ def _no_log(form: str, good: float, bad: float) -> Finding:
 def _places(patient: Patient) -> Iterator[Finding]:
     """Does each position answer for a label, and for its own?"""
     labels = patient.words(12, seed=63, rows=1).view(2, 6)
-    slope = _slope(patient, torch.zeros(2, 6, patient.plain.size(-1)), labels)
-    asked = slope.abs().amax(dim=-1) > 0
+    gradient = _gradient(patient, torch.zeros(2, 6, patient.plain.size(-1)), labels)
+    asked = gradient.abs().amax(dim=-1) > 0
     if int(asked.sum()) < labels.numel() / 2:
         yield Finding(
             code="loss-skips-positions",
             title="most positions don't count in the loss",
-            tried="looked at the slope of the loss at each position.",
-            seen=f"{int(asked.sum())} of {labels.numel()} have any.",
+            tried="looked at the gradient of the loss at each position.",
+            seen=f"{int(asked.sum())} of {labels.numel()} positions get any.",
             means="each sentence teaches the model a few words instead of all.",
             look="logits[:, -1] in the loss: the last position is for writing, and "
             "training asks all of them at once.",
             chapter="Training",
         )
         return
-    wanted = slope.argmin(dim=-1)  # the word that each position is pulled towards
+    wanted = gradient.argmin(dim=-1)  # the word that each position is pulled towards
     own = max(
         float((wanted[:, :-1] == shifted).double().mean())
         for shifted in (labels[:, :-1], labels[:, 1:])
@@ -179,10 +181,11 @@ def _places(patient: Patient) -> Iterator[Finding]:
         yield Finding(
             code="loss-misaligned",
             title="the loss gives positions the labels of others",
-            tried="looked for the word that each position is pulled towards.",
-            seen=f"{own:.0%} of the positions are pulled towards their own label.",
-            means="logits and labels were flattened in different orders, so what is "
-            "learned is which words are frequent.",
+            tried="looked at the gradient of the loss at each position.",
+            seen=f"it pushes {own:.0%} of the positions towards their own label, and "
+            "the others towards another position's.",
+            means="logits and labels were flattened in different orders, so the "
+            "model learns only which words are frequent.",
             look="transpose, view and reshape before the loss: both (B, T), or both "
             "(T, B).",
             chapter="Training",
@@ -195,10 +198,10 @@ def _padding(patient: Patient) -> Iterator[Finding]:
     labels = patient.words(6, seed=62, rows=2)
     labels[0, 3:] = patient.pad_id
     blank = labels == patient.pad_id
-    even = _slopes(patient, torch.zeros(2, 6, n), labels)
+    even = _gradients(patient, torch.zeros(2, 6, n), labels)
     with seeded():
         scores = torch.randn(2, 6, n)
-    uneven = _slopes(patient, scores, labels)
+    uneven = _gradients(patient, scores, labels)
     on_blank, on_words = float(even[blank].max()), float(even[~blank].max())
     whole = float(_ask(patient, scores, labels))
     wider = torch.full((2, 5), patient.pad_id)
@@ -211,19 +214,29 @@ def _padding(patient: Patient) -> Iterator[Finding]:
     )
     if on_blank > 0.3 * on_words:
         seen = (
-            f"the slope there is {on_blank:.2g}; at real words it is {on_words:.2g}. "
+            f"the gradient there is {on_blank:.2g}, and {on_words:.2g} at real words. "
             f"Five more columns of padding change the loss from {whole:.3f} to "
             f"{wide:.3f}."
         )
-        yield _over_padding(seen)
+        yield Finding(
+            code="loss-over-padding",
+            title="padding counts in the loss",
+            tried=TRIED,
+            seen=seen,
+            means="padding is easy to predict, so the loss looks better than it is, "
+            "and long sentences weigh less.",
+            look="ignore_index=pad_id in the loss; a mean over real labels only.",
+            chapter="Data",
+            because=("loss-misaligned",),
+        )
     elif float(uneven[blank].max()) > 1e-3 * float(uneven[~blank].max()):
         yield Finding(
             code="smoothing-on-padding",
             title="label smoothing counts padding",
-            tried="looked at the slope of the loss where the label is padding.",
+            tried="looked at the gradient of the loss where the label is padding.",
             seen=f"it is {float(uneven[blank].max()):.2g}, against "
-            f"{float(uneven[~blank].max()):.2g} at real words: too little for the "
-            "label itself, as much as smoothing gives.",
+            f"{float(uneven[~blank].max()):.2g} at real words: the label's own part is "
+            "hidden, and the smoothing's part isn't.",
             means="the model is taught to be unsure after the end, and the loss "
             "depends on how much padding a batch has.",
             look="hide padding after both parts of the loss have been added, the "
@@ -231,35 +244,29 @@ def _padding(patient: Patient) -> Iterator[Finding]:
             chapter="Training",
         )
     elif abs(wide - whole) > 1e-3 * abs(whole):
-        yield _over_padding(
-            f"five more columns change the loss from {whole:.3f} to {wide:.3f}, "
-            "though no logit there has a slope: the sum is divided by a number that "
-            "counts padding."
+        yield Finding(
+            code="loss-over-padding",
+            title="the loss is divided by a number that counts padding",
+            tried=TRIED,
+            seen=f"five more columns of padding change the loss from {whole:.3f} to "
+            f"{wide:.3f}, though it has no gradient there.",
+            means="the more padding a batch has, the smaller its loss and gradient, so "
+            "words beside a long sentence count less.",
+            look="divide by the number of real labels: .sum() / words.sum(), not "
+            ".mean() over all places.",
+            chapter="Data",
+            because=("loss-misaligned",),
         )
 
 
-def _over_padding(seen: str) -> Finding:
-    return Finding(
-        code="loss-over-padding",
-        title="padding counts in the loss",
-        tried="looked at the loss where the label is padding, and added columns.",
-        seen=seen,
-        means="padding is easy to predict, so the loss looks better than it is, and "
-        "long sentences weigh less.",
-        look="ignore_index=pad_id in the loss; a mean over real labels only.",
-        chapter="Data",
-        because=("loss-misaligned",),
-    )
-
-
-def _slope(patient: Patient, scores: Tensor, labels: Tensor) -> Tensor:
+def _gradient(patient: Patient, scores: Tensor, labels: Tensor) -> Tensor:
     """The gradient of the loss with respect to raw scores (B, T, V)."""
     with torch.enable_grad():
         scores = scores.clone().requires_grad_()
-        (slope,) = torch.autograd.grad(_ask(patient, scores, labels), scores)
-    return slope
+        (gradient,) = torch.autograd.grad(_ask(patient, scores, labels), scores)
+    return gradient
 
 
-def _slopes(patient: Patient, scores: Tensor, labels: Tensor) -> Tensor:
-    """The largest slope of the loss at each position: (B, T)."""
-    return _slope(patient, scores, labels).abs().amax(dim=-1)
+def _gradients(patient: Patient, scores: Tensor, labels: Tensor) -> Tensor:
+    """The largest gradient of the loss at each position: (B, T)."""
+    return _gradient(patient, scores, labels).abs().amax(dim=-1)

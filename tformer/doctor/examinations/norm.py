@@ -21,14 +21,16 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if (wrong := _wrong_axis(ops, {d_model, *(e.d_head for e in found)})) is not None:
         yield wrong
     fates = [_anatomy.after(out) for out in outs]
-    if n := sum(fate in ("norm", "other") for fate in fates):
+    bare = [o for o, fate in zip(outs, fates, strict=True) if fate in ("norm", "other")]
+    if n := len(bare):
         yield Finding(
             code="no-residual",
             title="a sublayer has no residual connection",
             tried="followed the output of each attention.",
-            seen=f"for {n} of {len(fates)} attentions nothing is added to it.",
-            means="words have to squeeze through every layer, and so do gradients: "
-            "deep models hardly train.",
+            seen=f"for {n} of {len(fates)} attentions nothing is added to it "
+            f"({_anatomy.places(bare)}).",
+            means="whatever a layer doesn't pass on is lost, and gradients shrink from "
+            "layer to layer: deep models hardly train.",
             look="x = x + sublayer(x): is x + … there, in every sublayer?",
             chapter="The encoder",
         )
@@ -41,11 +43,10 @@ def examine(patient: Patient) -> Iterator[Finding]:
             code="residual-from-norm",
             title="a residual connection starts from the norm's output",
             tried="followed both addends of each residual sum.",
-            seen=f"{len(wrong_skips)} sums add a sublayer's result to the norm that it "
-            "read, and go on as a stream that only the next sublayer normalises.",
-            means="the norm has thrown away the size of the stream, and what the "
-            "layers before wrote into it is scaled anew; nothing goes straight "
-            "through.",
+            seen="a sublayer's result is added to what the norm returned, not to what "
+            f"the norm was given: {_anatomy.places(e.total for e in wrong_skips)}.",
+            means="such a layer replaces the residual stream by its norm, so nothing "
+            "that earlier layers wrote passes through unchanged.",
             look="h = norm(x), then x = x + sublayer(h): has x been overwritten by the "
             "norm, or is it h + … ?",
             chapter="The encoder",
@@ -59,7 +60,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if "norm and sum" in fates and not begins_normed:
         yield Finding(
             code="norm-misplaced",
-            title="the norm stands inside the residual branch, at its end",
+            title="the norm is inside the residual branch, at its end",
             tried="followed the output of each attention.",
             seen=f"for {fates.count('norm and sum')} of {len(fates)} attentions it is "
             "x + norm(sublayer(x)), and what enters the attention is not normalised.",
@@ -105,7 +106,7 @@ def _feed_forward(networks: list[_anatomy.FeedForward]) -> Iterator[Finding]:
             title="a feed-forward network has no residual connection",
             tried="followed the output of each pair of linear layers.",
             seen=f"for {len(alone)} of {len(networks)} feed-forward networks nothing "
-            "is added to it.",
+            f"is added to it ({_anatomy.places(each.second for each in alone)}).",
             means="what attention has gathered gets through only as far as the "
             "network copies it, and gradients have no way around it.",
             look="the last line of the layer: x + feed_forward(norm(x)), or "
@@ -118,8 +119,8 @@ def _feed_forward(networks: list[_anatomy.FeedForward]) -> Iterator[Finding]:
             code="linear-feed-forward",
             title="a feed-forward network has no non-linearity",
             tried="looked at what happens between its two linear layers.",
-            seen=f"in {len(straight)} of {len(networks)}, nothing that bends: one "
-            "linear layer could do what the two do.",
+            seen=f"nothing non-linear, in {len(straight)} of {len(networks)} "
+            f"({_anatomy.places(each.second for each in straight)}).",
             means="two linear layers in a row can do no more than one, so the layer "
             "mixes words by attention and never computes anything about them.",
             look="relu, gelu or silu between the two: l2(relu(l1(x))).",
@@ -142,7 +143,8 @@ def _wrong_axis(ops: list[_anatomy.Op], features: set[int]) -> Finding | None:
         title="a norm runs along the wrong axis",
         tried="looked at the axes of every norm.",
         seen=f"{len(wrong)} of {len(seen)} average over axis "
-        f"{', '.join(map(str, axes))} of a tensor {tuple(taken.shape)}.",
+        f"{', '.join(map(str, axes))} of a tensor {tuple(taken.shape)} "
+        f"({_anatomy.places(op for op, _, _ in wrong)}).",
         means="words (or sentences) are normalised together, so each depends on the "
         "others, on padding, and on the future.",
         look="normalise the features of one word: the last axis, alone.",

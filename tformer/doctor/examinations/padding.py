@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import torch
+from torch import Tensor
+
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.examinations.causality import FLOATS
-from tformer.doctor.report import Finding
+from tformer.doctor.report import Finding, listed
 
 REAL = 5
+MOST = 0.9  # of the sources
 SPOILED = ("dropout-while-evaluating", "ignores-source", "future-leak", "length-leak")
 
 
@@ -67,16 +71,17 @@ def _source(patient: Patient) -> Iterator[Finding]:
     moved = float(patient.moved(exact, logits).max())
     _, found = patient.watch(wide, target)
     n, t = patient.n_source, patient.n_target
-    inside = [e.weights[:, :REAL] for e in found if e.shape == (n, n)]
-    across = [e.weights for e in found if e.shape == (t, n)]
-    hidden = [w for w in inside + across if float(w[..., :REAL].max()) < 1e-6]
+    inside = [(e, e.weights[:, :REAL]) for e in found if e.shape == (n, n)]
+    across = [(e, e.weights) for e in found if e.shape == (t, n)]
+    both = inside + across
+    hidden = [e for e, weights in both if float(weights[..., :REAL].max()) < 1e-6]
     if hidden or (deaf and len(deaf) == REAL and moved > patient.tolerance):
         yield Finding(
             code="mask-inverted",
             title="the padding mask is the wrong way round",
             tried=f"ran a source of {REAL} words and {n - REAL} columns of padding, "
             "and looked at the weights.",
-            seen=f"in {len(hidden) or 'some'} of {len(inside + across)} attentions the "
+            seen=f"in {len(hidden) or 'some'} of {len(both)} attentions the "
             "words get no weight, and the padding gets all of it.",
             means="the model reads the padding instead of the sentence.",
             look="what True means: in torch.nn's key_padding_mask it hides; in "
@@ -92,8 +97,9 @@ def _source(patient: Patient) -> Iterator[Finding]:
             and float(e.weights[:, REAL:].max() - e.weights[:, REAL:].min()) < 1e-5
             and float(e.weights[:, :REAL, REAL:].max()) > 1e-4
         ]
-        largest = [max((float(w[..., REAL:].max()) for w in ws), default=0.0)
-                   for ws in (inside, across)]  # fmt: skip
+        largest = [max((float(w[..., REAL:].max()) for _, w in side), default=0.0)
+                   for side in (inside, across)]  # fmt: skip
+        leaky = [e.softmax for e, w in both if float(w[..., REAL:].max()) > 1e-6]
         if on_queries:
             code, where = "mask-on-queries", "as queries instead of keys"
         elif largest[0] > 1e-6:
@@ -103,7 +109,8 @@ def _source(patient: Patient) -> Iterator[Finding]:
         else:
             code, where = "padding-counts", "outside the attention"
         weight = (
-            f"A weight on padding is as large as {max(largest):.2g}."
+            f"A weight on padding is as large as {max(largest):.2g} "
+            f"({_anatomy.places(leaky)})."
             if max(largest) > 1e-6
             else "No weight on padding was seen."
         )
@@ -138,6 +145,34 @@ def _source(patient: Patient) -> Iterator[Finding]:
             f"{', '.join(map(str, deaf))}).",
             means="part of every sentence is invisible to the model.",
             look="lengths that are off by one, and a pad_id that is also a word.",
+            chapter="Masks",
+            because=("ignores-source",),
+        )
+    else:
+        yield from _signs(patient, real, exact)
+
+
+def _signs(patient: Patient, words: Tensor, exact: Tensor) -> Iterator[Finding]:
+    """Does the mask hide signs that the sources of the batches have?"""
+    rows = [row for batch in patient.batches or () for row in batch[0].tolist()]
+    hidden = []
+    for sign in patient.special - {patient.pad_id}:
+        n = sum(sign in row for row in rows)
+        if n < MOST * len(rows) or not n:
+            continue
+        longer = torch.cat([words, torch.tensor([[sign]])], dim=1)
+        moved = patient.moved(exact, patient.logits(longer, patient.target()))
+        if float(moved.max()) <= patient.tolerance:
+            hidden.append(sign)
+    if hidden:
+        names = listed(map(patient.named, hidden))
+        yield Finding(
+            code="mask-hides-signs",
+            title="the padding mask hides signs that are no padding",
+            tried="added a sign to the end of a source, as your batches have it.",
+            seen=f"it moved no logit: {names}.",
+            means="the model reads each sentence as if the sign weren't there.",
+            look="source != pad_id, not source > eos_id.",
             chapter="Masks",
             because=("ignores-source",),
         )

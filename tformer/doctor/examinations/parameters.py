@@ -10,8 +10,8 @@ from torch.nn import functional as F
 
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient
-from tformer.doctor._watch import NORMS, PRODUCTS
-from tformer.doctor.report import Finding
+from tformer.doctor._watch import NORMS, PRODUCTS, storage
+from tformer.doctor.report import Finding, listed
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
@@ -41,13 +41,13 @@ def examine(patient: Patient) -> Iterator[Finding]:
     for op in ops:
         for each in op.inputs:
             if each.is_parameter:
-                used.add(_memory(each.tensor))
+                used.add(storage(each.tensor))
                 if op.name in PRODUCTS | NORMS or id(op) in tables:
-                    working.add(_memory(each.tensor))
+                    working.add(storage(each.tensor))
     frozen = [
         name
         for name, each in named.items()
-        if not each.requires_grad and _memory(each) in working
+        if not each.requires_grad and storage(each) in working
     ]
     if frozen:
         yield Finding(
@@ -55,8 +55,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
             title="some weights are frozen",
             tried="looked at requires_grad of every weight that a pass uses.",
             seen=f"{_listed(frozen, named)} have requires_grad=False.",
-            means="they stay as they were drawn (or loaded). If you are fine-tuning "
-            "and mean that, all is well.",
+            means="they stay as they were initialised or loaded. If you are "
+            "fine-tuning and mean that, all is well.",
             look="requires_grad_(False), .detach(), or a table loaded with "
             "from_pretrained, which freezes by default.",
             chapter="Training",
@@ -69,8 +69,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
         and (grads[name] is None or (each.dim() > 1 and not grads[name].any()))  # type: ignore[union-attr]
     ]
     for code, names in (
-        ("gradient-cut", [n for n in silent if _memory(named[n]) in used]),
-        ("unused-parameters", [n for n in silent if _memory(named[n]) not in used]),
+        ("gradient-cut", [n for n in silent if storage(named[n]) in used]),
+        ("unused-parameters", [n for n in silent if storage(named[n]) not in used]),
     ):
         if names:
             yield _silent(code, names, named)
@@ -114,8 +114,8 @@ def _silent(code: str, names: list[str], named: Mapping[str, Tensor]) -> Finding
             code=code,
             title="some weights are never used",
             tried="sent a gradient back from every logit.",
-            seen=f"none arrived at {_listed(names, named)}, and no operation of the "
-            "forward pass reads them.",
+            seen=f"no gradient arrived at {_listed(names, named)}, and no operation of "
+            "the forward pass reads them.",
             means="a part that you built is not part of the model.",
             look="forward: is the layer called, and is its result kept?",
             chapter="The whole Transformer",
@@ -130,8 +130,8 @@ def _silent(code: str, names: list[str], named: Mapping[str, Tensor]) -> Finding
         code=code,
         title="the gradient doesn't reach some weights",
         tried="sent a gradient back from every logit.",
-        seen=f"none arrived at {_listed(names, named)}, though the forward pass uses "
-        "them.",
+        seen=f"no gradient arrived at {_listed(names, named)}, though the forward pass "
+        "uses them.",
         means="they will never learn.",
         look="detach(), .data, torch.no_grad(), argmax, .item() or a new tensor made "
         "of old numbers on the way.",
@@ -145,11 +145,6 @@ def _silent(code: str, names: list[str], named: Mapping[str, Tensor]) -> Finding
     )
 
 
-def _memory(tensor: Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()
-
-
 def _listed(names: list[str], named: Mapping[str, Tensor]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     n = sum(named[name].numel() for name in names)
-    return f"{', '.join(names[:3])}{more} ({n:,} numbers)"
+    return f"{listed(names)} ({n:,} numbers)"

@@ -72,9 +72,9 @@ def _not_relative(first: _anatomy.Attention, side: str) -> Iterator[Finding]:
             title=f"the rotary positions of the {side} don't measure distance",
             tried="fed one word over and over, and compared the scores of places that "
             "are equally far apart.",
-            seen=f"they differ by up to {apart:.2g}, and all scores by {spread:.2g}.",
-            means="queries and keys are turned differently, so what two words think of "
-            "each other depends on where in the sentence they stand.",
+            seen=f"these differ by up to {apart:.2g}; all scores span {spread:.2g}.",
+            means="queries and keys are turned differently, so how much one word "
+            "attends to another depends on where in the sentence the two stand.",
             look="the same rotation for both: the same angles, the signs "
             "(a cos − b sin, a sin + b cos), and the same pairs of features "
             "(neighbours, or halves).",
@@ -151,9 +151,9 @@ def _doubled(
         + f", {'is' if is_same else 'are'} added to vectors of size "
         f"{_anatomy.spread(lookup.vectors):.2g}"
         + (f", {sum(pairs) + 1} times." if is_same else "."),
-        means="the positions weigh twice as much against the words."
+        means="the positions count for twice as much beside the words."
         if is_same
-        else "one of them is enough; together they weigh more against the words.",
+        else "one of them is enough; together they count for more beside the words.",
         look="positions in the embedding layer and again in the encoder or the model "
         "around it.",
         chapter="Positions",
@@ -184,10 +184,23 @@ def _badly_made(table: Table, side: str) -> Iterator[Finding]:
         return  # no waves
     span = rows.amax(0) - rows.amin(0)
     moving = rows[:, span > 0.1]
+    look = "sin and cos of place / 10000^(2i/D), in turn: 0::2 and 1::2."
+    if moving.size(1) <= 2 and span.numel() >= 16:
+        yield Finding(
+            code="positions-too-slow",
+            title=f"hardly one of the {side}'s position waves moves",
+            tried="looked at how far each column of the position table moves.",
+            seen=f"over {len(rows)} places {moving.size(1)} of {span.numel()} columns "
+            "move by more than 0.1.",
+            means="the other columns are nearly the same everywhere, so these few "
+            "have to tell all places apart.",
+            look="the exponent: the rates fall evenly from 1 to 1/10000. " + look,
+            chapter="Positions",
+        )
+        return
     apart = torch.cdist(moving.T, moving.T, p=float("inf"))
     apart.fill_diagonal_(1)
     twins = int((apart.amin(0) < 1e-5).sum())
-    look = "sin and cos of place / 10000^(2i/D), in turn: 0::2 and 1::2."
     if twins >= moving.size(1) / 2 and twins > 1:
         yield Finding(
             code="positions-repeat",
@@ -204,7 +217,7 @@ def _badly_made(table: Table, side: str) -> Iterator[Finding]:
         yield Finding(
             code="positions-too-fast",
             title=f"hardly one of the {side}'s position waves is slow",
-            tried="looked how far each column of the position table moves.",
+            tried="looked at how far each column of the position table moves.",
             seen=f"over {len(rows)} places {int((span > 0.5).sum())} of {span.numel()} "
             "columns move by more than 0.5.",
             means="neighbours are as unlike as places far apart, so the positions say "

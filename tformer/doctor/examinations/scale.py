@@ -9,6 +9,8 @@ from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
+MUCH = 2.5  # times too large or too small
+
 
 def examine(patient: Patient) -> Iterator[Finding]:
     """Follow the scores from the matrix product to the softmax."""
@@ -37,17 +39,28 @@ def _finding(code: str, wrong: list[_anatomy.Attention], n: int) -> Finding:
         if code == "no-scale"
         else "the attention scores are scaled by the wrong number",
         tried="followed the scores from the matrix product to the softmax.",
-        seen=f"in {len(wrong)} of {n} attentions they are multiplied by {factor:.4g}; "
-        f"with heads of size {one.d_head}, 1/√{one.d_head} = {right:.4g}.",
-        means=f"the scores are {factor / right:.3g} times as large as they should be: "
-        + (
-            "the softmax saturates, and its gradient vanishes."
-            if factor > right
-            else "the weights are nearly even, and attention can hardly choose."
-        ),
+        seen=f"in {len(wrong)} of {n} attentions "
+        f"({_anatomy.places(each.softmax for each in wrong)}) they are multiplied by "
+        f"{factor:.4g}. With heads of size {one.d_head} it should be 1/√{one.d_head} = "
+        f"{right:.4g}.",
+        means=f"the scores are {factor / right:.3g} times as large as they should be"
+        + _effect(factor / right),
         look="the line after the product of queries and keys: divide by "
         "math.sqrt(d_head), with the size of one head, once.",
         chapter="Attention",
+    )
+
+
+def _effect(ratio: float) -> str:
+    """What becomes of weights whose scores are so many times too large."""
+    if ratio > MUCH:
+        return ": the softmax saturates, and its gradient vanishes."
+    if ratio < 1 / MUCH:
+        return ": the weights are nearly even, and attention can hardly choose."
+    kind = "more peaked" if ratio > 1 else "more even"
+    return (
+        f", so the weights start out {kind} than is usual. Training can make up for "
+        "some of that."
     )
 
 

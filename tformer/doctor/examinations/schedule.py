@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
+ARGUMENT = "schedule"
 HIGH = 0.05  # Adam moves each weight by up to about the rate
 
 
@@ -17,7 +18,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
         yield from _too_high(patient, None)
     if patient.schedule is None or not patient.steps:
         missing = "schedule=…" if patient.schedule is None else "steps=…"
-        raise Skip(f"it was not given ({missing})")
+        raise Skip(f"{missing} was not given")
     stride = max(1, patient.steps // 2000)
     at = sorted({*range(1, patient.steps + 1, stride), patient.steps})
     rates = [float(patient.schedule(step)) for step in at]

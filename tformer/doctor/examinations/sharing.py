@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from torch import nn
 
 from tformer.doctor._patient import Patient
-from tformer.doctor.report import Finding
+from tformer.doctor.report import Finding, listed
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
@@ -37,15 +37,15 @@ def examine(patient: Patient) -> Iterator[Finding]:
     ]
     if outermost:
         names, module = outermost[0]
+        more = f", and so with {len(outermost) - 1} more" if len(outermost) > 1 else ""
         yield Finding(
             code="layers-shared",
             title="one layer is used in several places",
             tried="looked for modules that appear under more than one name.",
-            seen=f"{len(outermost)} do; {', '.join(names[:4])} are one "
-            f"{type(module).__name__}.",
-            means="the places train one set of weights between them; the model is as "
-            "small as if it had a single layer there.",
-            look="[layer] * n, and one attention passed to two sublayers: make each "
-            "anew, or copy.deepcopy it.",
+            seen=f"{listed(names)} are one and the same {type(module).__name__}{more}.",
+            means="all of them train one set of weights, so the model is as small as "
+            "if it had a single layer there.",
+            look="[layer] * n, and one attention passed to two sublayers: make a new "
+            "one each time, or copy.deepcopy it.",
             chapter="The encoder",
         )

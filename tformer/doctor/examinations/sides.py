@@ -52,11 +52,11 @@ def examine(patient: Patient) -> Iterator[Finding]:
             chapter="The decoder",
             because=("keys-from-wrong-side", "mask-inverted"),
         )
-    layers = patient.self_attention(0)
+    layers = [e for e in patient.self_attention(0) if bool(e.weights.any())]
     if layers and not any(bool(each.weights.triu(1).any()) for each in layers):
         yield Finding(
             code="encoder-is-causal",
-            title="the encoder sees only what stands to the left",
+            title="the encoder sees only what is to the left",
             tried="looked at the weights of the source's self-attention.",
             seen=f"in {len(layers)} of {len(layers)} layers no word attends to a later "
             "one.",

@@ -8,6 +8,7 @@ from typing import Any
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
+ARGUMENT = "tokenizer"
 USUAL = (
     "A man is riding a horse.",
     "Two dogs play in the snow, and a child watches them!",
@@ -18,7 +19,7 @@ USUAL = (
 def examine(patient: Patient) -> Iterator[Finding]:
     """Encode and decode sentences, compare them, and look at the ids."""
     if patient.tokenizer is None:
-        raise Skip("no tokenizer was given (tokenizer=…)")
+        raise Skip("tokenizer=… was not given")
     texts = [text for pair in (patient.pairs or ())[:50] for text in pair] or USUAL
     lost, too_large = [], []
     for text in texts:

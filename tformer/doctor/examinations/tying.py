@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
-from tformer.doctor.report import Finding
+from tformer.doctor._watch import Op, storage
+from tformer.doctor.report import Finding, Remark
+
+ARGUMENT = "tied"
 
 
-def examine(patient: Patient) -> Iterator[Finding]:
+def examine(patient: Patient) -> Iterator[Finding | Remark]:
     """Compare the output projection with the target's table, as they are used."""
     ops, _ = patient.watch(patient.source(), patient.target())
     looked_up = _anatomy.lookups(ops, patient.target())
@@ -22,7 +25,14 @@ def examine(patient: Patient) -> Iterator[Finding]:
     table = looked_up[0].op.inputs[0].tensor
     weights = [e.tensor for e in last.inputs if _anatomy._from_parameter(e)]
     weights = [e for e in weights if e.dim() >= 2]
+    if weights and patient.tied is not False:
+        crossed = list(_crossed(patient, ops, table, weights[-1]))
+        yield from crossed
+        if crossed:
+            return
     if not weights or not all(table.numel() == each.numel() for each in weights):
+        if patient.tied is False:
+            return
         raise Skip("the output projection differs in size from the table")
     weight = weights[-1]
     if _is_one(table, weight):
@@ -54,8 +64,52 @@ def examine(patient: Patient) -> Iterator[Finding]:
         )
 
 
+def _crossed(
+    patient: Patient, ops: list[Op], table: Tensor, weight: Tensor
+) -> Iterator[Finding | Remark]:
+    """Is the output projection a table in which nothing is looked up, not even words?
+
+    Then the target may have been looked up in the source's table by mistake.
+    """
+    tables = {
+        storage(module.weight): f"{name}.weight"
+        for name, module in patient.model.named_modules()
+        if isinstance(module, nn.Embedding)
+    }
+    source = patient.source()
+    of_source = [] if source is None else _anatomy.lookups(ops, source)
+    if (
+        not any(_is_one(table, each.op.inputs[0].tensor) for each in of_source)
+        or not {storage(table), storage(weight)} <= tables.keys()
+        or any(
+            op.name == "embedding" and _is_one(weight, op.inputs[0].tensor)
+            for op in ops
+        )
+    ):
+        return
+    own = tables[storage(weight)]
+    seen = (
+        f"source and target are both looked up in {tables[storage(table)]}, and the "
+        f"output projection is {own}, in which nothing is looked up."
+    )
+    if patient.tied:
+        yield Finding(
+            code="target-in-source-table",
+            title="the target is looked up in the source's table",
+            tried="compared the tables that are looked up with the output projection.",
+            seen=seen,
+            means="the decoder reads its words as if they were the source's, and the "
+            "two sides train one table between them.",
+            look=f"the embedding that the decoder calls: it should be {own}.",
+            chapter="Embeddings",
+        )
+    else:
+        yield Remark(f"{seen} If {own} is the target's table, the decoder reads the "
+                     "wrong one")  # fmt: skip
+
+
 def _is_one(table: Tensor, weight: Tensor) -> bool:
-    return table.untyped_storage().data_ptr() == weight.untyped_storage().data_ptr()
+    return storage(table) == storage(weight)
 
 
 def _alike(table: Tensor, weight: Tensor) -> bool:
