@@ -115,6 +115,16 @@ def page_folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def unpacked_folder(tmp_path_factory):
+    """A folder with the released model in float32: the engine multiplies it exactly."""
+    from tformer import load_pretrained
+
+    folder = tmp_path_factory.mktemp("unpacked-model")
+    load_pretrained().save(folder, dtype=torch.float32)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def forced() -> Callable[[list[int]], contextlib.AbstractContextManager]:
     """``with forced(ids): …``: all searches see no way but to begin with these ids."""
     free, free_best = stepping.Stepper.log_probabilities, stepping.Stepper.best_pieces

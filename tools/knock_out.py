@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from recorded_run import WEIGHTS
 from sacrebleu.metrics import BLEU
 
 from tformer import data, trace
@@ -222,7 +223,7 @@ def main() -> None:
         "search": f"greedy, at most {MAX_LEN} pieces",
         "bootstrap": {"samples": SAMPLES, "seed": SEED},
         **measure(Cuts(translator, pairs, arguments.folder / weights[:12]), heads),
-        "weights": "float16, computed in float32",
+        "weights": WEIGHTS,
         "device": f"CPU ({platform.machine()}, {torch.get_num_threads()} thread)",
         "torch": torch.__version__,
         "python": platform.python_version(),

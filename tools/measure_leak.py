@@ -33,6 +33,7 @@ from typing import Any
 
 import torch
 from first_split import all_pairs, by_english, first_learned_from, untouched
+from recorded_run import WEIGHTS
 
 from tformer import data, evaluate
 from tformer.data.corpus import Pair, components, keys, sentence_key, shared
@@ -108,7 +109,7 @@ def measure(translator: Translator, *, is_first: bool) -> dict[str, Any]:
         "untouched": measured(new),
     }
     found["search"] = measured.search
-    found["weights"] = "float16, computed in float32"
+    found["weights"] = WEIGHTS
     found["device"] = f"CPU ({platform.machine()}, {torch.get_num_threads()} thread)"
     found["torch"], found["python"] = torch.__version__, platform.python_version()
     found["date"] = datetime.now(UTC).date().isoformat()

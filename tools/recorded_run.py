@@ -102,6 +102,8 @@ RUNS: dict[str, dict[str, Any]] = {
         "watched": WATCHED[:2],
     },
 }
+RELEASED_IN = torch.int8  # what the model is stored in, and, in words:
+WEIGHTS = "int8 with a scale for each row, computed in float32"
 MOST_POINTS = 180  # of a curve, in history.json
 REPLAY_STEPS = {
     "released": (500, 1000, 1500, 2000, 3000, 4000, 5000, 7000, 9000),
@@ -249,7 +251,7 @@ def main() -> None:
         recorded["scores"] = score_aligned(run.translator, corpus)
     file.write_text(json.dumps(recorded, ensure_ascii=False) + "\n", "utf-8")
     if arguments.name in REPLAY_STEPS:
-        run.translator.save(arguments.release, dtype=torch.int8)
+        run.translator.save(arguments.release, dtype=RELEASED_IN)
         whole = whole_run([*before, file])
         report = whole["report"]
         card = json.loads((arguments.release / "card.json").read_text("utf-8"))

@@ -1,18 +1,22 @@
 """Score the released model on every test set and write its card.
 
-    python tools/score_released.py
+    python tools/score_released.py --before runs/further
 
-Takes ``tformer/pretrained`` as it will be loaded by a reader (half-precision weights),
+Takes ``tformer/pretrained`` as it will be loaded by a reader (in eight bits),
 translates the official test sets with beam 4, and writes the scores, with sacreBLEU's
-signatures, into ``card.json`` and a readable ``README.md`` beside it.
+signatures, into ``card.json`` and a readable ``README.md`` beside it. With the folder
+of its last run, also what the model scored before its weights were rounded.
 """
 
+import argparse
 import json
 import platform
 from collections import Counter
 from datetime import UTC, datetime
+from pathlib import Path
 
 import torch
+from recorded_run import WEIGHTS
 from typed_sentences import FILE as TYPED
 
 from tformer import data, evaluate
@@ -40,10 +44,15 @@ TERMS = (
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--before", type=Path, help="the model before it was rounded")
+    before = parser.parse_args().before
     translator = load_pretrained()
     card = translator.card
     corpus = data.load(card["corpus"])
     scores = {}
+    if before:
+        card["before_rounding"] = {}
     for name, pairs in corpus.test.items():
         report = evaluate.score(
             translator,
@@ -54,12 +63,23 @@ def main() -> None:
         overlap = len(shared(pairs, corpus.train))
         scores[name] = {**report.to_dict(sentences=False), "shared_with_train": overlap}
         print(name, report, sep="\n")
+        if before:
+            exact = evaluate.score(load_pretrained(before), pairs, progress=True)
+            same = [
+                one.translation == other.translation
+                for one, other in zip(report.sentences, exact.sentences, strict=True)
+            ]
+            card["before_rounding"][name] = {
+                "bleu": exact.bleu,
+                "chrf": exact.chrf,
+                "same_text": sum(same) / len(same),
+            }
     card["scores"] = scores
     card["scored"] = {
         "date": datetime.now(UTC).date().isoformat(),
         "torch": torch.__version__,
         "device": f"CPU ({platform.machine()})",
-        "weights": "float16, computed in float32",
+        "weights": WEIGHTS,
     }
     card["training_pairs"] = len(set(corpus.train))
     card["data"], card["limits"], card["terms"] = TATOEBA, LIMITS, TERMS
@@ -67,11 +87,39 @@ def main() -> None:
     write_atomically(RELEASED / "README.md", readme(card).encode())
 
 
-def last_steps(card: dict) -> str:
-    """How the training ended: on average, or at a learning rate of zero."""
-    if card["recipe"]["last_step"] == card["steps"]:
-        return "The learning rate falls in a straight line to zero after the last step."
-    return f"The last {card['averaged_snapshots']} snapshots are averaged."
+def training(card: dict) -> str:
+    """How the model was trained, stage by stage."""
+    told = []
+    for stage in card["stages"]:
+        recipe = stage["recipe"]
+        told.append(
+            f"`{stage['command']}`: {stage['steps']:,} steps of at most "
+            f"{recipe['max_tokens']:,} padded tokens ({stage['epochs']} whole epochs), "
+            f"seed {recipe['seed']}, {recipe['precision']} on {stage['device']}, "
+            f"{stage['seconds'] / 60:.0f} minutes, {stage['date']}."
+        )
+    return (
+        f"On {card['corpus']}, {card['training_pairs']:,} different pairs. "
+        + " Then, from there: ".join(told)
+        + " In each, the learning rate falls in a straight line to zero after the "
+        f"last step. PyTorch {card['torch']}. No setting was chosen on a test set."
+    )
+
+
+def rounding(card: dict) -> str:
+    """What eight bits cost."""
+    each = card["before_rounding"].items()
+    told = [
+        f"{name} {card['scores'][name]['bleu'] - exact['bleu']:+.2f} BLEU "
+        f"({exact['same_text']:.0%} of the translations the same)"
+        for name, exact in each
+    ]
+    return (
+        "Its weights are stored as whole numbers of eight bits, with a scale for each "
+        "row of a matrix. Beside the weights before they were rounded: "
+        f"{'; '.join(told)}. The scores above are those of the rounded weights, which "
+        "Python and the book's pages share."
+    )
 
 
 def readme(card: dict) -> str:
@@ -105,17 +153,11 @@ def readme(card: dict) -> str:
             f"encoder and {config['n_decoder_layers']} decoder layers, d_model "
             f"{config['d_model']}, {config['n_heads']} heads, d_ff {config['d_ff']}, "
             f"{config['norm']}-norm, {config['vocab_size']:,} tied "
-            f"{recipe['tokenizer']} pieces. Stored in float16.",
+            f"{recipe['tokenizer']} pieces. Stored in eight bits.",
             "",
             "## Training",
             "",
-            f"`python tools/recorded_run.py released`: {card['corpus']}, "
-            f"{card['training_pairs']:,} different pairs; {card['steps']:,} steps of "
-            f"at most {recipe['max_tokens']:,} padded tokens ({card['epochs']} whole "
-            f"epochs), seed {recipe['seed']}, {card['precision']} on "
-            f"{card['device']}, {card['seconds'] / 60:.0f} minutes, PyTorch "
-            f"{card['torch']}, {card['date']}. {last_steps(card)} No setting was "
-            "chosen on a test set.",
+            training(card),
             "",
             card["data"],
             "",
@@ -131,6 +173,8 @@ def readme(card: dict) -> str:
             *rows,
             "",
             *(f"- `{signature}`" for signature in signatures),
+            "",
+            rounding(card),
             "",
             "## Everyday sentences",
             "",

@@ -12,12 +12,14 @@ from chapters import ROOT, read, source
 
 from tformer import decode, evaluate, load_pretrained
 
-LAKE = "A group of children watches a dog that is swimming in the lake."
+CHESS = "A group of men are looking at an old man who is playing chess."
 SAID = {
-    "sieht": "Eine Gruppe von Kindern sieht einem Hund zu, der im See schwimmt.",
-    "longer": "Eine Gruppe von Kindern beobachtet einen Hund, der im See schwimmt.",
-    "shorter": "Eine Gruppe Kinder beobachtet einen Hund, der im See schwimmt.",
+    "schaut": "Eine Gruppe von Männern schaut einen alten Mann, der Schach spielt.",
+    "longer": "Eine Gruppe von Männern betrachtet einen alten Mann, der Schach spielt.",
+    "shorter": "Eine Gruppe Männer betrachtet einen alten Mann, der Schach spielt.",
 }
+# The steps whose probabilities the chapter tells, in its order.
+STEPS = [("schaut", "▁einen"), ("longer", "▁einen"), ("schaut", ",")]
 
 
 @pytest.fixture(scope="module")
@@ -31,26 +33,51 @@ def prose():
 
 
 def best(translator, alpha):
-    return translator.translate(LAKE, length_penalty=alpha)
+    return translator.translate(CHESS, length_penalty=alpha)
 
 
-def test_greedy_says_sieht_and_loses_to_both_others(translator):
-    assert translator.translate(LAKE, beam_size=1) == SAID["sieht"]
-    log_p = {k: translator.score(LAKE, v).log_probability for k, v in SAID.items()}
-    assert log_p["sieht"] < log_p["longer"] < log_p["shorter"]
+def test_the_chapter_is_about_this_sentence():
+    assert f"> *{CHESS}*" in prose()["title"]
 
 
-def test_greedy_leads_with_its_verb_and_falls_behind_with_its_prefix(translator):
-    scored = {k: translator.score(LAKE, v) for k, v in SAID.items()}
-    greedy, longer = (
-        torch.tensor(scored[k].log_probabilities).cumsum(0) for k in ("sieht", "longer")
-    )
-    verb, prefix = (scored["sieht"].pieces.index(x) for x in ("▁sieht", "▁zu"))
-    assert greedy[verb] > longer[verb] and greedy[prefix] < longer[prefix]
+def test_two_verbs_lead_the_list_nearly_level(translator):
+    before = translator.tokenizer.encode("Eine Gruppe von Männern")
+    with torch.inference_mode():
+        logits = translator.model(
+            torch.tensor([translator.encode(CHESS)]),
+            torch.tensor([[translator.tokenizer.bos_id, *before]]),
+        )
+    log_p = logits[0, -1].log_softmax(-1)
+    p, ids = log_p.exp().topk(4)
+    verbs = [translator.tokenizer.decode([i]) for i in ids.tolist()]
+    table = prose()["one-list"].split("|")[1:5]
+    assert verbs == [each.strip() for each in table]
+    assert p[1] > 0.85 * p[0] and p[2] < 0.2 * p[1]
+    cold, _ = decode.distribution(log_p, temperature=0.1).topk(2)
+    assert cold.sum() > 0.99 and 2.5 < cold[0] / cold[1] < 3.5  # "three to one"
+
+
+def test_greedy_says_schaut_and_loses_to_both_others(translator):
+    assert translator.translate(CHESS, beam_size=1) == SAID["schaut"]
+    log_p = {k: translator.score(CHESS, v).log_probability for k, v in SAID.items()}
+    assert log_p["schaut"] < log_p["longer"] < log_p["shorter"]
+
+
+def test_greedy_leads_with_its_verb_and_falls_behind_at_the_next_piece(translator):
+    scored = {k: translator.score(CHESS, v) for k, v in SAID.items()}
+    sums = {
+        k: torch.tensor(each.log_probabilities).cumsum(0) for k, each in scored.items()
+    }
+    verb = scored["schaut"].pieces.index("▁schaut")
+    assert verb + 1 == 6
+    for other in ("longer", "shorter"):
+        level_or_ahead = sums["schaut"][: verb + 1] >= sums[other][: verb + 1] - 1e-4
+        assert level_or_ahead.all() and sums["schaut"][verb] > sums[other][verb]
+        assert sums["schaut"][verb + 1] < sums[other][verb + 1]
 
 
 def test_alpha_alone_decides_between_the_two_that_the_beam_finds(translator):
-    source_ids = torch.tensor([translator.encode(LAKE)])
+    source_ids = torch.tensor([translator.encode(CHESS)])
     [beam] = decode.n_best(translator.model, source_ids, n=4, length_penalty=0.6)
     texts = [translator.tokenizer.decode(each.ids) for each in beam]
     assert texts[:2] == [SAID["longer"], SAID["shorter"]]
@@ -60,23 +87,28 @@ def test_alpha_alone_decides_between_the_two_that_the_beam_finds(translator):
 
 def test_the_percentages_of_the_penalty_are_its_own(translator):
     longer, shorter = (
-        translator.score(LAKE, SAID[k]).log_probability for k in ("longer", "shorter")
+        translator.score(CHESS, SAID[k]).log_probability for k in ("longer", "shorter")
     )
     allowed, costs = re.findall(r"([\d.]+) % more", prose()["penalty-read"])
     assert float(costs) == round(100 * (longer / shorter - 1), 1)
-    penalties = [decode.length_penalty_of(n, 0.6) for n in (14, 13)]
+    penalties = [decode.length_penalty_of(n, 0.6) for n in (15, 13)]
     assert float(allowed) == round(100 * (penalties[0] / penalties[1] - 1), 1)
 
 
 def test_the_probabilities_and_costs_in_the_prose_are_the_models(translator):
-    scored = {k: translator.score(LAKE, v) for k, v in SAID.items()}
+    scored = {k: translator.score(CHESS, v) for k, v in SAID.items()}
     log_p = {k: each.log_probability for k, each in scored.items()}
     named = re.findall(r"([\d.]+) %", prose()["greedy-loses-read"])
-    ends = [f"{100 * math.exp(log_p[k]):.1f}" for k in ("sieht", "shorter")]
+    ends = [f"{100 * math.exp(log_p[k]):.1f}" for k in ("schaut", "shorter")]
     assert named == ends
-    prefix = scored["sieht"].pieces.index("▁zu")
-    assert prefix + 1 == 8
-    assert 0.45 < math.exp(scored["sieht"].log_probabilities[prefix]) < 0.55
+    at = {
+        k: dict(zip(v.pieces, v.log_probabilities, strict=True))
+        for k, v in scored.items()
+    }
+    steps = [at[k][x] for k, x in STEPS]
+    told = re.findall(r"0\.\d\d", prose()["greedy-loses-read"])
+    assert told == [f"{math.exp(each):.2f}" for each in steps]
+    assert scored["schaut"].pieces.index(",") + 1 == 10
     costs = re.findall(r"costs (\d+\.\d+)", prose()["penalty-text"])
     assert costs == [f"{-log_p[k]:.3f}" for k in ("shorter", "longer")]
 
@@ -96,7 +128,7 @@ def test_bleu_and_chrf_rank_a_loop_and_the_opposite_above_the_right_one():
 
 def test_the_sentence_scored_by_hand_is_what_the_model_says(translator):
     english = "The dog did not cross the street because it was tired."
-    [said] = re.findall(r"> \*(Der Hund hat [^*]*)\*", prose()["cost-read"])
+    _, said = re.findall(r"> \*(Der Hund [^*]*)\*", prose()["cost-read"])
     assert said.replace(" ,", ",").replace(" .", ".") == translator.translate(english)
 
 

@@ -38,4 +38,4 @@ def test_the_model_gets_one_sentence_with_it_right_and_says_es_in_the_others():
     for last in ("tired", "wide"):
         english = f"The dog did not cross the street because it was {last}."
         german = translator.translate(english)
-        assert german.startswith("Der Hund hat die Straße nicht überquert, weil es ")
+        assert german.startswith("Der Hund überquerte nicht die Straße, weil es ")

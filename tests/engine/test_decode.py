@@ -12,7 +12,6 @@ import torch
 
 from tformer import data, decode, load_pretrained
 from tformer.decode.choosing import draw
-from tformer.pretrained import RELEASED
 
 TIE = 1e-4  # of two that are closer, either may win
 N_SENTENCES = 510
@@ -187,11 +186,11 @@ def test_options_that_make_no_sense_are_refused(run, saved, model, name, options
 
 
 @pytest.fixture(scope="module")
-def released(engine_folder):
-    """The released model, and where the engine finds its files."""
+def released(engine_folder, unpacked_folder):
+    """The released model, and where the engine finds its files, in float32."""
     files = {"weights": "model.safetensors", "tokenizer": "tokenizer.model"}
     for name in files.values():
-        shutil.copy(RELEASED / name, engine_folder / name)
+        shutil.copy(unpacked_folder / name, engine_folder / name)
     return load_pretrained(), files
 
 

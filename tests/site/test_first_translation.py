@@ -43,3 +43,24 @@ def test_a_word_that_is_chosen_shows_where_it_came_from(opened):
     strong = opened.locator(".tff-lines path[data-at]")
     assert strong.count() >= 1
     assert opened.locator(".tff-lines path").count() > 2 * strong.count()
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("I ate a 🍕 today.", "“🍕” is not from one"),
+        ("zxqv brlp mnkw tkkp", "Don’t trust this German"),
+        ("A man sleeps.", ""),
+    ],
+)
+def test_it_warns_of_a_sentence_that_the_model_does_not_know(opened, typed, said):
+    opened.locator(".tff textarea, .tff input[type=text]").first.fill(typed)
+    opened.get_by_role("button", name="Translate").click()
+    opened.wait_for_function(
+        "said => document.querySelector('.tff [data-said]').textContent"
+        ".startsWith('Computed') && (said ? document.querySelector('.tff-remark')"
+        ".textContent.includes(said) : !document.querySelector('.tff-remark')"
+        ".textContent)",
+        arg=said,
+        timeout=60_000,
+    )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from chapters import HTML
 
 PAGE = "book/05-attention.html"
 WORK = ".bd-article a[href*='bibliography.html#']:visible"
+TERM = ".bd-article a.tf-term:visible"
 BOXES = """async (link) => {
   for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame);
   const boxes = [document.querySelector("#tf-card"), link].map((e) => {
@@ -118,3 +121,43 @@ def test_terms_and_figures_have_cards_as_well(reading):
         seen.page.wait_for_function(
             "() => document.querySelector('#tf-card img')?.naturalWidth > 600"
         )
+
+
+def test_a_word_of_the_glossary_is_marked_once_and_only_in_text(reading):
+    with reading() as seen:
+        found = seen.page.locator("a.tf-term").evaluate_all(
+            """(links) => links.map((link) => [link.getAttribute("href"),
+            Boolean(link.closest("h1, h2, h3, code, a a, .sd-card, figcaption"))])"""
+        )
+        addresses = [address for address, _ in found]
+        assert len(addresses) == len(set(addresses)) > 5
+        assert not any(is_misplaced for _, is_misplaced in found)
+        cards = json.loads((HTML / "_static/hover/terms.json").read_text("utf-8"))
+        assert {f"book/{address}" for address in addresses} <= set(cards)
+        point_at(seen, seen.page.locator(TERM).first)
+        assert card_of(seen).locator("p").inner_text()
+    with reading("book/glossary.html") as seen:
+        assert not seen.page.locator("a.tf-term").count()
+
+
+def test_a_first_tap_on_a_marked_word_shows_its_card_and_a_second_leads_on(
+    chromium, site
+):
+    context = chromium.new_context(
+        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
+    )
+    page = context.new_page()
+    try:
+        page.goto(site + PAGE)
+        word = page.locator(TERM).first
+        word.tap()
+        page.locator("#tf-card").wait_for(state="visible")
+        assert page.url.endswith(PAGE)
+        page.locator("h1").first.tap()  # elsewhere: it goes
+        page.locator("#tf-card").wait_for(state="hidden")
+        word.tap()
+        page.locator("#tf-card").wait_for(state="visible")
+        word.tap()
+        page.wait_for_url("**/glossary.html#term-*")
+    finally:
+        context.close()

@@ -88,8 +88,16 @@ def test_the_keyboard_leads_through_all_stops_without_the_model(trip, states):
         assert german == states["translation"]
         seen.page.keyboard.press("Home")
         assert seen.at() == 1
-        seen.control("next").press("Enter")
-        assert seen.at() == 2
+        for stop in range(2, STOPS + 1):
+            seen.page.locator("[data-control='next']").focus()
+            seen.page.keyboard.press("Enter")
+            assert seen.at() == stop
+        seen.page.keyboard.press("ArrowLeft")  # the end is no dead end
+        assert seen.at() == STOPS - 1
+        assert not seen.control("further").is_hidden()
+        seen.control("further").press("Enter")
+        seen.page.keyboard.press("Home")
+        assert seen.at() == 1
         assert not [url for url in seen.seen.asked if "/model/" in url]
 
 
@@ -207,6 +215,11 @@ def test_a_finger_leads_on(chromium, site):
         page.goto(site + PAGE)
         page.locator(".tfj-card").wait_for(timeout=driver.PATIENCE)
         page.locator('[data-control="next"]').tap()
+        page.locator('[data-control="further"]').tap()
+        assert page.locator(".tfj-card").get_attribute("data-stop") == "3"
+        page.wait_for_function(
+            "document.querySelector('.tfj-way').getBoundingClientRect().top >= 0"
+        )
         page.locator('[data-control="stop-9"]').tap()
         page.locator('[data-control="piece-1"]').tap()
         assert page.locator(".tfj-card").get_attribute("data-stop") == "9"

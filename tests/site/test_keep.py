@@ -120,7 +120,9 @@ def test_a_link_leads_back_to_where_one_was_and_moves_nothing(reading):
         address = seen.page.url
         seen.page.goto(address.replace(CHAPTER, PROGRESS))
         seen.page.goto(address)
-        link = seen.page.get_by_role("link", name="Go on where you were: The paper’s")
+        link = seen.page.get_by_role(
+            "link", name="Continue where you left off: The paper’s"
+        )
         link.wait_for()
         assert seen.layout_shift() < 0.001
         title = seen.page.locator("article h1").bounding_box()

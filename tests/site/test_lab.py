@@ -351,7 +351,7 @@ def test_old_german_is_marked_as_soon_as_the_english_is_another(lab, translator)
     assert node.get_attribute("data-stale") is None and age.inner_text() == ""
     lab.control("text").fill(RUNNING + " A cat.")
     assert node.get_attribute("data-stale") == "true"
-    assert age.inner_text() == "The German of the sentence before"
+    assert age.inner_text() == "The German of the previous sentence"
     lab.control("text").fill(RUNNING)
     assert node.get_attribute("data-stale") is None and age.inner_text() == ""
     lab.page.evaluate(AGES)

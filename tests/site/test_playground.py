@@ -332,7 +332,7 @@ def test_a_text_too_long_for_a_link_is_said_to_be_left_out(figure_page, playing)
 def test_without_lines_there_is_nothing_to_play(opened):
     opened.one_step()
     opened.control("task").select_option(label="Own lines")
-    opened.root.locator(".tfpg-problem", has_text="there are 0 lines").wait_for()
+    opened.root.locator(".tfpg-problem", has_text="there are none yet").wait_for()
     opened.control("play").click()
     opened.page.wait_for_timeout(500)
     assert opened.control("play").inner_text() == "Play"

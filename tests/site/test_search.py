@@ -69,6 +69,33 @@ def test_nothing_found_is_said(visit):
         status.filter(has_text="Nothing").wait_for(state="detached")
 
 
+def test_a_word_that_the_book_never_says_is_named_though_others_were_found(visit):
+    with visit("book/intro.html", settle=False) as seen:
+        field = open_dialog(seen)
+        status = seen.page.locator("#pst-search-dialog [role=status]")
+        field.fill("qzxv attention")
+        status.filter(has_text="Not in this book: “qzxv”.").wait_for()
+        found(seen).first.wait_for()
+        field.fill("atention")  # misspelt, but known
+        status.filter(has_text="Not in this book").wait_for(state="detached")
+
+
+@pytest.mark.parametrize(
+    ("typed", "section"),
+    [
+        ("how does it know the order of the words", "attention-does-not-see-order"),
+        ("model outputs the same word over and over", "it-repeats-itself"),
+        ("flashattention", "break-it-look-at-the-weights"),
+        ("difference between chatgpt and this model", "who-changed-what"),
+        ("Expected all tensors to be on the same device", "tensors-on-two-devices"),
+    ],
+)
+def test_what_strangers_did_not_find_is_found(visit, typed, section):
+    with visit("book/intro.html", settle=False) as seen:
+        [urls] = seen.page.evaluate(ASK, [typed])
+    assert section in [url.partition("#")[2] for url in urls[:2]]
+
+
 def test_the_search_page_shows_what_its_address_asks_for(visit):
     with visit("search.html?q=label+smoothing", settle=False) as seen:
         first = found(seen, "#tf-search-page").first

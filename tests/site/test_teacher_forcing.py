@@ -206,7 +206,7 @@ def test_another_word_moves_only_later_positions_without_the_model(lesson, trans
     moved = lesson.column(MOVED, exact=True)
     assert moved[:10] == [0] * 10
     assert all(shift > 0 for shift in moved[10:])
-    assert "only later ones" in lesson.verdict()
+    assert "all of them later ones" in lesson.verdict()
     lesson.control("other").click()
     assert lesson.control("german").input_value() == GIVEN
     assert not [url for url in lesson.seen.asked if "/model/" in url]

@@ -7,7 +7,6 @@ import torch
 import traitlets
 
 from tformer import decode, load_pretrained
-from tformer.pretrained import RELEASED
 from tformer.search import SEARCHES, USUAL, SearchSettings
 from tformer.widgets import Decoding
 from tformer.widgets._model import page_settings
@@ -41,7 +40,7 @@ def recorded(translator):
 
 
 @pytest.fixture(scope="module")
-def told(node, recorded):
+def told(node, recorded, unpacked_folder):
     """What the engine and the figure make of the same runs."""
     script = """
     import { loadPretrained } from "./engine/pretrained.js";
@@ -63,7 +62,7 @@ def told(node, recorded):
       };
     })));"""
     runs = [(text, page_settings(settings)) for text, settings in RUNS]
-    given = {"folder": str(RELEASED), "runs": runs, "recorded": recorded}
+    given = {"folder": str(unpacked_folder), "runs": runs, "recorded": recorded}
     return node(script, given)
 
 

@@ -45,6 +45,17 @@ def test_a_byte_shows_as_its_character_if_it_is_one_that_can_be_seen(node):
     assert shown == [";", "_", "~", *kept, ";", "a; b"]
 
 
+def test_a_text_has_the_characters_that_runs_of_bytes_spell(node):
+    oe, dog = ["<0xC3>", "<0x96>"], ["<0xF0>", "<0x9F>", "<0x90>", "<0x95>"]
+    given = [["▁", *oe, "l"], ["▁a", *dog, "▁b"], ["▁a", dog[0], dog[1]], ["▁", oe[0]]]
+    written = node(
+        "import { written } from './kit/pieces.js';"
+        "console.log(JSON.stringify(given.map(written)));",
+        given,
+    )
+    assert written == ["Öl", "a\U0001f415 b", "a", ""]
+
+
 def test_each_helper_that_figures_share_is_written_once():
     """A copy would drift: what reads like one belongs in the kit."""
     copies = (r"toLocaleString", r"\bArrow(Up|Down|Left|Right): [ijt] [+-] 1", r"\|◀")

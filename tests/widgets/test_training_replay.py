@@ -85,7 +85,7 @@ def test_a_run_without_a_replay_is_refused(history):
         TrainingReplay(without)
 
 
-@pytest.mark.parametrize(("name", "last"), [("frame", 8), ("sentence", 3)])
+@pytest.mark.parametrize(("name", "last"), [("frame", 11), ("sentence", 3)])
 def test_frames_and_sentences_that_are_not_there_are_refused(history, name, last):
     fewer = copy.deepcopy(history)
     TrainingReplay(fewer, **{name: last})

@@ -5,9 +5,9 @@ part of a figure's state: a page of the book fetches them on demand, once for al
 figures; in Colab and JupyterLab the kernel sends them. Until then a figure shows an
 example that was recorded when its cell ran.
 
-Either way a page gets the weights in eight bits. Examples are recorded with the same
-weights, so that no number jumps when the page takes over; they differ slightly from
-those of the model as it was trained (``results/engine-speed.json`` says how little).
+Either way a page gets the weights in eight bits. The released model is kept in eight
+bits anyway. Of a model of your own, examples are recorded with the rounded weights, so
+that no number jumps when the page takes over.
 """
 
 from __future__ import annotations

@@ -218,7 +218,10 @@ def test_what_cannot_be_is_refused_with_the_value_and_the_remedy(node):
         ({"depth": 3}, 'there is no setting "depth"'),
         ({"layers": 6, "width": 128}, "more than 120,000: take a smaller width"),
         ({"task": "numbers", "shape": "encoder"}, "take the shape encoder-decoder"),
-        ({"task": "lines", "lines": "a\tb"}, "there is 1 line: give 4 to"),
+        (
+            {"task": "lines", "lines": "a\tb"},
+            "give 4 to 5000 lines, each a source, a tab (or two spaces)",
+        ),
         ({"task": "lines", "lines": "a\tb\na\tb\nc\nd\te"}, "line 3 has no target"),
         ({"task": "lines", "lines": "a\tb\na\tb\tc\nc\te\nd\te"}, "line 2 has 2 tabs"),
     ]

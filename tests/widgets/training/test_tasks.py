@@ -213,6 +213,14 @@ console.log(JSON.stringify(given.map(readLines)));
 """
 
 
+def test_two_spaces_between_source_and_target_do_where_there_is_no_tab(node):
+    tabs = "a b\tb a\n" * 4
+    spaces = " a b   b a \n" * 4
+    with_tabs, with_spaces = node(LINES, [tabs, spaces])
+    assert with_tabs == with_spaces
+    assert with_tabs["pairs"][0] == {"source": ["a", "b"], "target": ["b", "a"]}
+
+
 def test_own_lines_are_words_or_characters_with_or_without_a_target(node):
     texts = (
         "a dog\tein Hund\r\n\nI\tich\nyou\tdu\nwe\twir",

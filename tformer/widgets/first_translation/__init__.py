@@ -14,6 +14,7 @@ import traitlets
 
 from tformer.translator import Translator
 from tformer.widgets._model import ModelFigure
+from tformer.widgets.live_lab import DOUBT, LEVEL
 
 SENTENCES = (  # the released model translates them well, in another order of words
     "Why did you not call me yesterday?",
@@ -36,6 +37,7 @@ class FirstTranslation(ModelFigure):
         TypeError, ValueError: as `ModelFigure` and `Translator.attention`.
     """
 
+    doubt = traitlets.Dict().tag(sync=True)  # when to warn, as in the lab
     page_height = traitlets.Int(450).tag(sync=True)
     page_height_narrow = traitlets.Int(735).tag(sync=True)
 
@@ -49,6 +51,8 @@ class FirstTranslation(ModelFigure):
             raise ValueError("sentences is empty: give at least one English sentence")
         self._sentences = tuple(sentences)
         super().__init__(sentences[0], translator=translator)
+        if self.model_key:
+            self.doubt = {"below": DOUBT, "level": LEVEL}
 
     def record(self, text: str) -> dict[str, Any]:
         """Pieces and weights of every sentence, as the engine would give them."""

@@ -1,6 +1,7 @@
 // A translation that appears word by word. Chapter: the book's first page.
-import { figure, radios } from "../kit/kit.js";
+import { figure, h, radios, say } from "../kit/kit.js";
 import { askBar, engineOf } from "../kit/model.js";
+import { doubtful, foreign } from "../live_lab/remarks.js";
 import { pairView } from "./view.js";
 import { ofAttention } from "./words.js";
 
@@ -9,6 +10,7 @@ function render({ model, el }) {
   const engine = engineOf(model);
   const { sentences } = model.get("example");
   const view = pairView();
+  const remark = h("p", { class: "tff-remark", role: "status" });
   const choice = radios(
     "sentence",
     "Translate",
@@ -16,6 +18,7 @@ function render({ model, el }) {
     0,
     (i) => {
       ask.show(sentences[i].text);
+      say(remark, "");
       view.show(sentences[i]);
     },
   );
@@ -23,11 +26,14 @@ function render({ model, el }) {
     label: "Or a sentence of your own",
     async onAsk(text, tools) {
       const attention = await engine.attention(text, null, tools);
+      const scored = await engine.score(text, attention.translation, tools);
+      const found = { ...scored, pieces: scored.positions.length };
+      say(remark, foreign(text) || doubtful(found, model.get("doubt")));
       choice.pick(sentences.findIndex((each) => each.text === text));
       view.show(ofAttention(text, attention));
     },
   });
-  root.append(choice.set, view.node, ask.node);
+  root.append(choice.set, view.node, remark, ask.node);
   view.show(sentences[0]);
   return () => {
     ask.stop();

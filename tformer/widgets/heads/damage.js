@@ -73,7 +73,7 @@ export function damageMap(engine, { onPick }) {
     h(
       "p",
       { class: "tfh-hint" },
-      "Each head is knocked out alone, and the model scores the translation that it gives with all heads. The number is by how much log p of that translation falls, in nats for each piece: the stronger the colour, the worse; below 0, it became more probable. Without one head most translations stay the same, word for word; so the map counts probability, not words.",
+      "Each head is knocked out alone, and the model scores the translation that it gives with all heads. The number says how far log p of that translation falls, in nats for each piece: the stronger the colour, the worse; below 0, it became more probable. Without one head most translations stay the same, word for word; so the map counts probability, not words.",
     ),
     all,
     said,
@@ -138,7 +138,7 @@ export function damageMap(engine, { onPick }) {
         ? "Not swept yet for this sentence."
         : pointed
           ? `${told(found, pointed)}${isAlone ? ` Without it: “${without}”` : ""}`
-          : "Point at a head to hear more; a click knocks it out alone and translates without it.",
+          : "Point at a head to read more; a click knocks it out alone and translates without it.",
     );
     table.show(...tableOf(shapes, found));
   }
@@ -194,7 +194,7 @@ function siteMap(site, { onMove, onPick }) {
         const isOut = knocked_out.some((each) => same(each, [site, layer, head]));
         const name = nameOf(layer, head);
         return {
-          text: fall === undefined ? "" : format(fall),
+          text: fall === undefined ? "" : format(fall).replace("0.", "."),
           label: `${name}${fall === undefined ? ", not swept yet" : `, ${change(fall)} a piece`}${isOut ? "; it is out" : ""}`,
           share: fall === undefined ? 0 : Math.max(0, fall) / largest,
           mark: isOut ? "tfh-is-out" : "",

@@ -51,9 +51,9 @@ const OF_SITES = {
 // the chosen head, onKnockSite for all of its site, onRestore for all to come back;
 // onAnswer hears what to announce.
 // -> { node,
-//      show({ text, translation, knocked_out, site, layer, head, isOut, shape,
-//        isSiteOut }): the sentence, what the whole model makes of it, the heads that are
-//        out, the chosen head, and the layers and heads of its site,
+//      show({ text, prefix, translation, knocked_out, site, layer, head, isOut, shape,
+//        isSiteOut }): the sentence, the pieces that its translation has to begin
+//        with, what the whole model makes of it, the heads that are out, the chosen head, and the layers and heads of its site,
 //      know(result): { heads, translation, before, after }, or null; result(),
 //      ask(): try what is shown, stop() }
 export function knockOutPanel(
@@ -90,13 +90,14 @@ export function knockOutPanel(
 
   async function ask() {
     if (!now?.knocked_out.length) return asked.stop();
-    const { text, translation: whole, knocked_out: heads } = now;
+    const { text, prefix, translation: whole, knocked_out: heads } = now;
     await asked.run(async ({ signal, onProgress }) => {
       const tools = { signal, onProgress, gains: gainsOf(heads) };
-      const { text: translation } = await engine.translate(text, tools);
+      const { text: translation } = await engine.translate(text, { ...tools, prefix });
       const { logProbability: before } = await engine.score(text, whole, { signal });
       const { logProbability: after } = await engine.score(text, whole, tools);
-      if (text !== now.text || !same(heads, now.knocked_out)) return; // too late
+      if (text !== now.text || prefix !== now.prefix || !same(heads, now.knocked_out))
+        return; // too late
       result = { heads, translation, before, after };
     });
     if (result)

@@ -63,7 +63,7 @@ export function overviewOf({ onShow, onKnock }) {
     put(table, { "aria-label": label });
     say(
       hint,
-      `Layers down, heads across. A click shows a map large; the button below it knocks its head out, that of the mean the whole layer. By keyboard: arrows, Enter${canKnock ? ", K to knock out" : ""}.`,
+      `Layers down, heads across. A click shows a map large, further down. The button below it knocks its head out; the one below a mean knocks out the whole layer. By keyboard: arrows, Enter${canKnock ? ", K to knock out" : ""}.`,
     );
     const style = getComputedStyle(table);
     const ink = style.getPropertyValue("--tf-high").trim() || "#084a83";

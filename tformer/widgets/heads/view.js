@@ -44,7 +44,7 @@ export const STATE = {
 
 // engine may be null: then nothing can be knocked out. initial: a part of `STATE`.
 // onState hears what the reader changed, onKnockOut the gains for the engine.
-// -> { node, show(attention, text), set(state), state, stop() }; attention is what
+// -> { node, show(attention, text, prefix?), set(state), state, stop() }; attention is what
 // engine.attention() gives; with `knocked` it also holds what became of a knock-out, with
 // `damage` what a sweep found.
 /**
@@ -62,6 +62,7 @@ export function headsView(
   const state = { ...STATE, ...initial };
   let attention = null;
   let text = "";
+  let prefix = []; // the pieces that the translation was told to begin with
   let hovered = -1;
 
   const live = liveRegion();
@@ -196,6 +197,7 @@ export function headsView(
     highlight();
     panel.show({
       text,
+      prefix,
       translation: attention.translation,
       knocked_out,
       site,
@@ -212,8 +214,8 @@ export function headsView(
     node,
     state,
     // The attention of another sentence; a knock-out is tried on it, too.
-    show(given, sentence) {
-      [attention, text] = [given, sentence];
+    show(given, sentence, beginning = []) {
+      [attention, text, prefix] = [given, sentence, beginning];
       const known = given.knocked && same(given.knocked.heads, state.knocked_out);
       panel.know(known ? given.knocked : null);
       damage.know(given.damage?.heads ? given.damage : null);

@@ -50,6 +50,10 @@ export function journeyView({ initial, linked, onState }) {
   const place = h("div", { class: "tfj-picture" });
   const shape = h("span", { class: "tfj-shape", "data-shape": true });
   const book = h(linked ? "a" : "span", { class: "tfj-book" });
+  const further = button("further", "", () => {
+    go(state.stop + 1);
+    way.scrollIntoView({ block: "nearest" }); // to where the next stop begins
+  });
   const live = liveRegion({ pause: 200 });
   const node = h(
     "div",
@@ -67,6 +71,7 @@ export function journeyView({ initial, linked, onState }) {
         { class: "tfj-foot" },
         h("span", {}, "What flows: ", shape),
         h("span", {}, "Read on: ", book),
+        further,
       ),
     ),
     live.node,
@@ -84,7 +89,10 @@ export function journeyView({ initial, linked, onState }) {
   function go(stop) {
     const to = within(stop - 1, STOPS.length) + 1;
     if (to === state.stop) return;
+    const held = /** @type {any} */ (document.activeElement);
     change({ stop: to });
+    // At either end a button goes out of use: the focus does not go with it.
+    if (node.contains(held) && (held.disabled || held.hidden)) dots[to - 1].focus();
     live.announce(`Stop ${to} of ${STOPS.length}: ${STOPS[to - 1].title}`);
   }
 
@@ -130,6 +138,8 @@ export function journeyView({ initial, linked, onState }) {
     const [name, page] = stop.book;
     say(book, name);
     if (linked) put(book, { href: page });
+    put(further, { hidden: now.stop === STOPS.length });
+    say(further, now.stop < STOPS.length ? `${STOPS[now.stop].title} ▶` : "");
   }
 
   return {

@@ -14,14 +14,19 @@ export const shown = (piece) =>
 export const spoken = (piece) =>
   ({ "<s>": "the start", "</s>": "the end" })[piece] ??
   (byteAsCharacter(piece).replace(/▁/g, "") || "a space");
-// Pieces as a text.
+// Pieces as a text: ▁ is a space, a run of bytes is the characters that it spells. Of a
+// character whose last bytes are still to come nothing shows.
 export const written = (pieces) =>
   pieces
-    .map(byteAsCharacter)
     .filter((each) => each !== "</s>")
     .join("")
+    .replace(/(<0x[0-9A-F]{2}>)+/g, characters)
     .replace(/▁/g, " ")
     .trim();
+function characters(run) {
+  const bytes = run.match(/[0-9A-F]{2}(?=>)/g).map((hex) => Number.parseInt(hex, 16));
+  return new TextDecoder().decode(Uint8Array.from(bytes)).replace(/\uFFFD/g, "");
+}
 // Its end, where it is long.
 export const ending = (text, most = 48) =>
   text.length > most ? `…${text.slice(1 - most)}` : text;

@@ -31,10 +31,8 @@ RIGHT = (
 WRONG = {
     RUNNING: "“it” becomes the wrong pronoun",
     "What time is it?": "asks when it is, not what time",
-    "We need eggs, butter and flour.": "Floß is a raft",
-    "The children were not allowed to play in the garden.": (
-        "did not want to, instead of were not allowed to"
-    ),
+    "The neighbours are very friendly.": "neubig is no German word",
+    "The children were not allowed to play in the garden.": "playing is lost",
     "The patient was given antibiotics to treat the infection.": "nonsense",
 }
 
@@ -51,10 +49,10 @@ MENDED = {
         "Do you know what time it is?",
         "Weißt du, wie spät es ist?",
     ),
-    "We need eggs, butter and flour.": (
-        "Name something that it has read more often",
-        "We need eggs, butter and bread.",
-        "Wir brauchen Eier, Butter und Brot.",
+    "The neighbours are very friendly.": (
+        "Spell it as it has read it, the American way",
+        "The neighbors are very friendly.",
+        "Die Nachbarn sind sehr freundlich.",
     ),
     "The children were not allowed to play in the garden.": (
         "Put it in the present",
@@ -70,7 +68,7 @@ MENDED = {
 # Below this log p a piece, in nats, the lab warns: LEVEL % of the captions that the
 # model was validated on fall below it (results/lab-doubt.json, tools/lab_doubt.py).
 LEVEL = 5
-DOUBT = -0.7488
+DOUBT = -0.6404
 
 
 class LiveLab(ModelFigure):

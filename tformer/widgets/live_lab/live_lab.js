@@ -275,7 +275,7 @@ export default {
     function compare() {
       if (!shown || busy) return;
       const isOld = bar.input.value !== shown.text;
-      view.stale(isOld ? "The German of the sentence before" : "");
+      view.stale(isOld ? "The German of the previous sentence" : "");
       put(mend, { hidden: isOld || !mend.childNodes.length });
     }
 

@@ -10,7 +10,7 @@ export const refusal = (text) =>
 
 // What is said of a text that is too long for the model.
 export const tooLong = (n, most) =>
-  `This text has ${n} pieces, and the model reads at most ${most} at a time. It has learned from single sentences, so give it one after another.`;
+  `This text has ${n} pieces, and the model reads at most ${most} at a time. It has learned from single sentences, so enter them one at a time.`;
 
 // What in a text cannot be English; "" if nothing.
 export function foreign(text) {
@@ -37,7 +37,7 @@ export function doubtful({ logProbability, pieces }, { below, level }) {
   const each = logProbability / pieces;
   return below === undefined || each >= below
     ? ""
-    : `Don’t trust this German: its log p is only ${format(each)} a piece. Of the captions that the model was validated on, only ${format(level, 0)} % got less than ${format(below)}, so this text is probably outside what it knows.`;
+    : `Don’t trust this German: the model itself gives it little probability, with a log p of only ${format(each)} a piece. Of the captions that it was checked on, only ${format(level, 0)} % got less than ${format(below)}, so this text is probably outside what it knows.`;
 }
 
 // That a translation ends only because it may not be longer.

@@ -3,7 +3,7 @@
 import { ALONG, arrowKeys, within } from "../kit/arrows.js";
 import { button, h, put, say, uid } from "../kit/kit.js";
 import { percent } from "../kit/numbers.js";
-import { byteAsCharacter } from "../kit/pieces.js";
+import { byteAsCharacter, written } from "../kit/pieces.js";
 import { UNSURE } from "./remarks.js";
 
 const END = "</s>";
@@ -34,15 +34,6 @@ export function soFar({ hypotheses, candidates }) {
   return [...hypotheses[best.parent].pieces, best.piece];
 }
 
-// Pieces as a reader sees them: "▁" is a space. Of a character that is written in several
-// bytes nothing shows before the whole text is known.
-export const spelled = (pieces) =>
-  pieces
-    .map(byteAsCharacter)
-    .filter((piece) => piece !== END && !/^<0x..>$/.test(piece))
-    .join("")
-    .replaceAll("▁", " ")
-    .trim();
 // Where the model gave the piece that it took the least: there is most to ask.
 export function leastSure(positions) {
   const shares = positions.map(({ probability }) => probability);
@@ -204,7 +195,7 @@ export function translationView({ onChoose, onFree }) {
         "p",
         { class: "tfl-panel-title" },
         before.length ? "After " : "At the beginning",
-        ...(before.length ? [h("span", { lang: "de" }, `“${spelled(before)}”`)] : []),
+        ...(before.length ? [h("span", { lang: "de" }, `“${written(before)}”`)] : []),
         " the model weighed:",
       ),
       h("ol", { class: "tfl-alternatives" }, ...rows),
@@ -222,7 +213,7 @@ export function translationView({ onChoose, onFree }) {
     panel,
     grow(list) {
       positions = [];
-      say(text, spelled(list));
+      say(text, written(list));
       draw(list, { ready: false });
       put(node, { "data-growing": "true", "data-stale": false });
       say(age, "Translating …");

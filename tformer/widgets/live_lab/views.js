@@ -23,10 +23,11 @@ export const INSIDE = [
         initial: { knocked_out: state.knocked_out },
         onState: ({ knocked_out }) => knocked_out && onState({ knocked_out }),
       });
-      const show = async ({ text, pieces, recorded }, tools) =>
+      const show = async ({ text, pieces, prefix, recorded }, tools) =>
         view.show(
           recorded?.attention ?? (await engine.attention(text, pieces, tools)),
           text,
+          prefix,
         );
       return {
         node: h("div", { class: "tfk tfh" }, view.node),

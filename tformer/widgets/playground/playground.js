@@ -166,6 +166,7 @@ function render({ model, el }) {
     set.show(settings);
     seed.show(String(settings.seed));
     trainer.restart(settings);
+    showAnswer({ answer: null, problem: "" }); // the run before says no more
     trainer.ask(text);
   }
 
@@ -262,6 +263,7 @@ function render({ model, el }) {
     },
     answer: showAnswer,
     failed: ({ message }) => {
+      forget(); // steps of the run before may have come in meanwhile
       say(problem, `${message}.`);
       playing = false;
       say(play, "Play");

@@ -365,7 +365,7 @@ function movedText(rows, positions, before) {
   if (changed < 0) return "";
   const moving = rows.filter((row) => row.moved > 0).length;
   const early = rows.slice(0, changed + 1).every((row) => !row.moved);
-  return ` Since the change at position ${changed + 1}, ${moving} distributions moved: ${early ? "only later ones" : "earlier ones, too"}.`;
+  return ` The change at position ${changed + 1} moved ${moving} distributions, ${early ? "all of them later ones" : "earlier ones among them"}.`;
 }
 
 function rowText({ label, p, best, agrees, own }) {

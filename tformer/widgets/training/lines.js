@@ -1,13 +1,15 @@
 // The reader's own lines: a source, a tab, a target; or a line that is to be continued.
+// Phones have no tab, so two spaces will do.
 import { MAX_LENGTH } from "./model.js";
 
 const FEWEST = 4;
 const MOST = 5000;
 const MOST_WORDS = 400;
+const GAP = /\t| {2,}/;
 const LONGEST = MAX_LENGTH / 2 - 2; // a decoder alone has both in one row
 
 // Text -> { pairs: { source, target }[], words, spaced }. Without spaces in any line each
-// character is a symbol, else each word. A line without a tab is cut in its middle.
+// character is a symbol, else each word. A line without a gap is cut in its middle.
 //
 // Throws a RangeError that names line and remedy.
 export function readLines(text) {
@@ -16,12 +18,13 @@ export function readLines(text) {
     .map((line, i) => ({ line, number: i + 1 }))
     .filter(({ line }) => line.trim());
   if (lines.length < FEWEST || lines.length > MOST) {
+    const found = ["none yet", "only one"][lines.length] ?? lines.length;
     throw new RangeError(
-      `${lines.length === 1 ? "there is 1 line" : `there are ${lines.length} lines`}: give ${FEWEST} to ${MOST}, each a source, a tab and a target`,
+      `give ${FEWEST} to ${MOST} lines, each a source, a tab (or two spaces) and a target: there are ${found}`,
     );
   }
   const spaced = lines.some(({ line }) =>
-    line.split("\t").some((side) => /\S\s+\S/.test(side)),
+    sidesOf(line).some((side) => /\S\s+\S/.test(side)),
   );
   const pairs = lines.map(({ line, number }) => pairOf(line, number, spaced));
   const words = [
@@ -39,8 +42,10 @@ export function readLines(text) {
 export const symbolsOf = (text, spaced) =>
   spaced ? text.split(/\s+/).filter(Boolean) : [...text.replace(/\s+/g, "")];
 
+const sidesOf = (line) => line.replace(/^ +| +$/g, "").split(GAP);
+
 function pairOf(line, number, spaced) {
-  const sides = line.split("\t").map((side) => symbolsOf(side, spaced));
+  const sides = sidesOf(line).map((side) => symbolsOf(side, spaced));
   if (sides.length === 1) {
     const [all] = sides;
     const middle = Math.ceil(all.length / 2);
@@ -49,7 +54,7 @@ function pairOf(line, number, spaced) {
   const [source, target] = sides;
   if (sides.length > 2) {
     throw new RangeError(
-      `line ${number} has ${sides.length - 1} tabs: keep the one between source and target`,
+      `line ${number} has ${sides.length - 1} tabs or wide gaps: keep the one between source and target`,
     );
   }
   if (!source.length || !target.length) {

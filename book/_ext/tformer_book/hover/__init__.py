@@ -25,11 +25,12 @@ from ..assets import publish
 from ..figures import Figure
 from ..formulas import in_a_line
 from ..search import plain
+from . import marks
+from .marks import GLOSSARY
 
 HERE = Path(__file__).parent
 FOLDER = "hover"  # in _static
 FILES = ("hover.js", "hover.css")
-GLOSSARY = "book/glossary"
 MOST_NAMES = 3
 Card = tuple[str, list[str]]  # an anchor, and the lines of its card
 
@@ -142,3 +143,4 @@ def setup(app: Sphinx) -> None:
     app.add_transform(TermAddresses)
     app.connect("builder-inited", add_files)
     app.connect("build-finished", write)
+    marks.setup(app)

@@ -1,6 +1,7 @@
 // A card beside a link to a term, a work or a figure, while the pointer is on link or
-// card, or the focus on the link, until Escape. A tap follows the link as ever. The texts
-// are fetched when somebody first points at such a link.
+// card, or the focus on the link, until Escape. A tap follows the link as ever; only that
+// on a marked word shows its card first. The texts are fetched when somebody first points
+// at such a link.
 
 const KINDS = {
   terms: /\/glossary\.html#term-/,
@@ -88,6 +89,13 @@ function want(link, pause = PAUSE) {
 addEventListener("pointerover", ({ target, pointerType }) => {
   const isOnCard = card.contains(/** @type {Node} */ (target));
   if (pointerType !== "touch") want(isOnCard ? wanted : (linkAt(target) ?? focused()));
+});
+addEventListener("click", (event) => {
+  const { target, pointerType } = /** @type {any} */ (event);
+  if (pointerType !== "touch" || card.contains(target)) return;
+  const link = target.closest("a.tf-term");
+  if (link && link !== wanted) event.preventDefault();
+  want(link, 0);
 });
 addEventListener("focusin", () => want(focused(), 0));
 addEventListener("focusout", () => want(null));

@@ -34,7 +34,7 @@ TICK = (
 )
 FURNITURE = (
     '<div class="tf-bar pst-js-only" aria-hidden="true"></div>\n'
-    '<p class="tf-go-on pst-js-only" hidden><a href="#">Go on where you were: '
+    '<p class="tf-go-on pst-js-only" hidden><a href="#">Continue where you left off: '
     "<span></span></a></p>\n"
 )
 ROWS = re.compile(r'(<tbody id="tf-chapters">).*?(</tbody>)', re.S)
