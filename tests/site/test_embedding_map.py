@@ -135,7 +135,8 @@ def test_distances_between_dots_are_those_of_the_principal_axes(shown, table):
         far, wanted = torch.pdist(drawn), torch.pdist(true)
         scale = far.max() / wanted.max()
         assert (far - scale * wanted).abs().max() < 2.5  # pixels
-        assert drawn[1, 0] < drawn[2, 0] or axes  # walking left of red
+        right_of = (drawn[1, 0] < drawn[2, 0], true[1, 0] < true[2, 0])
+        assert right_of[0] == right_of[1] or axes  # walking and red: not mirrored
 
 
 def test_each_true_neighbour_is_joined_and_called_lost_if_it_is(shown, table):

@@ -153,7 +153,7 @@ def test_a_first_tap_on_a_marked_word_shows_its_card_and_a_second_leads_on(
         word.tap()
         page.locator("#tf-card").wait_for(state="visible")
         assert page.url.endswith(PAGE)
-        page.locator("h1").first.tap()  # elsewhere: it goes
+        page.locator(".bd-article h1:visible").tap()  # elsewhere: it goes
         page.locator("#tf-card").wait_for(state="hidden")
         word.tap()
         page.locator("#tf-card").wait_for(state="visible")
