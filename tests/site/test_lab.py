@@ -12,6 +12,7 @@ import pytest
 import torch
 from chapters import ROOT
 
+from tformer import trace
 from tformer.widgets._model import RUNNING
 from tformer.widgets.live_lab import MENDED, RIGHT, WRONG
 
@@ -252,6 +253,26 @@ def test_a_click_on_an_alternative_goes_on_from_there(lab, translator, forced):
     lab.control("free").click()
     assert lab.settled() == translator.translate(RUNNING)
     assert lab.root.locator(".tfl-forced").count() == 0
+
+
+def test_a_knock_out_keeps_the_beginning_that_the_reader_chose(
+    lab, translator, forced
+):
+    lab.control("piece-0").click()
+    lab.control("alternative-2").click()
+    lab.settled()
+    chosen = lab.pieces()[:1]
+    lab.control("tab-heads").click()
+    lab.control("knock-site").click()
+    lab.answered()
+    without = lab.root.locator("[data-german=without]").inner_text()
+    layers, heads = range(3), range(6)
+    gains = {head: 0.0 for head in itertools.product(["cross"], layers, heads)}
+    with trace.head_gains(translator.model, gains):
+        free = translator.translate(RUNNING)
+        with forced(ids_of(translator, chosen)):
+            assert without == translator.translate(RUNNING) != free
+    lab.control("restore").click()
 
 
 def test_the_keyboard_does_all_of_it(lab, translator, forced):

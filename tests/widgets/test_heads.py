@@ -110,6 +110,15 @@ def test_small_falls_do_not_look_like_large_ones(node):
     assert found == [0.5, 0.01, 0.01]
 
 
+def test_a_fall_fits_its_cell_without_the_zero_before_the_point(node):
+    found = node(
+        "import { brief } from './heads/damage.js';"
+        "console.log(JSON.stringify(given.map(brief)))",
+        [0.52, -0.52, 10.52, -20.05, 0, 100.25],
+    )
+    assert found == [".52", "−.52", "10.52", "−20.05", ".00", "100.25"]
+
+
 def test_heads_that_are_out_are_listed_layer_by_layer(node):
     said = node(
         "import { listed } from './heads/knockout.js';"

@@ -25,6 +25,9 @@ export function falls({ whole, pieces, heads }) {
 export const largestFall = (found) =>
   Math.max(FAINTEST, ...Object.values(found).flat(2));
 
+// A fall as a cell of the map has room for it: no zero before the point.
+export const brief = (fall) => format(fall).replace(/^(\D*)0(?=\.)/, "$1");
+
 // engine may be null: then only what is known is shown. onPick(site, layer, head) hears
 // which head is to be knocked out alone.
 // -> { node,
@@ -194,7 +197,7 @@ function siteMap(site, { onMove, onPick }) {
         const isOut = knocked_out.some((each) => same(each, [site, layer, head]));
         const name = nameOf(layer, head);
         return {
-          text: fall === undefined ? "" : format(fall).replace("0.", "."),
+          text: fall === undefined ? "" : brief(fall),
           label: `${name}${fall === undefined ? ", not swept yet" : `, ${change(fall)} a piece`}${isOut ? "; it is out" : ""}`,
           share: fall === undefined ? 0 : Math.max(0, fall) / largest,
           mark: isOut ? "tfh-is-out" : "",

@@ -53,7 +53,8 @@ const OF_SITES = {
 // -> { node,
 //      show({ text, prefix, translation, knocked_out, site, layer, head, isOut, shape,
 //        isSiteOut }): the sentence, the pieces that its translation has to begin
-//        with, what the whole model makes of it, the heads that are out, the chosen head, and the layers and heads of its site,
+//        with, what the whole model makes of it, the heads that are out, the chosen
+//        head, and the layers and heads of its site,
 //      know(result): { heads, translation, before, after }, or null; result(),
 //      ask(): try what is shown, stop() }
 export function knockOutPanel(
