@@ -97,7 +97,7 @@ def test_it_learns_to_reverse_and_pauses_when_told(opened):
     opened.page.wait_for_timeout(400)
     assert opened.step() <= at + 10  # what was on its way
     large = opened.root.locator(".tfpg-large")
-    assert "head 2. Each row's largest weight: [start] to" in large.get_attribute(
+    assert "head 2. Each row’s largest weight: [start] to" in large.get_attribute(
         "aria-label"
     )
 

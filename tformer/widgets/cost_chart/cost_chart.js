@@ -186,7 +186,7 @@ function render({ model, el }) {
   const cells = new Map();
   const growing = h(
     "table",
-    {},
+    { class: "tfco-growing" },
     h(
       "caption",
       {},

@@ -96,7 +96,7 @@ export class Tokenizer {
     const id = this.#pieces.findIndex(({ text }) => text === piece);
     if (id < 0)
       throw new RangeError(
-        `the tokenizer has no piece “${piece}”: was it another model's?`,
+        `the tokenizer has no piece “${piece}”: was it another model’s?`,
       );
     return id;
   }

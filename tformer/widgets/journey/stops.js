@@ -78,7 +78,7 @@ export const STOPS = [
     phase: 0,
     book: BOOK.whole,
     text: ({ sourcePieces, targetPieces }) => [
-      `We'll follow this sentence through the whole model. An encoder reads the English, ${sourcePieces.length} pieces, all at once; then a decoder writes the German, ${targetPieces.length - 1} pieces, one after another. There are fifteen stops on the way, and every number that you'll see was computed by the trained model for this very sentence. Type a sentence of your own above if you like, then press Next.`,
+      `We’ll follow this sentence through the whole model. An encoder reads the English, ${sourcePieces.length} pieces, all at once; then a decoder writes the German, ${targetPieces.length - 1} pieces, one after another. There are fifteen stops on the way, and every number that you’ll see was computed by the trained model for this very sentence. Type a sentence of your own above if you like, then press Next.`,
     ],
     shape: ({ sourcePieces }) =>
       `one text, which will become ${sourcePieces.length} pieces`,
@@ -94,9 +94,9 @@ export const STOPS = [
       return [
         `No model can keep a list of all the words there are, so this one keeps ${commas(config.vocab_size)} pieces: common words are whole, and rare ones are put together from parts. The sign ▁ marks the beginning of a word. `,
         sourcePieces.some(isByte)
-          ? "Some of your characters aren't in the list at all; they come in byte by byte, and the model has hardly ever seen that. "
+          ? "Some of your characters aren’t in the list at all; they come in byte by byte, and the model has hardly ever seen that. "
           : first
-            ? `Here “${name}” isn't in the list, so it comes in ${first.length} pieces. `
+            ? `Here “${name}” isn’t in the list, so it comes in ${first.length} pieces. `
             : "Here each word has a piece of its own. ",
         "The last piece, ⟨eos⟩, says that the sentence is complete.",
       ];
@@ -109,7 +109,7 @@ export const STOPS = [
     phase: 0,
     book: BOOK.pieces,
     text: (journey, state) => [
-      `A network computes with numbers, so each piece is replaced by its place in the list: ${followedOf(journey, state)} is number ${commas(journey.sourceIds[state.piece])} of ${commas(journey.config.vocab_size)}. Such a number, an id, says nothing about the meaning, and two pieces that are neighbours in the list needn't have anything in common. All it does is tell the model which row to fetch from a table, and that is the next stop.`,
+      `A network computes with numbers, so each piece is replaced by its place in the list: ${followedOf(journey, state)} is number ${commas(journey.sourceIds[state.piece])} of ${commas(journey.config.vocab_size)}. Such a number, an id, says nothing about the meaning, and two pieces that are neighbours in the list needn’t have anything in common. All it does is tell the model which row to fetch from a table, and that is the next stop.`,
     ],
     shape: ({ sourceIds }) => `${sourceIds.length} whole numbers`,
     picture: (tools) => chipsPicture(tools, { numbered: true }),
@@ -183,7 +183,7 @@ export const STOPS = [
           ? "Only what the next part reads is normalised; the sum itself runs on."
           : "The normalised vector is what runs on.";
       return [
-        `What attention has found doesn't replace ${followedOf(journey, state)}; it is added to it, so that nothing gets lost on the way and training can reach every layer. But sums grow, and the next part works best if all vectors have about the same size. So each vector is normalised: this one has length ${format(sum, 1)} before, and ${format(normal, 1)} after. ${way}`,
+        `What attention has found doesn’t replace ${followedOf(journey, state)}; it is added to it, so that nothing gets lost on the way and training can reach every layer. But sums grow, and the next part works best if all vectors have about the same size. So each vector is normalised: this one has length ${format(sum, 1)} before, and ${format(normal, 1)} after. ${way}`,
       ];
     },
     shape: stream,
@@ -233,8 +233,8 @@ export const STOPS = [
               german,
               ". ",
             ]
-          : ["Here it hasn't written anything yet. "]),
-        "These pieces go through a table, positions and heads as the English did, with one difference: a mask hides from each piece what comes after it (the hatched cells), because when it was written, that didn't exist. Move the slider to see the square grow. (The mean of the heads of the first layer is shown.)",
+          : ["Here it hasn’t written anything yet. "]),
+        "These pieces go through a table, positions and heads as the English did, with one difference: a mask hides from each piece what comes after it (the hatched cells), because when it was written, that didn’t exist. Move the slider to see the square grow. (The mean of the heads of the first layer is shown.)",
       ];
     },
     shape: ({ config }, { step }) =>
@@ -303,7 +303,7 @@ export const STOPS = [
         crosses(across(journey, state.across))
           ? "Where lines cross, German puts things in another order, and attention found the way."
           : "No lines cross, so both languages go in the same order here."
-      } A heavy line isn't proof of a reason, though, as the chapter shows. Is the German right? The model is small: try another sentence.`,
+      } A heavy line isn’t proof of a reason, though, as the chapter shows. Is the German right? The model is small: try another sentence.`,
     ],
     shape: ({ targetPieces }) => `${targetPieces.length - 1} pieces, one text`,
     picture: joinedPicture,

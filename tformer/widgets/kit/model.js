@@ -85,7 +85,7 @@ function askPart(model, name, part, signal) {
       reject(problem);
     };
     const silent = () =>
-      fail(new Error("the notebook's kernel does not answer: run the cell again"));
+      fail(new Error("the notebook’s kernel does not answer: run the cell again"));
     const stop = () => fail(signal.reason);
     const timer = setTimeout(silent, PATIENCE);
     const end = () => {

@@ -721,7 +721,7 @@ function render({ model, el }) {
     drawn = drawing(all, { compact: false, light: null });
     put(drawn.svg, {
       role: "listbox",
-      "aria-label": `Parts of the model: arrow keys go from part to part${inTheBook ? ", Enter opens a part's chapter" : ""}`,
+      "aria-label": `Parts of the model: arrow keys go from part to part${inTheBook ? ", Enter opens a part’s chapter" : ""}`,
     });
     for (const b of drawn.boxes) {
       put(b.g, { role: "option" });

@@ -176,7 +176,7 @@ export function experiments(onRun) {
             " ",
             chapterLink(words.chapter),
           ]
-        : ["That isn't as clear as in our own runs. Try again."]),
+        : ["That isn’t as clear as in our own runs. Try again."]),
     );
   }
 

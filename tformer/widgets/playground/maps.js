@@ -19,7 +19,7 @@ export function inWords({ name, rows, columns, heads }, head) {
     const best = weights.indexOf(Math.max(...weights));
     return `${row} to ${columns[best]}, ${percent(weights[best], 0)}`;
   });
-  return `${name}, head ${head + 1}. Each row's largest weight: ${said.join("; ")}.`;
+  return `${name}, head ${head + 1}. Each row’s largest weight: ${said.join("; ")}.`;
 }
 
 export function mapsOf(root) {

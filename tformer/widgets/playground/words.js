@@ -52,12 +52,12 @@ export const EXPERIMENTS = {
     asks: "The model has to copy letters, but we take the positions away. What will it do?",
     guesses: [
       "Copy as before: it only has to look at each letter.",
-      "Write wrong sequences: it can't tell which letter comes next.",
+      "Write wrong sequences: it can’t tell which letter comes next.",
       "Copy short sequences, but no others.",
     ],
     right: 1,
     runs: ["with positions", "without"],
-    why: "Without positions, attention sees a bag of letters. Nothing says which of them came first, so the model can't know which to write next.",
+    why: "Without positions, attention sees a bag of letters. Nothing says which of them came first, so the model can’t know which to write next.",
     chapter: POSITIONS,
   },
   heads: {
@@ -65,7 +65,7 @@ export const EXPERIMENTS = {
     asks: "Each digit becomes its left neighbour minus its right one. Two heads share the width, or one head has it all. How well will one head do?",
     guesses: [
       "As well as two: it can look at both neighbours at once.",
-      "Much worse: it mixes the neighbours and can't tell them apart.",
+      "Much worse: it mixes the neighbours and can’t tell them apart.",
       "Better: it is twice as wide.",
     ],
     right: 1,
@@ -100,7 +100,7 @@ export const EXPERIMENTS = {
     chapter: MASKS,
   },
   shift: {
-    title: "Labels that aren't shifted",
+    title: "Labels that aren’t shifted",
     asks: "The labels are what the decoder has just read, instead of what comes next. How will it write?",
     guesses: [
       "Correctly, but one symbol late.",
@@ -148,7 +148,7 @@ export const EXPERIMENTS = {
     ],
     right: 2,
     runs: ["with warm-up", "without"],
-    why: "At the start the gradients are erratic, and Adam, the optimiser, has averaged only a few of them. Full-size steps then take the model to a place from which it doesn't come back.",
+    why: "At the start the gradients are erratic, and Adam, the optimiser, has averaged only a few of them. Full-size steps then take the model to a place from which it doesn’t come back.",
     chapter: TRAINING,
   },
   rate: {
@@ -166,7 +166,7 @@ export const EXPERIMENTS = {
   },
   scale: {
     title: "No division by √d",
-    asks: "One head of width 64, and we don't divide its scores by √64. In the same time, how well will it learn to copy?",
+    asks: "One head of width 64, and we don’t divide its scores by √64. In the same time, how well will it learn to copy?",
     guesses: [
       "Better: the scores are larger, so it decides sooner.",
       "Just as well: it can learn smaller numbers.",
@@ -178,7 +178,7 @@ export const EXPERIMENTS = {
     chapter: ATTENTION,
   },
   smoothing: {
-    title: "A loss that doesn't fall to 0",
+    title: "A loss that doesn’t fall to 0",
     asks: "With label smoothing of 0.1 the loss stays above 0.6; without it, the loss falls below 0.3. Which model writes worse?",
     guesses: [
       "The smoothed one: its loss is higher.",
@@ -187,20 +187,20 @@ export const EXPERIMENTS = {
     ],
     right: 1,
     runs: ["no smoothing", "smoothing 0.1"],
-    why: "Smoothing asks for some probability on every wrong symbol, so no model can bring that loss to 0. Losses with and without smoothing can't be compared.",
+    why: "Smoothing asks for some probability on every wrong symbol, so no model can bring that loss to 0. Losses with and without smoothing can’t be compared.",
     chapter: TRAINING,
   },
   lines: {
     title: "Forty lines",
-    asks: "One model gets 1,500 lines of numbers in words and in digits, the other only 40 of them, and both train equally long. How will the second do on lines that it hasn't seen?",
+    asks: "One model gets 1,500 lines of numbers in words and in digits, the other only 40 of them, and both train equally long. How will the second do on lines that it hasn’t seen?",
     guesses: [
       "Almost as well: it saw each line more often.",
       "Badly: it has learned its lines by heart.",
-      "It can't even learn its own lines.",
+      "It can’t even learn its own lines.",
     ],
     right: 1,
     runs: ["1,500 lines", "40 lines"],
-    why: "Its training loss is lower than the other's. But with so few lines it is easier to remember than to find the rule, and what it remembers is no help with a new line.",
+    why: "Its training loss is lower than the other’s. But with so few lines it is easier to remember than to find the rule, and what it remembers is no help with a new line.",
     chapter: DATA,
   },
 };

@@ -457,7 +457,7 @@ function schedulePart(get, commit, live) {
     grid.replaceChildren(...marks);
     say(unit, `learning rate, × 10${raised(power)}`);
     put(svg, {
-      "aria-label": `Learning rate against step: up in a straight line to ${scientific(largest)} at step ${commas(corner)}${s.warmup < s.total ? `, then down with the root of the step to ${scientific(rateOf(s.total, s))} at step ${commas(s.total)}` : ", where the run ends"}. Dashed: the paper's base model.`,
+      "aria-label": `Learning rate against step: up in a straight line to ${scientific(largest)} at step ${commas(corner)}${s.warmup < s.total ? `, then down with the root of the step to ${scientific(rateOf(s.total, s))} at step ${commas(s.total)}` : ", where the run ends"}. Dashed: the paper’s base model.`,
       "data-rates": JSON.stringify(
         stepsFor(s, isLog)
           .filter((_, i) => i % 20 === 0)

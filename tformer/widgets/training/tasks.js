@@ -155,7 +155,7 @@ export const TASKS = [
   {
     key: "grammar",
     title: "English to German",
-    line: "Translate a short sentence: mind gender, case, and the verb's place.",
+    line: "Translate a short sentence: mind gender, case, and the verb’s place.",
     words: GRAMMAR_WORDS,
     spaced: true,
     lengths: [5, 13],

@@ -81,7 +81,7 @@ class Fold(nodes.General, nodes.Element):
     """A card in the list: its question, under which its answer is folded."""
 
 
-class Question(nodes.General, nodes.Element):
+class Question(nodes.General, nodes.TextElement):
     """What a fold shows while it is closed."""
 
 
@@ -129,7 +129,7 @@ class List(SphinxDirective):
         front, back, source = map(self.paragraph, (card.front, card.back, card.source))
         source["classes"].append("tf-card-source")
         source.insert(0, nodes.Text("From: "))
-        return Fold("", Question("", *front.children), back, source, card=card.id)
+        return Fold("", Question("", "", *front.children), back, source, card=card.id)
 
     def paragraph(self, text: str) -> nodes.paragraph:
         """Markdown as the page's own parser reads it."""
