@@ -65,7 +65,7 @@ class Lesson(nn.Module):
 
 
 class Loop:
-    """A model, its optimiser and its data, and what happens to them step by step.
+    """A model, its optimizer and its data, and what happens to them step by step.
 
     Args:
         config: what to train.

@@ -224,7 +224,7 @@ def _wrong_row(passed: list[int]) -> Finding:
         title="the decoding loop doesn't take the likeliest word",
         tried="made a word of its choice the likeliest at the last position, step by "
         "step, and compared these words with what the loop wrote.",
-        seen=f"{len(passed)} words differ, the first at step {passed[0]}.",
+        seen=f"{len(passed)} words differ, the first at step {passed[0] + 1}.",
         means="it reads the wrong row of the logits, or chooses in some other way.",
         look="logits[:, -1], the last position that was written, and argmax over "
         "the vocabulary. (Give a greedy loop, without sampling.)",
@@ -263,8 +263,8 @@ def _differs(
         "forward pass.",
     )
     seen = (
-        f"the logits of {len(wrong)} of {n} steps differ, first at step {wrong[0]}, by "
-        f"up to {max(apart):.2g} standard deviations."
+        f"the logits of {len(wrong)} of {n} steps differ, first at step "
+        f"{wrong[0] + 1}, by up to {max(apart):.2g} standard deviations."
     )
     at = len(given) - len(written.words)  # words before the second step's
     one_pass = [e for e in found if e.shape == (len(given), len(given))]

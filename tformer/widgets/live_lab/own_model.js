@@ -111,7 +111,7 @@ export function ownModel(open, onUse) {
       "p",
       { class: "tfl-hint" },
       "It opens here and stays on your machine. ",
-      h("code", {}, "python -m tformer export --model runs/mine --to lab folder"),
+      h("code", {}, "python -m tformer export --model runs/mine --to lab exported/lab"),
       " writes its two files.",
     ),
     h(

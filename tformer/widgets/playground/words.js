@@ -148,7 +148,7 @@ export const EXPERIMENTS = {
     ],
     right: 2,
     runs: ["with warm-up", "without"],
-    why: "At the start the gradients are erratic, and Adam, the optimiser, has averaged only a few of them. Full-size steps then take the model to a place from which it doesn’t come back.",
+    why: "At the start the gradients are erratic, and Adam, the optimizer, has averaged only a few of them. Full-size steps then take the model to a place from which it doesn’t come back.",
     chapter: TRAINING,
   },
   rate: {
