@@ -37,7 +37,8 @@ def figure_html(drawn: Any) -> str:
     table = getattr(drawn, "table", None)
     return (
         f'<figure class="tf-figure" style="margin:0;flex:0 1 {width:.0f}px;'
-        f'min-width:0;max-width:100%"><div style="overflow-x:auto"{scroll}>{svg}</div>'
+        f'min-width:0;max-width:100%"><div class="tf-scroll" '
+        f'style="overflow-x:auto"{scroll}>{svg}</div>'
         f"{_details(table) if table else ''}</figure>"
     )
 
@@ -131,7 +132,7 @@ def text_table(
         "<tr>"
         + "".join(
             f'{tag} style="text-align:left;vertical-align:top;overflow-wrap:anywhere;'
-            f'min-width:7em">{escape(text)}</td>'
+            f'hyphens:auto;min-width:7em">{escape(text)}</td>'
             for tag, text in zip(tags, row, strict=True)
         )
         + "</tr>"

@@ -71,6 +71,12 @@ def test_what_the_text_says_is_so():
     assert sorted(gain, key=gain.get)[:4] == longest
     lose = ["d_model 64", "d_ff 128", "1 + 1 layers", "d_model 256", "4 + 4 layers"]
     assert all(gain[name] < -1 for name in lose)
-    assert abs(gain["learned positions"]) < 0.5 and gain["no dropout"] > 0
-    assert all(abs(gain[f"{n} heads"]) < 0.6 for n in (2, 8, 16))
+    assert all(len(runs) == 3 for runs in by_variant().values())
+    apart = [run["scores"]["valid"]["bleu"] for run in by_variant()["post-norm"]]
+    assert 1.7 < max(apart) - min(apart) < 2
+    assert max(gain, key=gain.get) == "untied tables"
+    assert abs(gain["learned positions"]) < 0.5
+    undropped = [run["scores"]["valid"]["bleu"] for run in by_variant()["no dropout"]]
+    assert min(undropped) > max(seeds)
+    assert all(abs(gain[f"{n} heads"]) < 0.8 for n in (2, 8, 16))
     assert abs(gain["1 head"]) < 1

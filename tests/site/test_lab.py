@@ -255,9 +255,7 @@ def test_a_click_on_an_alternative_goes_on_from_there(lab, translator, forced):
     assert lab.root.locator(".tfl-forced").count() == 0
 
 
-def test_a_knock_out_keeps_the_beginning_that_the_reader_chose(
-    lab, translator, forced
-):
+def test_a_knock_out_keeps_the_beginning_that_the_reader_chose(lab, translator, forced):
     lab.control("piece-0").click()
     lab.control("alternative-2").click()
     lab.settled()

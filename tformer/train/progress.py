@@ -198,7 +198,7 @@ class Progress:
         from tformer import page
 
         parts = [
-            '<div class="tf-progress">',
+            '<div class="tf-training">',
             f'<p style="margin:0.3em 0">{escape(self.heading())}<br>'
             f"<strong>{escape(self.line())}</strong></p>",
         ]

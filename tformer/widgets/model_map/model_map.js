@@ -446,7 +446,7 @@ function drawing(all, { compact, light }) {
   behind.append(
     h(
       "text",
-      { x: from + 8, y: over - 5, class: "tfm-small" }, // beside “encoder, 6 ×”
+      { x: Math.max(from + 8, 112), y: over - 5, class: "tfm-small" }, // past “encoder, 24 ×”
       "memory",
     ),
   );
