@@ -74,9 +74,9 @@ def test_what_the_text_says_is_so():
     assert all(len(runs) == 3 for runs in by_variant().values())
     apart = [run["scores"]["valid"]["bleu"] for run in by_variant()["post-norm"]]
     assert 1.7 < max(apart) - min(apart) < 2
-    assert max(gain, key=gain.get) == "untied tables"
     assert abs(gain["learned positions"]) < 0.5
-    undropped = [run["scores"]["valid"]["bleu"] for run in by_variant()["no dropout"]]
-    assert min(undropped) > max(seeds)
+    for name in ("no dropout", "untied tables"):
+        better = [run["scores"]["valid"]["bleu"] for run in by_variant()[name]]
+        assert min(better) > max(seeds)
     assert all(abs(gain[f"{n} heads"]) < 0.6 for n in (2, 8))
     assert all(-0.75 < gain[name] < -0.5 for name in ("1 head", "16 heads"))
