@@ -29,19 +29,19 @@ setup:  ## make .venv and install the lock and the package (the others do it)
 book: execute site  ## execute every chapter and build the site
 
 execute: setup  ## execute the chapters that changed
-	@$(PY) tools/execute.py --jobs $(JOBS) $(draft) $(if $(FORCE),--force)
+	@$(PY) -m tformer_book.press.execute --jobs $(JOBS) $(draft) $(if $(FORCE),--force)
 
 site: setup  ## build the site from the executed chapters
-	@$(PY) tools/build_site.py $(draft)
+	@$(PY) -m tformer_book.press.build_site $(draft)
 
 serve: setup  ## show the built site at http://localhost:8000 (PORT=…)
-	@$(PY) tools/serve.py --port $(PORT)
+	@$(PY) -m tformer_book.press.serve --port $(PORT)
 
 offline: setup  ## the built site as one zip, to read without a network
-	@$(PY) tools/offline.py
+	@$(PY) -m tformer_book.press.offline
 
 pdf epub: setup  ## the built site as one PDF, or as an EPUB for e-readers (in _build/)
-	@PYTHONPATH=tools $(PY) -m editions $@
+	@$(PY) -m tformer_book.editions $@
 
 test: setup  ## everything: check, the package, the chapters, the site in Chromium
 	@$(PY) tools/run_tests.py --workers $(WORKERS) --jobs $(JOBS)
@@ -64,7 +64,7 @@ kernel: setup  ## assemble the browser engine's WebAssembly kernel from its sour
 	@$(PY) tools/javascript.py --kernel
 
 course: execute  ## handouts, autograder, answers, slides for a class (in course/)
-	@PYTHONPATH=tools $(PY) -m course
+	@$(PY) -m tformer_book.course
 
 lab: setup  ## open the chapters in JupyterLab
 	@$(BIN)/jupyter lab book
@@ -73,7 +73,7 @@ train: setup  ## train a model on Multi30k (RUN=folder, ARGS=more options)
 	@$(PY) -m tformer train --corpus multi30k --out $(RUN) $(ARGS)
 
 mutate: setup  ## break each formula on purpose: a test must notice (minutes)
-	@$(PY) tools/mutate.py $(ARGS)
+	@$(PY) tests/mutate.py $(ARGS)
 
 bench: bench-peers  ## side by side with torch.nn, Marian, CTranslate2 (writes results/)
 	@$(PY) -W ignore -m benchmarks.side_by_side $(ARGS)
@@ -89,13 +89,13 @@ bench-peers: setup
 	|| $(PY) -m pip install -q --no-build-isolation -e '.[bench]'
 
 site-report: setup  ## weight, speed, accessibility of every page of the built site
-	@$(PY) tools/site_report.py
+	@$(PY) -m tformer_book.press.site_report
 
 strip: setup  ## remove outputs from the chapters, give every cell a stable id
-	@$(PY) tools/strip.py
+	@$(PY) -m tformer_book.press.strip
 
 setup-cells: setup  ## write the setup cell into every chapter (RELEASE=1: after a tag)
-	@$(PY) tools/setup_cell.py --write $(if $(RELEASE),--release)
+	@$(PY) -m tformer_book.press.setup_cell --write $(if $(RELEASE),--release)
 
 address:  ## set the repository's address everywhere (URL=https://github.com/…/…)
 	@$(PYTHON) tools/address.py $(URL)

@@ -23,9 +23,10 @@ import torch
 from torch import Tensor
 
 from benchmarks import peers, timing, workload
-from tformer import TransformerConfig, cost
-from tformer.cost import BASE
-from tformer.files import write_json
+from tformer import TransformerConfig
+from tformer.analysis import cost
+from tformer.analysis.cost import BASE
+from tformer.common.files import write_json
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = "python -m benchmarks.gpu_report"

@@ -5,7 +5,7 @@
 One size is changed at a time, the others stay. Each point is a training step and a
 greedy search on ids drawn at random, run in turn with all the others; the processor's
 time is told, its median over the rotations. Beside it stands what the cost model of
-`tformer.cost` predicts from the number of operations alone, at the rate of the
+`tformer.analysis.cost` predicts from the number of operations alone, at the rate of the
 smallest point of the row: where the measured line is below, larger products run at a
 higher rate; where it is above, something grows that the model does not count. Writes
 ``results/bench-growth.json`` and draws it to ``benchmarks/growth.svg``.
@@ -26,8 +26,9 @@ import torch
 from torch import Tensor
 
 from benchmarks import peers, timing, workload
-from tformer import TransformerConfig, cost, decode
-from tformer.files import write_json
+from tformer import TransformerConfig, decode
+from tformer.analysis import cost
+from tformer.common.files import write_json
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = "python -m benchmarks.growth"

@@ -25,8 +25,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # a core-second is a core's secon
 import torch
 
 from benchmarks import peers, timing, workload
-from tformer import cost
-from tformer.files import write_json
+from tformer.analysis import cost
+from tformer.common.files import write_json
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = "python -m benchmarks.side_by_side"

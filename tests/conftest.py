@@ -84,7 +84,7 @@ def seed() -> None:
 @pytest.fixture(scope="session")
 def chromium():
     """Start one headless Chromium. Without one: a loud skip, in CI a failure."""
-    import browser as driver
+    from tformer_book.press import browser as driver
 
     try:
         with driver.chromium() as browser:
@@ -98,7 +98,7 @@ def chromium():
 @pytest.fixture(scope="session")
 def page_translator():
     """The released model as a page has it, in eight bits; here PyTorch computes."""
-    from tformer.widgets._model import released_model
+    from tformer_book.widgets._model import released_model
 
     return released_model().translator
 
@@ -106,7 +106,7 @@ def page_translator():
 @pytest.fixture(scope="session")
 def page_folder(tmp_path_factory):
     """A folder with what a page downloads of the released model."""
-    from tformer.widgets._model import released_model
+    from tformer_book.widgets._model import released_model
 
     folder = tmp_path_factory.mktemp("page-model")
     for name, content in released_model().files.items():

@@ -10,9 +10,9 @@ import subprocess
 import sys
 
 import pytest
-import setup_cell
 import yaml
-from chapters import ROOT, project
+from tformer_book.press import setup_cell
+from tformer_book.press.chapters import ROOT, project
 
 VENDOR = ROOT / "book/_static/vendor"
 LOCK, TORCH = ROOT / "requirements.txt", ROOT / "requirements-torch.txt"
@@ -161,7 +161,7 @@ def test_importing_the_package_loads_no_plotting_or_notebook_library():
 
 def test_help_does_not_wait_for_torch():
     helped = "from tformer import cli; assert cli.main(['--help']) == 0"
-    for code in ("import tformer", "import tformer.search", helped):
+    for code in ("import tformer", "import tformer.common.search", helped):
         assert not modules_after(code) & {"torch", "numpy", "sentencepiece"}
 
 

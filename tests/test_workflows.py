@@ -6,7 +6,7 @@ import re
 
 import pytest
 import yaml
-from chapters import ROOT
+from tformer_book.press.chapters import ROOT
 
 FILES = sorted((ROOT / ".github/workflows").glob("*.yml"))
 READS = {"contents": "read"}

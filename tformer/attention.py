@@ -99,7 +99,7 @@ class Probe(nn.Identity):
     """An identity with a name, so that a forward hook can read or change a value.
 
     Layers keep no state for inspection. To inspect a value, register a hook on its
-    probe (as `tformer.trace` does), and remove it afterwards.
+    probe (as `tformer.analysis.trace` does), and remove it afterwards.
     """
 
     @property

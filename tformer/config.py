@@ -8,7 +8,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, Self
 
-from tformer.values import one_of
+from tformer.common.values import one_of
 
 
 def _choice(default: str, *others: str) -> Any:

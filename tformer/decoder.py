@@ -7,7 +7,7 @@ from typing import Unpack
 
 from torch import Tensor, nn
 
-from tformer.cache import Cache, LayerCache, needed
+from tformer.fast.cache import Cache, LayerCache, needed
 from tformer.parts import PAPER, LayerSettings, Parts
 from tformer.residual import Residual
 

@@ -10,12 +10,12 @@ from typing import Any
 from torch import Tensor, nn
 
 from tformer import masks
-from tformer.cache import Cache
 from tformer.config import TransformerConfig
 from tformer.decoder import Decoder
-from tformer.dropout import Dropout
 from tformer.embedding import ScaledEmbedding
 from tformer.encoder import Encoder
+from tformer.fast.cache import Cache
+from tformer.fast.dropout import Dropout
 from tformer.parts import PAPER, Parts
 from tformer.positions import POSITIONS
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from tformer.dropout import Dropout
+from tformer.fast.dropout import Dropout
 from tformer.norm import LayerNorm
 
 NORM_PLACES = ("post", "pre")

@@ -27,17 +27,18 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from browser import NoBrowserError, chromium
-from chapters import ROOT
 from jupyter_client import BlockingKernelClient
 from playwright.sync_api import Locator, Page
+from tformer_book.press.browser import NoBrowserError, chromium
+from tformer_book.press.chapters import ROOT
 
 PATIENCE = 180  # seconds
 TYPED = "A young girl is reading a book in the park."
 SETUP = """\
 import sys; sys.path.insert(0, {root!r})
 import ipywidgets, anywidget, tformer
-from tformer import load_pretrained, widgets
+from tformer import load_pretrained
+from tformer_book import widgets
 translator = load_pretrained()
 """
 # What stands in the notebook before the figures that ask the model: variable and class.
@@ -92,8 +93,8 @@ Names = dict[str, str]
 
 def figures() -> Names:
     """Return what the notebook shows: variables and the classes of their figures."""
-    from tformer import widgets
-    from tformer.widgets._model import ModelFigure
+    from tformer_book import widgets
+    from tformer_book.widgets._model import ModelFigure
 
     asking = [
         name

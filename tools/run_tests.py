@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-from chapters import ROOT
+from tformer_book.press.chapters import ROOT
 
 
 def main() -> int:
@@ -25,11 +25,11 @@ def main() -> int:
     # A test sees one thread, so that two at a time do not fight for the cores.
     one_thread = {**environment, "OMP_NUM_THREADS": "1"}
     pytest = [python, "-m", "pytest", "-n", options.workers, "--dist", "loadgroup"]
-    execute = [python, "tools/execute.py", "--jobs", options.jobs]
+    execute = [python, "book/tformer_book/press/execute.py", "--jobs", options.jobs]
     steps = {
         "check": (["make", "--no-print-directory", "check"], environment),
         "chapters": (execute, environment),
-        "site": ([python, "tools/build_site.py"], environment),
+        "site": ([python, "book/tformer_book/press/build_site.py"], environment),
         "tests": ([*pytest, "tests"], one_thread),
     }
     failed = []

@@ -14,7 +14,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from chapters import ROOT
+from tformer_book.press.chapters import ROOT
 
 VENDOR = ROOT / "book/_static/vendor"
 TABLE = "| File | Bytes | sha256 |\n| --- | --- | --- |\n"

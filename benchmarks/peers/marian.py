@@ -15,7 +15,7 @@ from transformers import MarianConfig, MarianMTModel
 from tformer import Transformer
 from tformer.interop.hugging_face import _configuration
 from tformer.interop.layout import in_halves, their_name
-from tformer.weights import stored_weights
+from tformer.translator.weights import stored_weights
 
 logging.getLogger("transformers").setLevel(logging.ERROR)
 

@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 from typing import Any
 
-from chapters import read, source
+from tformer_book.press.chapters import read, source
 
 
 def recorded(path: Path) -> Any:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 import torch
-from chapters import ROOT, read, source
+from tformer_book.press.chapters import ROOT, read, source
 from torch.testing import assert_close
 
 CELLS = read(ROOT / "book" / "by-pencil.ipynb")["cells"]

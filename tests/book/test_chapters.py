@@ -6,9 +6,16 @@ import json
 import re
 
 import pytest
-import setup_cell
-import strip
-from chapters import EXECUTED, ROOT, chapters, pages, read, source, tags
+from tformer_book.press import setup_cell, strip
+from tformer_book.press.chapters import (
+    EXECUTED,
+    ROOT,
+    chapters,
+    pages,
+    read,
+    source,
+    tags,
+)
 
 CHAPTERS = chapters()
 MACHINE_PATH = re.compile(r"/(?:home|root|Users|work|tmp|content)/[\w.-]+")

@@ -1,6 +1,7 @@
 """Every claim's check finds its evidence, and notices a change the wrong way.
 
-``fails_if`` in ``tformer/claims/claims.toml`` says which change; `CHANGES` makes it.
+``fails_if`` in ``book/tformer_book/claims/claims.toml`` says which change; `CHANGES`
+makes it.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from unittest import mock
 import pytest
 import torch
 import torch.nn.functional as F
-from chapters import ROOT, read, source, tags
 from docutils.nodes import make_id
+from tformer_book import claims
+from tformer_book.claims import Unproven, all_claims
+from tformer_book.press.chapters import ROOT, read, source, tags
 from torch import nn
 
-from tformer import claims, decode
+from tformer import decode
 from tformer.attention import attention
-from tformer.claims import Unproven, all_claims
 from tformer.data import batches
 from tformer.data.batches import Batch
 from tformer.decoder import DecoderLayer
@@ -295,7 +297,7 @@ CHANGES = {
     49: part("tformer.loss.cross_entropy", counts_padding),
     50: part("tformer.loss.cross_entropy", counts_padding),
     51: part("tformer.schedule.inverse_square_root", no_warm_up),
-    52: part("tformer.byte_pairs._count_words", a_sentence_is_a_word),
+    52: part("tformer.tokenization.byte_pairs._count_words", a_sentence_is_a_word),
     53: part("tformer.decode.greedy", draws),
     54: edit("[fate < 0.8,", "[fate < 1.0,"),
     55: edit('{"Hund": 0.9, "Mann": 0.1}', '{"Hund": 0.5, "Mann": 0.5}'),

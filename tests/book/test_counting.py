@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from chapters import chapters, read, source
+from tformer_book.press.chapters import chapters, read, source
 
 FROM_ONE = re.compile(
     r"(?:layer|head)s?\s*\{\w+ \+ 1\}"  # in a label

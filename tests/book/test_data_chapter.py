@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from chapters import ROOT, read, source
+from tformer_book.press.chapters import ROOT, read, source
 
 TESTS = ("random", "unseen_combination", "longer")
 

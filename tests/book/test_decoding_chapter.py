@@ -8,7 +8,7 @@ import re
 
 import pytest
 import torch
-from chapters import ROOT, read, source
+from tformer_book.press.chapters import ROOT, read, source
 
 from tformer import decode, evaluate, load_pretrained
 

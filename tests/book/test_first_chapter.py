@@ -2,7 +2,7 @@
 
 import ast
 
-from chapters import ROOT, read, source
+from tformer_book.press.chapters import ROOT, read, source
 
 from tformer.data.corpus import keys, sentence_key
 from tformer.pretrained import load_pretrained

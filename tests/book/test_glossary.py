@@ -6,7 +6,7 @@ import re
 
 import pytest
 from anchors import leads_somewhere, prose
-from chapters import ROOT, chapters, read, source
+from tformer_book.press.chapters import ROOT, chapters, read, source
 
 from tformer.decode import length_penalty_of
 

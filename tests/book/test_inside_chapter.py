@@ -6,7 +6,7 @@ import ast
 import json
 
 import pytest
-from chapters import ROOT, read, source
+from tformer_book.press.chapters import ROOT, read, source
 
 CHAPTER = ROOT / "book" / "14-inside-the-model.ipynb"
 CELLS = {cell["id"]: source(cell) for cell in read(CHAPTER)["cells"]}

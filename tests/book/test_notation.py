@@ -2,7 +2,7 @@
 
 import re
 
-from chapters import ROOT
+from tformer_book.press.chapters import ROOT
 
 from tformer.pretrained import load_pretrained
 

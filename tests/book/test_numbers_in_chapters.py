@@ -6,7 +6,7 @@ import ast
 import re
 
 import pytest
-from chapters import ROOT, chapters, read, source
+from tformer_book.press.chapters import ROOT, chapters, read, source
 
 CHAPTERS = chapters()
 WHICH = re.compile(r"\blayer (\d+)(?:, head (\d+))?")

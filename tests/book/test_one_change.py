@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from statistics import mean
 
-import experiments
-from chapters import ROOT, read, source
 from records import recorded
+from tformer_book.press.chapters import ROOT, read, source
+
+from studies import experiments
 
 PAGE = ROOT / "book/one-change.ipynb"
 RECORD = json.loads((ROOT / "results/ablations.json").read_text("utf-8"))

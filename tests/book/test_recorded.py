@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from chapters import ROOT
 from records import recorded
+from tformer_book.press.chapters import ROOT
 
 CHAPTER = ROOT / "book" / "01-transduction.ipynb"
 RESULT = ROOT / "results" / "models-on-grammar.json"

@@ -6,10 +6,11 @@ import ast
 import json
 
 import pytest
-from chapters import ROOT, read, source
+from tformer_book.press.chapters import ROOT, read, source
 
-from tformer import TransformerConfig, cost
-from tformer.cost import BASE, BIG
+from tformer import TransformerConfig
+from tformer.analysis import cost
+from tformer.analysis.cost import BASE, BIG
 
 CHAPTER = ROOT / "book" / "16-scale.ipynb"
 RESULT = json.loads((ROOT / "results/other-tools.json").read_text("utf-8"))

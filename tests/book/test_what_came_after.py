@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from chapters import ROOT
 from records import recorded
+from tformer_book.press.chapters import ROOT
 
 CHAPTER = ROOT / "book" / "15-what-came-after.ipynb"
 RESULT = ROOT / "results" / "variants.json"

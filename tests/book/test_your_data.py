@@ -2,8 +2,8 @@
 
 import json
 
-from chapters import ROOT
 from records import recorded
+from tformer_book.press.chapters import ROOT
 
 
 def test_the_page_repeats_the_recorded_runs():

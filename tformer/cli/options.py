@@ -18,9 +18,9 @@ from inspect import getdoc
 from typing import Any, NoReturn
 
 from tformer.cli.streams import UsageError, say, told_to_stdout
+from tformer.common.recipe import Recipe
+from tformer.common.search import USUAL, SearchSettings
 from tformer.config import TransformerConfig
-from tformer.recipe import Recipe
-from tformer.search import USUAL, SearchSettings
 
 PROGRAM = "python -m tformer"
 

@@ -15,7 +15,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
-from tformer.files import open_atomically
+from tformer.common.files import open_atomically
 
 CHUNK = 64  # lines translated at once
 LONGEST_LINE = 1 << 20  # bytes: far more than any sentence

@@ -22,8 +22,8 @@ from tformer.cli.options import (
     name_of,
 )
 from tformer.cli.streams import UsageError, handling, say, say_at_once, unwind
+from tformer.common.recipe import Recipe
 from tformer.config import TransformerConfig
-from tformer.recipe import Recipe
 
 if TYPE_CHECKING:
     from tformer.train import Event

@@ -34,7 +34,7 @@ from tformer.cli.streams import (
     unbroken,
     writer,
 )
-from tformer.search import USUAL, SearchSettings
+from tformer.common.search import USUAL, SearchSettings
 
 
 def add_parser(commands: Any) -> None:

@@ -9,8 +9,8 @@ and the vocabulary projection runs for the newest position only.
 - `score`: how probable is a given translation?
 
 Each search is written once, as a generator of its steps (`STEPS`, by their names in
-`tformer.search.SearchSettings`); the functions above run it to the end, and the figures
-follow it step by step.
+`tformer.common.search.SearchSettings`); the functions above run it to the end, and the
+figures follow it step by step.
 
 Source: Vaswani et al. 2017, section 6.1; Wu et al. 2016, equation 14.
 """

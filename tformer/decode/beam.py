@@ -10,6 +10,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from tformer.common.search import USUAL, SearchSettings
 from tformer.decode.stepping import (
     Continuation,
     Hypothesis,
@@ -23,7 +24,6 @@ from tformer.decode.stepping import (
     evaluating,
     largest,
 )
-from tformer.search import USUAL, SearchSettings
 
 
 def beam_search(

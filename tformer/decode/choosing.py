@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 import torch
 from torch import Tensor
 
+from tformer.common.search import USUAL, SearchSettings
+from tformer.common.values import whole
 from tformer.decode.stepping import (
     Continuation,
     Hypothesis,
@@ -22,8 +24,6 @@ from tformer.decode.stepping import (
     evaluating,
     inference,
 )
-from tformer.search import USUAL, SearchSettings
-from tformer.values import whole
 
 ROUNDING = 1e-6  # sums of probabilities that differ by less count as equal
 STRIDE = 1_000_003  # between the seeds of adjacent rows

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from tformer import masks
+from tformer.common.values import whole
 from tformer.decode.stepping import Seq2Seq, check_call, inference
-from tformer.values import whole
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from tformer import masks, trace
+from tformer import masks
+from tformer.analysis import trace
 from tformer.data.alignment import AlignedPair, piece_links
 from tformer.translator import AttentionMaps, Translator
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
-from tformer.search import USUAL
+from tformer.common.search import USUAL
 
 __all__ = [
     "Metric",

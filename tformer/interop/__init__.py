@@ -77,7 +77,7 @@ def writer_for(to: str) -> Any:
         ImportError: a package is missing; the message names it.
         ValueError: an unknown format.
     """
-    from tformer.values import one_of
+    from tformer.common.values import one_of
 
     name = _MODULES[one_of("to", to, tuple(FORMATS))]
     writer = import_module(f"tformer.interop.{name}")

@@ -24,15 +24,15 @@ import torch
 from torch import nn
 
 from tformer.attention import MultiHeadAttention
+from tformer.common.files import write_atomically
 from tformer.decoder import DecoderLayer
 from tformer.encoder import EncoderLayer
-from tformer.files import write_atomically
 from tformer.interop.models import transformer_of
 from tformer.model import Transformer
 from tformer.norm import LayerNorm
 from tformer.positions import Positions
 from tformer.translator import Translator
-from tformer.weights import stored_weights
+from tformer.translator.weights import stored_weights
 
 NEEDS = ("ctranslate2",)
 _ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "swish": "SWISH"}

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tformer import __version__
-from tformer.files import read_json, write_json
+from tformer.common.files import read_json, write_json
 
 NOTE = "tformer-export.json"
 

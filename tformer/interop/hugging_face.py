@@ -27,16 +27,16 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
+from tformer.common.files import write_atomically, write_json
+from tformer.common.search import USUAL
 from tformer.config import TransformerConfig
-from tformer.files import write_atomically, write_json
 from tformer.interop.layout import in_halves, their_name
 from tformer.interop.models import transformer_of
 from tformer.model import Transformer
 from tformer.positions import Positions
-from tformer.search import USUAL
 from tformer.tokenization import Tokenizer
 from tformer.translator import Translator
-from tformer.weights import stored_weights
+from tformer.translator.weights import stored_weights
 
 NEEDS: tuple[str, ...] = ()
 _CLASSES = {

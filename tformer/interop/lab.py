@@ -12,10 +12,10 @@ from pathlib import Path
 
 import torch
 
-from tformer.files import write_atomically
+from tformer.common.files import write_atomically
 from tformer.interop.models import transformer_of
 from tformer.translator import Translator
-from tformer.weights import save_model, stored_weights
+from tformer.translator.weights import save_model, stored_weights
 
 NEEDS: tuple[str, ...] = ()
 

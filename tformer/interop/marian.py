@@ -27,14 +27,14 @@ import sentencepiece
 import torch
 from torch import Tensor
 
+from tformer.common.files import read_json
 from tformer.config import TransformerConfig
-from tformer.files import read_json
 from tformer.interop.layout import in_halves, in_pairs, their_name
 from tformer.model import Transformer
 from tformer.positions import sinusoids
 from tformer.tokenization import Tokenizer
 from tformer.translator import Translator
-from tformer.weights import load_parameters
+from tformer.translator.weights import load_parameters
 
 NEVER = -1e4  # added to a logit: its probability is 0 in float32 and in float16
 _ACTIVATIONS = {"swish": "swish", "silu": "swish", "relu": "relu", "gelu": "gelu"}

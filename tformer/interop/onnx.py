@@ -51,12 +51,12 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
+from tformer.common.files import write_atomically, write_json
 from tformer.config import TransformerConfig
-from tformer.files import write_atomically, write_json
 from tformer.interop.models import transformer_of
 from tformer.positions import Positions
 from tformer.translator import Translator
-from tformer.weights import stored_weights
+from tformer.translator.weights import stored_weights
 
 NEEDS = ("onnx",)
 OPSET, IR = 20, 9  # the first operator set with Gelu, and the format of its time

@@ -13,7 +13,7 @@ this together (`tformer.train.fitting`).
 Source: Vaswani et al. 2017, section 5. Chapter *Training*.
 """
 
-from tformer.recipe import Recipe
+from tformer.common.recipe import Recipe
 from tformer.train.checkpoints import average
 from tformer.train.devices import choose_device, device_name
 from tformer.train.events import Event, Listener

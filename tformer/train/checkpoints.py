@@ -20,13 +20,13 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from tformer.common.files import load_tensors, save_tensors, sweep
+from tformer.common.recipe import Recipe
 from tformer.config import ModelConfig
-from tformer.files import load_tensors, save_tensors, sweep
-from tformer.recipe import Recipe
 from tformer.tokenization import Tokenizer
 from tformer.train.devices import random_state, set_random_state
 from tformer.train.events import Look, Record
-from tformer.weights import load_parameters
+from tformer.translator.weights import load_parameters
 
 try:
     import fcntl

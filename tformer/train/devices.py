@@ -12,8 +12,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from tformer.analysis.cost import bytes_to_train
 from tformer.config import ModelConfig
-from tformer.cost import bytes_to_train
 
 AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
 NO_MEMORY = ("out of memory", "not enough memory", "can't allocate memory")

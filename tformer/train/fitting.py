@@ -19,11 +19,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tformer.common.files import checksum, write_json
+from tformer.common.recipe import Recipe
 from tformer.config import ModelConfig, TransformerConfig
 from tformer.data import Corpus
-from tformer.files import checksum, write_json
-from tformer.recipe import Recipe
-from tformer.recurrent import RecurrentConfig
 from tformer.tokenization import Tokenizer
 from tformer.train.checkpoints import Checkpoint, RunFolder, average
 from tformer.train.devices import (
@@ -37,7 +36,8 @@ from tformer.train.loop import Loop
 from tformer.train.progress import display
 from tformer.train.ranks import Ranks, joined
 from tformer.translator import Translator
-from tformer.weights import load_parameters
+from tformer.translator.weights import load_parameters
+from tformer.variants.recurrent import RecurrentConfig
 
 ORIGIN = ("start", "start_attribution", "start_licence")  # of the weights
 

@@ -19,6 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from tformer.common.recipe import Recipe
 from tformer.config import TransformerConfig
 from tformer.data import (
     Batch,
@@ -29,15 +30,15 @@ from tformer.data import (
     encode_pairs,
 )
 from tformer.loss import projected_cross_entropy
-from tformer.recipe import Recipe
-from tformer.recurrent import RecurrentConfig
+from tformer.schedule import inverse_square_root, straight_line
 from tformer.tokenization import Tokenizer
 from tformer.train.checkpoints import State
 from tformer.train.devices import AUTOCAST, check_batch_room, choose_precision
 from tformer.train.events import Evaluation, Event, Look, Record, Sample, Stop
 from tformer.train.ranks import Ranks
 from tformer.translator import Translator
-from tformer.weights import build
+from tformer.translator.weights import build
+from tformer.variants.recurrent import RecurrentConfig
 
 LOG_EVERY = 10  # steps between readings of the loss: reading it makes a GPU wait
 N_SAMPLES = 3
@@ -200,7 +201,7 @@ class Loop:
             place = f"{recipe.seed}/{state.step}/{self.ranks.rank}"
             torch.manual_seed(random.Random(place).getrandbits(63))
         for group in self.optimizer.param_groups:
-            group["lr"] = recipe.learning_rate(state.step + 1, self.config.d_model)
+            group["lr"] = learning_rate(recipe, state.step + 1, self.config.d_model)
         self.optimizer.zero_grad(set_to_none=True)
         loss = self.add_gradients(parts)
         self.scaler.unscale_(self.optimizer)
@@ -412,3 +413,13 @@ def _not_finite(step: int, loss: float, norm: float | None) -> FloatingPointErro
 
 
 __all__ = ["Loop"]
+
+
+def learning_rate(recipe: Recipe, step: int, d_model: int) -> float:
+    """The learning rate of a step, counted from 1, as the recipe wants it."""
+    curve = {"d_model": d_model, "warmup_steps": recipe.warmup_steps}
+    if recipe.last_step is None:
+        return inverse_square_root(step, **curve, scale=recipe.lr_scale)
+    return straight_line(
+        step, **curve, last_step=recipe.last_step, scale=recipe.lr_scale
+    )

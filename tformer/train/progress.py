@@ -195,7 +195,7 @@ class Progress:
 
     def html(self) -> str:
         """All of it for a notebook or a page: lines, curves, latest translations."""
-        from tformer import page
+        from tformer.figures import page
 
         parts = [
             '<div class="tf-training">',
@@ -263,7 +263,7 @@ def samples_html(record: Record, most: int = 3) -> str:
         record: an evaluation.
         most: how many sentences at most.
     """
-    from tformer import page
+    from tformer.figures import page
 
     samples = record["samples"][:most]
     if not samples:

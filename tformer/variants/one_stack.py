@@ -7,9 +7,9 @@ from torch import Tensor, nn
 
 from tformer import masks
 from tformer.config import TransformerConfig
-from tformer.dropout import Dropout
 from tformer.embedding import ScaledEmbedding
 from tformer.encoder import Encoder
+from tformer.fast.dropout import Dropout
 from tformer.parts import PAPER, Parts
 from tformer.positions import POSITIONS
 

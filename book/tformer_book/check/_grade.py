@@ -1,0 +1,114 @@
+"""How a grader works, whatever it grades.
+
+A grader is a list of probes, asked in order; the first that finds a mistake ends the
+grading. A probe raises `Mistake`, with a short name and what a teacher would say. It
+has three tools, and each stands in one place:
+
+- `tformer_book.check._run` calls the reader's function, for values and for gradients,
+  so that no traceback of a library reaches the reader;
+- `tformer_book.check._compare` compares what came out with what should have, first with
+  the known mistakes of the problem (`Slip`), then by looking for what kind of
+  difference it is;
+- `Mistake` itself, for a property that fails ("every row of weights sums to 1").
+
+A new problem is one module in `tformer_book.check.problems`, named like its function;
+the package finds it there.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Function = Callable[..., Any]
+
+
+class Mistake(Exception):
+    """What a probe found.
+
+    Attributes:
+        diagnosis: short name of the mistake.
+        message: what the reader is told.
+    """
+
+    def __init__(self, diagnosis: str, message: str) -> None:
+        super().__init__(message)
+        self.diagnosis = diagnosis
+        self.message = " ".join(message.split())
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a grader found; true only if every hidden case came out right.
+
+    Attributes:
+        passed: whether that is so.
+        message: what the reader is told.
+        diagnosis: short name of the mistake, such as ``"softmax-over-queries"``, or
+            ``"correct"``.
+    """
+
+    passed: bool
+    message: str
+    diagnosis: str
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def _ipython_display_(self) -> None:
+        """Show nothing below the cell: the grader has printed the message."""
+
+
+def grade(
+    part: str,
+    mine: Function,
+    probes: Sequence[Callable[[Function], str | None]],
+    praise: str,
+) -> Result:
+    """Ask the probes in order, print what a teacher would say, and return it.
+
+    Args:
+        part: what is graded, for the headline.
+        mine: the reader's function.
+        probes: each takes `mine` and raises `Mistake` if it finds one; it may return a
+            remark that follows the praise.
+        praise: what to say if none does.
+    """
+    try:
+        _is_a_function(part, mine)
+        remarks = [remark for probe in probes if (remark := probe(mine))]
+    except Mistake as mistake:
+        result = Result(False, mistake.message, mistake.diagnosis)
+    except Exception as problem:
+        result = Result(
+            False,
+            "I could not make sense of what your function returns; comparing it ended "
+            f"in {type(problem).__name__}: {problem}",
+            "not-judged",
+        )
+    else:
+        result = Result(True, " ".join([*praise.split(), *remarks]), "correct")
+    mark = "✓" if result else "✗"
+    text = textwrap.fill(
+        result.message, 76, initial_indent="  ", subsequent_indent="  "
+    )
+    verdict = "is right." if result else "is not right yet."
+    print(f"{mark} Your {part} {verdict}\n{text}")
+    return result
+
+
+def _is_a_function(part: str, mine: object) -> None:
+    if isinstance(mine, type):
+        raise Mistake(
+            "a-class",
+            f"You gave me the class {mine.__name__}. I need something that I can call "
+            "with the inputs: a function, or an object made from the class.",
+        )
+    if not callable(mine):
+        raise Mistake(
+            "not-a-function",
+            f"I need your function itself, without brackets: check.{part}(mine), not "
+            f"check.{part}(mine(…)). I got a {type(mine).__name__}.",
+        )

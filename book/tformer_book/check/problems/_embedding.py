@@ -1,0 +1,24 @@
+"""What the problems of chapter *Embeddings* share."""
+
+from __future__ import annotations
+
+from tformer_book.check._grade import Mistake
+from tformer_book.check._run import Stopped
+
+TENSOR = (
+    "a torch tensor: torch.tensor(…) makes one of a list of lists, torch.stack one of "
+    "a list of tensors"
+)
+
+
+def explain(stopped: Stopped) -> Mistake:
+    """What is behind the error messages that people meet with tables and ids."""
+    problem, text = stopped.problem, str(stopped.problem)
+    if isinstance(problem, IndexError) and "must be" in text and "long" in text:
+        return Mistake(
+            "ids-not-whole-numbers",
+            "You turn the ids into floats before you look them up. An id is a name, "
+            "the number of a row: it stays a whole number (int64), and nothing is "
+            "calculated with it.",
+        )
+    return stopped

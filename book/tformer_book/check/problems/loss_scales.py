@@ -1,0 +1,151 @@
+"""The grader for `loss_scales` of chapter *Training*, and the slips it knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tformer_book.check._compare import Switches, matches, recognise, slips
+from tformer_book.check._grade import Function, Mistake, Result, grade
+from tformer_book.check._run import call
+
+CASES: list[tuple[list[bool], int]] = [
+    ([False, False, True, True, True, True, False, True, True, True], 3),
+    ([True] * 7, 2),
+    ([True, True, False, True, True, False, True, True, True, True], 3),
+    ([True, False, True], 1),
+    ([], 3),
+]
+
+
+def built(
+    is_finite: Sequence[bool],
+    patience: int,
+    *,
+    start: float = 2.0**16,
+    halved_resets: bool = True,
+    doubled_resets: bool = True,
+    late: int = 0,
+    down: float = 0.5,
+    up: float = 2.0,
+    before: bool = False,
+    only_last: bool = False,
+    flipped: bool = False,
+) -> list[float] | float:
+    """The scale after each step; other settings make a known mistake."""
+    scale, good, scales = start, 0, []
+    for fine in is_finite:
+        if before:
+            scales.append(scale)
+        if fine is flipped:
+            scale, good = scale * down, 0 if halved_resets else good
+        else:
+            good += 1
+            if good >= patience + late if doubled_resets else good % patience == 0:
+                scale, good = scale * up, 0 if doubled_resets else good
+        if not before:
+            scales.append(scale)
+    return scale if only_last else scales
+
+
+SLIPS: Switches = {
+    "count-not-reset-by-a-bad-step": (
+        {"halved_resets": False},
+        "A bad step must end the series: the good steps in a row are counted from 0 "
+        "again after it.",
+    ),
+    "one-too-patient": (
+        {"late": 1},
+        "You wait one step too long: after `patience` good steps the scale doubles, "
+        "not with the step after them. >= patience, not > patience.",
+    ),
+    "one-too-hasty": (
+        {"late": -1},
+        "You double one step too early: count the good step first, then compare with "
+        "patience.",
+    ),
+    "never-up": (
+        {"up": 1.0},
+        "Your scale never rises. After `patience` good steps in a row, double it.",
+    ),
+    "never-down": (
+        {"down": 1.0},
+        "Your scale never falls. If a gradient is not finite, halve it.",
+    ),
+    "flipped": (
+        {"flipped": True},
+        "The two cases have changed places: True means that the gradients were finite.",
+    ),
+    "other-start": (
+        [{"start": 1.0}, {"start": 16.0}, {"start": 2.0**15}, {"start": 2.0**17}],
+        "The scale starts at 2 to the power of 16, 65,536.",
+    ),
+    "other-factor": (
+        [{"down": 0.25}, {"up": 4.0}, {"up": 1.5}],
+        "Halve and double: the factors are 1/2 and 2.",
+    ),
+    "before-the-step": (
+        {"before": True},
+        "You note the scale before each step. I ask for the scale after it.",
+    ),
+    "last-only": (
+        {"only_last": True},
+        "You return the last scale. I ask for a list, the scale after each step.",
+    ),
+}
+
+
+def _count_not_reset(is_finite: Sequence[bool], patience: int) -> list[float]:
+    """Doubling at every good step, once there were `patience` of them."""
+    scale, good, scales = 2.0**16, 0, []
+    for fine in is_finite:
+        good = good + 1 if fine else 0
+        scale = scale * 2 if good >= patience else scale if fine else scale / 2
+        scales.append(scale)
+    return scales
+
+
+def _probe(mine: Function) -> None:
+    found = []
+    for fates, patience in CASES:
+        returned = call(mine, {"is_finite": fates, "patience": patience})
+        found.append([*returned] if isinstance(returned, tuple) else returned)
+    wanted = [built(*case) for case in CASES]
+    if matches(found, wanted):
+        return
+    if matches(found, [_count_not_reset(*case) for case in CASES]):
+        raise Mistake(
+            "count-not-reset-by-doubling",
+            "After the first doubling your scale doubles with every good step. Begin "
+            "to count again when it has doubled: good = 0.",
+        )
+
+    def scales(**settings: Any) -> list[Any]:
+        return [built(*case, **settings) for case in CASES]
+
+    recognise(found, slips(scales, SLIPS))
+    i = next(i for i in range(len(CASES)) if not matches(found[i], wanted[i]))
+    raise Mistake(
+        "wrong-scales",
+        f"For {CASES[i][0]} and patience {CASES[i][1]} the scales should be "
+        f"{wanted[i]}; yours are {found[i]}. Go through it step by step: what is the "
+        "scale, and how many good steps in a row were there?",
+    )
+
+
+def loss_scales(mine: Function) -> Result:
+    """Grade a reader's loss scaling of mixed precision.
+
+    Args:
+        mine: a function ``mine(is_finite, patience)``: whether the gradients of each
+            step were finite, and after how many good steps in a row the scale doubles.
+            Returns the scale after each step; it starts at 2¹⁶.
+
+    Returns:
+        The verdict; the message is printed.
+    """
+    praise = (
+        "Down by half at once, up again after enough good steps in a row, and both "
+        "begin the count anew: as torch.amp.GradScaler does."
+    )
+    return grade("loss_scales", mine, [_probe], praise)

@@ -1,0 +1,175 @@
+"""The grader for `mask_pieces` of chapter *What came after*, and known mistakes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import torch
+from tformer_book.check._compare import Switches, matches, slips
+from tformer_book.check._grade import Function, Mistake, Result, grade
+from tformer_book.check._run import as_tensor, call
+from torch import Tensor
+
+MASK, PAD = 50, 0
+Answer = tuple[Tensor, Tensor]
+
+
+def built(
+    ids: Tensor,
+    chance: Tensor,
+    others: Tensor,
+    *,
+    hidden: tuple[float, float] = (0.0, 0.12),
+    exchanged: tuple[float, float] = (0.12, 0.135),
+    chosen: float = 0.15,
+    protects: bool = True,
+    labels: str = "chosen",
+    fill: str = "mask",
+) -> Answer:
+    """Masking in steps, each of which can be exchanged for a wrong one."""
+    may = ids >= 4 if protects else torch.ones_like(ids, dtype=torch.bool)
+    picked = may & (chance < chosen)
+    hide = may & (hidden[0] <= chance) & (chance < hidden[1])
+    swap = may & (exchanged[0] <= chance) & (chance < exchanged[1])
+    inputs = torch.where(swap, others, ids)
+    inputs = torch.where(hide, MASK if fill == "mask" else PAD, inputs)
+    wanted = {
+        "chosen": torch.where(picked, ids, PAD),
+        "hidden": torch.where(hide, ids, PAD),
+        "changed": torch.where(hide | swap, ids, PAD),
+        "all": ids,
+        "inputs": torch.where(picked, inputs, PAD),
+        "others": torch.where(picked, PAD, ids),
+    }[labels]
+    return inputs, wanted
+
+
+SLIPS: Switches = {
+    "all-hidden": (
+        {"hidden": (0.0, 0.15), "exchanged": (0.0, 0.0)},
+        "You hide all that you choose. Only 80 % of the chosen pieces become the mask; "
+        "10 % become another piece, and 10 % stay.",
+    ),
+    "of-all-pieces": (
+        {"hidden": (0.0, 0.8), "exchanged": (0.8, 0.9), "chosen": 1.0},
+        "You hide 80 % of *all* pieces. 15 % are chosen, and 80/10/10 are shares of "
+        "those: 12 %, 1.5 % and 1.5 % of the sentence.",
+    ),
+    "none-kept": (
+        {"exchanged": (0.12, 0.15)},
+        "You exchange a fifth of the chosen pieces. Exchange a tenth, and let a tenth "
+        "stay as they are.",
+    ),
+    "none-exchanged": (
+        {"exchanged": (0.0, 0.0)},
+        "No piece is exchanged for another: that should happen to a tenth of the "
+        "chosen ones, those with a chance from 0.12 to 0.135.",
+    ),
+    "only-hidden-have-labels": (
+        {"labels": "hidden"},
+        "Only hidden pieces have a label. The exchanged and the kept ones need one "
+        "as well: the model can't tell them from the rest, which is their point.",
+    ),
+    "only-changed-have-labels": (
+        {"labels": "changed"},
+        "The pieces that were chosen and kept have no label. They must be named as "
+        "well, or else the model learns that what it sees is never what is asked.",
+    ),
+    "labels-everywhere": (
+        {"labels": "all"},
+        "Every piece has a label. Where nothing was chosen the label is pad_id, which "
+        "the loss leaves out: to copy a piece that it sees teaches a model nothing.",
+    ),
+    "labels-from-the-inputs": (
+        {"labels": "inputs"},
+        "Your labels are what stands in the input. They are the pieces as they *were*.",
+    ),
+    "labels-the-wrong-way-round": (
+        {"labels": "others"},
+        "The labels stand where nothing was chosen, and pad_id where something was.",
+    ),
+    "special-pieces-chosen": (
+        {"protects": False},
+        "You choose special pieces, too. Leave alone what is below n_special: nobody "
+        "needs to guess padding.",
+    ),
+    "hidden-by-padding": (
+        {"fill": "pad"},
+        "You put pad_id where a piece is hidden. Padding is what no word may attend "
+        "to; put mask_id, which is a piece like any other.",
+    ),
+}
+
+
+def _case(seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    ids = torch.randint(4, 40, (6, 60), generator=generator)
+    ids[:, 0], ids[:, -3], ids[:, -2:] = 1, 2, PAD
+    chance = torch.rand(ids.shape, generator=generator)
+    chance[:, :5] = torch.tensor([0.01, 0.0, 0.119, 0.12, 0.1349])
+    chance[:, 5:9] = torch.tensor([0.135, 0.1499, 0.15, 0.95])
+    chance[:, -3:] = 0.05
+    return ids, chance, torch.randint(40, 50, ids.shape, generator=generator)
+
+
+def _run(mine: Function, given: tuple[Tensor, Tensor, Tensor]) -> Answer:
+    inputs = dict(zip(("ids", "chance", "others"), given, strict=True))
+    found = call(mine, inputs, {"mask_id": MASK})
+    if not isinstance(found, tuple | list) or len(found) != 2:
+        raise Mistake(
+            "not-two",
+            "Return two tensors: what the model reads, and the labels.",
+        )
+    return as_tensor(found[0], "the inputs"), as_tensor(found[1], "the labels")
+
+
+def _probe(mine: Function) -> None:
+    for seed in (1, 2):
+        given = _case(seed)
+        found, wanted = _run(mine, given), built(*given)
+        if matches(found, wanted):
+            continue
+        for name, says, gives in slips(functools.partial(built, *given), SLIPS):
+            if matches(found, gives):
+                raise Mistake(name, says)
+        if matches(found[::-1], wanted):
+            raise Mistake("swapped", "Return the inputs first and the labels second.")
+        for what, mine_is, right in zip(
+            ("inputs", "labels"), found, wanted, strict=True
+        ):
+            if mine_is.shape != right.shape:
+                raise Mistake(
+                    "shape",
+                    f"Your {what} have shape {tuple(mine_is.shape)}; ids have "
+                    f"{tuple(right.shape)}, and so must they.",
+                )
+            off = (mine_is != right).nonzero()
+            if len(off):
+                i, j = off[0].tolist()
+                raise Mistake(
+                    "wrong-numbers",
+                    f"I don't know this mistake. For id {int(given[0][i, j])} with a "
+                    f"chance of {float(given[1][i, j]):.4f} the {what} should have "
+                    f"{int(right[i, j])}; yours have {int(mine_is[i, j])}.",
+                )
+
+
+def mask_pieces(mine: Callable[..., Answer]) -> Result:
+    """Grade a reader's masking.
+
+    Args:
+        mine: a function ``mine(ids, chance, others, mask_id)``, as
+            `tformer.variants.mask_pieces`; ids below 4 are special, pad_id is 0, and
+            mask_id is passed by name.
+
+    Returns:
+        The verdict; the message is printed.
+    """
+    return grade(
+        "mask_pieces",
+        mine,
+        (_probe,),
+        """15 % are chosen and named, of these 80 % hidden, 10 % exchanged and 10 %
+        kept; special pieces are left alone.""",
+    )

@@ -1,0 +1,148 @@
+"""The grader for `rms_norm` of chapter *What came after*, and known mistakes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import torch
+from tformer_book.check._compare import CLOSE, Known, Switches, compare, matches, slips
+from tformer_book.check._grade import Function, Mistake, Result, grade
+from tformer_book.check._run import as_tensor, call, draw, probe_gradients
+from torch import Tensor
+
+from tformer.variants import rms_norm as right_norm
+
+
+def built(
+    x: Tensor,
+    gain: Tensor,
+    epsilon: float,
+    *,
+    centre: bool = False,
+    dim: int | tuple[int, ...] = -1,
+    total: bool = False,
+    divisor: Callable[[Tensor, float], Tensor] = lambda s, e: (s + e).sqrt(),
+    gained: Callable[[Tensor, Tensor], Tensor] = lambda normal, gain: gain * normal,
+) -> Tensor:
+    """RMSNorm in steps, each of which can be exchanged for a wrong one."""
+    if centre:
+        x = x - x.mean(-1, keepdim=True)
+    square = x.square()
+    size = square.sum(dim, keepdim=True) if total else square.mean(dim, keepdim=True)
+    return gained(x / divisor(size, epsilon), gain)
+
+
+SLIPS: Switches = {
+    "layer-norm": (
+        {"centre": True},
+        "You take the mean away first. That is layer norm; RMSNorm leaves the mean "
+        "where it is and only divides by the root of the mean square.",
+    ),
+    "unit-length": (
+        {"total": True},
+        "You sum the squares, so that each vector gets length 1. Take their mean: "
+        "then each *number* is of size about 1, and the vector of length √D.",
+    ),
+    "root-forgotten": (
+        {"divisor": lambda s, e: s + e},
+        "You divide by the mean square itself. Divide by its root.",
+    ),
+    "epsilon-outside-the-root": (
+        {"divisor": lambda s, e: s.sqrt() + e},
+        "Your epsilon stands outside the root. It belongs inside, √(mean square + ε): "
+        "a vector of zeros then has a gradient, too.",
+    ),
+    "gain-missing": (
+        {"gained": lambda normal, gain: normal},
+        "The gain is missing: gain * normalised.",
+    ),
+    "gain-plus-one": (
+        {"gained": lambda normal, gain: (1 + gain) * normal},
+        "You multiply by 1 + gain, as some models do. Here the gain begins at 1 "
+        "itself: gain * normalised.",
+    ),
+    "over-the-positions": (
+        {"dim": -2},
+        "You take the mean over the positions, so words of one sentence get mixed. "
+        "Each vector has its own: dim=-1, the last axis.",
+    ),
+    "over-everything": (
+        {"dim": (0, 1, 2)},
+        "You take one mean of the whole batch. Say over what: dim=-1, and "
+        "keepdim=True, so that each vector has its own.",
+    ),
+}
+
+
+def _known(x: Tensor, gain: Tensor, epsilon: float) -> Known:
+    return slips(functools.partial(built, x, gain, epsilon), SLIPS)
+
+
+def _run(mine: Function, x: Tensor, gain: Tensor, epsilon: float) -> Tensor:
+    given = {"x": x, "gain": gain}
+    return as_tensor(call(mine, given, {"epsilon": epsilon}))
+
+
+def _inputs(*shape: int, seed: int) -> tuple[Tensor, Tensor]:
+    x = 2 * draw(*shape, seed=seed, dtype=torch.float64) + 1
+    return x, 1 + draw(shape[-1], seed=seed + 1, dtype=torch.float64).abs()
+
+
+def _probe_numbers(mine: Function) -> None:
+    x, gain = _inputs(3, 5, 4, seed=3)
+    found = _run(mine, x, gain, 0.1)
+    for ignored in (0.0, 1e-5, 1e-6, 1e-8):
+        if matches(found, right_norm(x, gain, ignored), 1e-9):
+            raise Mistake(
+                "epsilon-ignored",
+                f"Your epsilon is always {ignored:g}. Use the one that you are given.",
+            )
+    compare(
+        found,
+        right_norm(x, gain, 0.1),
+        _known(x, gain, 0.1),
+        said="for x (3, 5, 4) and epsilon 0.1",
+        hint="Begin with one vector: square, mean, root, divide.",
+    )
+
+
+def _probe_shapes(mine: Function) -> None:
+    for shape in ((4, 4), (4,), (2, 3, 2, 5)):
+        x, gain = _inputs(*shape, seed=5)
+        if not matches(_run(mine, x, gain, 0.01), right_norm(x, gain, 0.01), CLOSE):
+            raise Mistake(
+                "fixed-axes",
+                f"Right for (B, T, D), wrong for x of shape {shape}. Count the axis "
+                "from the back, dim=-1, and keep it: keepdim=True.",
+            )
+
+
+def _probe_gradient(mine: Function) -> None:
+    x, gain = _inputs(2, 3, 4, seed=7)
+    x[0, 1] = 0.0  # its root is 0
+    probe_gradients(
+        mine,
+        lambda: _run(mine, x, gain, 1e-5),
+        lambda: right_norm(x, gain, 1e-5),
+        {"x": x, "gain": gain},
+    )
+
+
+def rms_norm(mine: Callable[..., Tensor]) -> Result:
+    """Grade a reader's RMSNorm.
+
+    Args:
+        mine: a function ``mine(x, gain, epsilon)`` with x (..., D) and gain (D,), as
+            `tformer.variants.rms_norm`; epsilon is passed by name.
+
+    Returns:
+        The verdict; the message is printed.
+    """
+    return grade(
+        "rms_norm",
+        mine,
+        (_probe_numbers, _probe_shapes, _probe_gradient),
+        """The mean stays, the length goes, epsilon stands inside the root; for any
+        number of axes, and with a gradient even for a vector of zeros.""",
+    )

@@ -1,0 +1,103 @@
+"""The grader for `sentence_bleu` of *Decoding and scoring*, and known slips."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tformer_book.check._compare import Switches, matches, recognise, slips
+from tformer_book.check._grade import Function, Mistake, Result, grade
+from tformer_book.check._run import as_number, call
+from tformer_book.check.problems._bleu import bleu
+
+REFERENCE, *HYPOTHESES = (
+    text.split()
+    for text in (
+        "der Hund schwimmt im See und die Kinder sehen zu",
+        "der Hund schwimmt im See und Kinder sehen zu",  # shorter
+        "der Hund der schwimmt und die Kinder die sehen ihn schwimmen",  # no 4-gram
+        "ein Hund schwimmt im See und alle die Kinder die da sind sehen zu",  # longer
+        "die Kinder der Hund Hund",  # no 3-gram, no 4-gram, shorter
+    )
+)
+
+KNOWN: Switches = {
+    "not-clipped": (
+        {"clipped": False},
+        "Your counts are not clipped: an n-gram counts at most as often as the "
+        "reference has it.",
+    ),
+    "not-smoothed": (
+        {"smooth": "none"},
+        "Right where every length has a match. Where one has none, your score is 0; "
+        "`exp` counts a half instead of the first 0, a quarter instead of the second.",
+    ),
+    "add-one": (
+        {"smooth": "add-one"},
+        "You add 1 to the counts of the longer n-grams. That is another smoothing "
+        "(add-k). `exp` touches only counts of 0: a half for the first, a quarter for "
+        "the second.",
+    ),
+    "arithmetic-mean": (
+        {"mean": "arithmetic"},
+        "You take the mean of the four precisions. BLEU takes the geometric mean: the "
+        "fourth root of their product, or exp of the mean of their logarithms.",
+    ),
+    "no-brevity-penalty": (
+        {"brevity": "none"},
+        "The brevity penalty is missing: exp(1 − r/h) where the hypothesis, h words, "
+        "is shorter than the reference, r words.",
+    ),
+    "reward-for-length": (
+        {"brevity": "both"},
+        "Your brevity penalty also multiplies longer outputs, by more than 1. It is "
+        "at most 1.",
+    ),
+    "lengths-swapped": (
+        {"brevity": "swapped"},
+        "Your penalty punishes long outputs. It is exp(1 − r/h), with the reference's "
+        "length r above.",
+    ),
+}
+
+
+def _all(**settings: Any) -> list[float]:
+    return [bleu(each, REFERENCE, **settings) for each in HYPOTHESES]
+
+
+def _probe(mine: Function) -> None:
+    found = []
+    for hypothesis in HYPOTHESES:
+        given = {"hypothesis": list(hypothesis), "reference": list(REFERENCE)}
+        found.append(as_number(call(mine, given)))
+    wanted = _all()
+    if matches(found, wanted):
+        return
+    if matches([100 * each for each in found], wanted):
+        raise Mistake(
+            "from-0-to-1",
+            "Right, but from 0 to 1. sacreBLEU reports 0 to 100: multiply by 100.",
+        )
+    recognise(found, slips(_all, KNOWN))
+    i = next(i for i in range(len(wanted)) if not matches(found[i], wanted[i]))
+    raise Mistake(
+        "wrong-score",
+        f"For “{' '.join(HYPOTHESES[i])}” against “{' '.join(REFERENCE)}” you say "
+        f"{found[i]:.2f}, sacreBLEU {wanted[i]:.2f}. I don't know this mistake.",
+    )
+
+
+def sentence_bleu(mine: Function) -> Result:
+    """Grade ``mine(hypothesis, reference)``, BLEU of one sentence.
+
+    Args:
+        mine: takes two lists of words, the hypothesis of at least four, and returns
+            what sacreBLEU does (0 to 100, smoothing ``exp``, all four orders).
+
+    Returns:
+        The verdict; the message is printed.
+    """
+    praise = (
+        "Clipped counts, the geometric mean, a half for the first 0, and a penalty for "
+        "brevity alone: sacreBLEU's number."
+    )
+    return grade("sentence_bleu", mine, [_probe], praise)

@@ -1,0 +1,216 @@
+"""Execute every chapter once, two at a time, for the site and for the tests.
+
+Usage: ``python -m tformer_book.press.execute [--jobs N] [--force] [--draft]
+[CHAPTER.ipynb ...]``
+
+Each chapter runs in a fresh kernel in an empty temporary folder, which proves that it
+stands alone. Results go where Jupyter Book looks for them (``_build/.jupyter_cache``)
+and, to be read, to ``_build/executed``. A chapter is executed again when its code,
+the package, the lock, or the data it may use changed; an edit of prose, of another
+chapter, or of a figure's modules and styles re-executes nothing. A failing cell ends
+the run with the chapter, the cell and the traceback.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures as futures
+import hashlib
+import json
+import multiprocessing
+import os
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from tformer_book.press.chapters import (
+    BUILD,
+    EXECUTED,
+    ROOT,
+    chapters,
+    pages,
+    tags,
+    without_modules,
+)
+
+CACHE = BUILD / ".jupyter_cache"
+KEY = BUILD / "executed-with.txt"
+SECONDS_PER_CELL = 1800  # a hang ends; a busy machine may take its time
+# What decides how a chapter comes out, beside its own code.
+ENVIRONMENT = ("TFORMER_DATA", "TFORMER_REQUIRE_DATA")
+SKIP_TAG = "run-it"
+WIDGETS = "application/vnd.jupyter.widget-state+json"
+# What the site takes from the package as it is: no output depends on it.
+PUBLISHED = (".js", ".css")
+
+
+def fingerprint() -> str:
+    """Return a checksum of all that a chapter's outputs depend on, but its code."""
+    digest = hashlib.sha256(sys.version.encode())
+    files = [*sorted(ROOT.glob("requirements*.txt")), Path(__file__)]
+    for folder in ("tformer", "results"):
+        files += sorted((ROOT / folder).rglob("*"))
+    for path in files:
+        if path.is_file() and path.suffix not in (".pyc", *PUBLISHED):
+            digest.update(str(path.relative_to(ROOT)).encode())
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    for name in ENVIRONMENT:
+        digest.update(f"{name}={os.environ.get(name, '')};".encode())
+    return digest.hexdigest()
+
+
+def kernel_environment() -> dict[str, str]:
+    """Return the environment that chapters run in."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    environment.update(
+        PLOTLY_RENDERER="plotly_mimetype",  # figures as JSON; the site draws them
+        MPLBACKEND="module://matplotlib_inline.backend_inline",
+        PYDEVD_DISABLE_FILE_VALIDATION="1",
+        PYTHONHASHSEED="0",
+        OMP_WAIT_POLICY="PASSIVE",  # two kernels share the cores
+    )
+    return environment
+
+
+def run(path: str) -> tuple[dict[str, Any] | None, float, str]:
+    """Execute one chapter; return it, its seconds, and what went wrong."""
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
+
+    os.environ.update(kernel_environment())
+    os.environ.pop("PYTHONPATH", None)
+    notebook = nbformat.read(path, as_version=4)
+    notebook.metadata.setdefault("kernelspec", {"name": "python3"})
+    started = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="tformer-chapter-") as folder:
+        client = NotebookClient(
+            notebook,
+            timeout=SECONDS_PER_CELL,
+            kernel_name="python3",
+            resources={"metadata": {"path": folder}},
+            skip_cells_with_tag=SKIP_TAG,
+            record_timing=False,  # would hide the result from Jupyter Book's cache
+            extra_arguments=["--log-level=40"],  # kernels' errors only
+        )
+        problem = ""
+        try:
+            client.execute()
+        except CellExecutionError as error:
+            problem = describe_failure(notebook, str(error))
+        except Exception as error:
+            problem = describe_failure(notebook, f"{type(error).__name__}: {error}")
+    without_modules(
+        notebook.metadata.get("widgets", {}).get(WIDGETS, {}).get("state", {})
+    )
+    seconds = time.perf_counter() - started
+    return (None if problem else notebook), seconds, problem
+
+
+def describe_failure(notebook: Any, message: str) -> str:
+    """Say which cell failed, with its number and id."""
+    last = None
+    for number, cell in enumerate(notebook.cells, start=1):
+        if cell.cell_type != "code" or SKIP_TAG in tags(cell):
+            continue
+        if any(x.output_type == "error" for x in cell.get("outputs", [])):
+            last = (number, cell)
+            break
+        if cell.get("execution_count"):
+            last = (number, cell)
+    where = f"cell {last[0]} (id {last[1].get('id')})" if last else "before any cell"
+    return f"{where}\n{message}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("files", nargs="*", type=Path)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--force", action="store_true", help="forget earlier results")
+    parser.add_argument("--draft", action="store_true", help="skip missing chapters")
+    options = parser.parse_args()
+
+    missing = [p for p in pages() if not p.is_file()]
+    if missing and not options.draft:
+        names = ", ".join(str(p.relative_to(ROOT)) for p in missing)
+        print(f"execute: _toc.yml names pages that do not exist: {names}")
+        return 2
+
+    from jupyter_cache import get_cache
+    from jupyter_cache.base import CacheBundleIn
+
+    key = fingerprint()
+    known = KEY.read_text() if KEY.exists() else ""
+    if known != key or options.force:
+        if known and known != key:
+            print("execute: the package, the lock or the data changed: all over again")
+        # Jupyter Book, too, would show what it read before.
+        for folder in (CACHE, EXECUTED, BUILD / ".doctrees", BUILD / "jupyter_execute"):
+            shutil.rmtree(folder, ignore_errors=True)
+    BUILD.mkdir(exist_ok=True)
+    EXECUTED.mkdir(exist_ok=True)
+    KEY.write_text(key)
+
+    cache = get_cache(CACHE)
+    report_file = EXECUTED / "report.json"
+    report = json.loads(report_file.read_text()) if report_file.exists() else {}
+    todo = []
+    files = [f.resolve() for f in options.files] or chapters()
+    for path in files:
+        notebook = nbformat.read(path, as_version=4)
+        try:
+            cache.match_cache_notebook(notebook)
+            _, merged = cache.merge_match_into_notebook(notebook)
+            nbformat.write(merged, EXECUTED / path.name)
+        except KeyError:
+            todo.append(path)
+    kept = len(files) - len(todo)
+    print(f"execute: {len(todo)} chapters to run, {kept} unchanged", flush=True)
+    # The longest first, so that none is left alone at the end.
+    todo.sort(key=lambda p: -seconds_hint(p))
+
+    failed = []
+    started = time.perf_counter()
+    context = multiprocessing.get_context("spawn")
+    with futures.ProcessPoolExecutor(max(1, options.jobs), context) as pool:
+        running = {pool.submit(run, str(path)): path for path in todo}
+        for job in futures.as_completed(running):
+            path = running[job]
+            notebook, seconds, problem = job.result()
+            if notebook is None:
+                failed.append(path)
+                print(f"\nexecute: {path.name} FAILED in {problem}\n", flush=True)
+                continue
+            # The run leaves no trace in the chapter itself: outputs live in _build.
+            bundle = CacheBundleIn(
+                notebook, str(path), data={"execution_seconds": seconds}
+            )
+            cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+            nbformat.write(notebook, EXECUTED / path.name)
+            report[path.name] = {"seconds": round(seconds, 1)}
+            report_file.write_text(json.dumps(report, indent=1, sort_keys=True))
+            forget_page(path)
+            print(f"execute: {path.name} {seconds:.0f} s", flush=True)
+    if todo:
+        total = time.perf_counter() - started
+        print(f"execute: {len(todo) - len(failed)} of {len(todo)} in {total:.0f} s")
+    return 1 if failed else 0
+
+
+def seconds_hint(path: Path) -> float:
+    """Guess how long a chapter runs: what its metadata says, else its code."""
+    metadata = nbformat.read(path, as_version=4).metadata
+    return metadata.get("tformer", {}).get("seconds", path.stat().st_size / 1e5)
+
+
+def forget_page(path: Path) -> None:
+    """Make Sphinx read the chapter again, though its file may not have changed."""
+    folder = BUILD / ".doctrees" / path.parent.relative_to(ROOT)
+    (folder / f"{path.stem}.doctree").unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""Take a picture of every figure to play with, as it stands when its page opens.
+
+Pages show them where no scripts run, and beside links to figures. Usage:
+``python -m tformer_book.press.pictures``, after the site has been built; `build_site`
+does it, too.
+A page whose figures have not changed keeps its pictures (``_build/pictures``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser
+from tformer_book.press.browser import (
+    PATIENCE,
+    STILL,
+    UNFOLD,
+    NoBrowserError,
+    chromium,
+    served,
+)
+from tformer_book.press.chapters import BUILD, HTML
+
+KEPT = BUILD / "pictures"
+PLACE = HTML / "_static/pictures"  # where `tformer_book.figures` looks for them
+WIDTH = 700  # CSS pixels, about the width of the text
+# What a page's pictures depend on: the version of the figures' files, and their states.
+STATES = re.compile(
+    r"_static/tf/[0-9a-f]+/|"
+    r'<script type="application/vnd\.jupyter\.widget.*?</script>|'
+    r'<figure class="tf-figure" id="[^"]*"',
+    re.DOTALL,
+)
+FIGURE = re.compile(r'<figure class="tf-figure" id="([^"]+)"')
+
+
+def taken(browser: Browser, site: str, page_name: str, folder: Path) -> None:
+    """Write the pictures of a page's figures into a folder."""
+    with browser.new_context(
+        viewport={"width": WIDTH, "height": 900},
+        device_scale_factor=1.5,
+        reduced_motion="reduce",
+        service_workers="block",
+    ) as context:
+        page = context.new_page()
+        page.add_init_script("localStorage.setItem('mode', 'light')")
+        page.goto(f"{site}book/{page_name}.html", timeout=PATIENCE)
+        page.add_style_tag(content=STILL)
+        page.evaluate(UNFOLD)
+        for figure in page.locator(".tf-figure[id]").all():
+            figure.scroll_into_view_if_needed(timeout=PATIENCE)
+            box = figure.locator(".tf-widget[data-ready]")
+            box.wait_for(timeout=PATIENCE)
+            page.wait_for_load_state("networkidle", timeout=PATIENCE)
+            picture = Image.open(io.BytesIO(box.screenshot(animations="disabled")))
+            name = f"{figure.get_attribute('id')}.webp"
+            picture.convert("RGB").save(folder / name, "WEBP", quality=72, method=6)
+
+
+def main() -> int:
+    """Take what is missing, and put all pictures where pages look for them."""
+    pages = {}
+    for path in sorted((HTML / "book").glob("*.html")):
+        text = path.read_text("utf-8")
+        if FIGURE.search(text):
+            state = "".join(STATES.findall(text))
+            pages[path.stem] = KEPT / hashlib.sha256(state.encode()).hexdigest()[:16]
+    missing = {page: folder for page, folder in pages.items() if not folder.exists()}
+    if missing:
+        try:
+            with served(HTML) as site, chromium() as browser:
+                for page, folder in missing.items():
+                    half = folder.with_suffix(".half")
+                    shutil.rmtree(half, ignore_errors=True)
+                    half.mkdir(parents=True)
+                    taken(browser, site, page, half)
+                    half.rename(folder)
+        except NoBrowserError as problem:
+            print(f"pictures: none, {problem}", file=sys.stderr)
+            return 0
+    for old in set(KEPT.iterdir()) - set(pages.values()):
+        shutil.rmtree(old)
+    shutil.rmtree(PLACE, ignore_errors=True)
+    for page, folder in pages.items():
+        shutil.copytree(folder, PLACE / page)
+    n = sum(1 for _ in PLACE.rglob("*.webp"))
+    print(f"pictures: {n} figures, {len(missing)} pages taken anew")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,175 @@
+"""Captions: every figure to play with has a number, a title and an address.
+
+Figures are numbered by chapter, as they come on the page. The title of a figure is the
+name of its class in words ("One query"), unless the metadata of its cell has another:
+``"tformer": {"title": "The learning rate"}``. The title makes the address, which stays
+when other figures are added: ``05-attention.ipynb#figure-one-query``.
+
+Under it stands what to try first, from the metadata too: ``"tformer": {"try": "…"}``.
+
+Without scripts the page says in words what the figure shows: the first sentence of its
+class's docstring, then the text that a notebook shows where it cannot draw; and it has
+a picture, which ``book/tformer_book/press/pictures.py`` takes from the built page.
+``figures.js`` makes links to a figure as the reader has set it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+from tformer_book import widgets
+
+from ..assets import publish
+from ..pages import CHAPTER
+
+SCRIPT = Path(__file__).with_name("figures.js")
+FOLDER = "figures"  # in _static
+# What a figure has in its folder that keeps its state in the page's address by itself.
+OWN_ADDRESS = "address.js"
+# What to try with a figure that stands in many chapters, without a line of its own.
+TRY = {"model_map": "click a box: it leads to the chapter about that part."}
+PICTURES = "_static/pictures"
+WITHOUT_SCRIPTS = (
+    "This figure is drawn by a script, and your browser runs none here, so this is "
+    "what it shows in words."
+)
+COPY = (
+    '<button type="button" class="tf-copy pst-js-only">Copy link</button>'
+    '<span class="tf-copied" role="status"></span>'
+)
+
+
+class Figure(nodes.General, nodes.Element):
+    """A figure to play with.
+
+    Attributes (by name, as nodes have them): its ``folder`` in `tformer_book.widgets`,
+    its ``title``, a sentence ``about`` it, what to ``try``, its ``number``, and in
+    ``words`` what it shows.
+    """
+
+    @property
+    def name(self) -> str:
+        """What text calls it: its number, where it has one."""
+        return f"Figure {self['number']}" if self["number"] else "Figure"
+
+
+def figure_of(
+    folder: str, title: str, *content: nodes.Node, to_try: str = ""
+) -> Figure:
+    """A figure with a title and a description, not numbered yet.
+
+    Args:
+        folder: its place in `tformer_book.widgets`.
+        title: what its cell calls it; empty for the name of its class.
+        content: the nodes that show it.
+        to_try: what its cell says that a reader may try first.
+    """
+    words = folder.replace("_", " ")
+    shown_by = getattr(widgets, words.title().replace(" ", ""))
+    about = (inspect.getdoc(shown_by) or "").partition("\n")[0]
+    title = title or words.capitalize()
+    to_try = to_try or TRY.get(folder, "")
+    told = {"title": title, "about": about, "try": to_try, "number": "", "words": ""}
+    return Figure("", *content, folder=folder, **told)
+
+
+def shown_as_text(figure: Figure) -> str:
+    """What its cell prints where no figure can be drawn; empty if that says nothing."""
+    alternatives = figure.parent.parent.children if figure.parent else []
+    for each in alternatives:
+        if isinstance(each, nodes.Element) and each.get("mime_type") == "text/plain":
+            text = " ".join(each.astext().split())
+            return "" if text.startswith("<") else text
+    return ""
+
+
+class NumberFigures(SphinxTransform):
+    """Give every figure on a page its number and its address."""
+
+    default_priority = 870  # MyST resolves a page's links to itself at 879
+
+    def apply(self, **kwargs: Any) -> None:
+        """Number them in the order of the page."""
+        chapter = CHAPTER.match(self.env.docname)
+        slugs = self.env.metadata[self.env.docname].setdefault("myst_slugs", {})
+        for count, figure in enumerate(self.document.findall(Figure), start=1):
+            if chapter:
+                figure["number"] = f"{int(chapter[1])}.{count}"
+            figure["ids"] = [free_address(figure["title"], slugs.__contains__)]
+            figure["words"] = shown_as_text(figure)
+            slugs[figure["ids"][0]] = (figure.line, figure["ids"][0], figure.name)
+
+
+def free_address(title: str, is_taken: Callable[[str], bool]) -> str:
+    """The address of a figure: its title, with a number where the page has it."""
+    address = "figure-" + re.sub(r"\W+", "-", title.lower()).strip("-")
+    free, count = address, 1
+    while is_taken(free):
+        count += 1
+        free = f"{address}-{count}"
+    return free
+
+
+def caption(figure: Figure) -> str:
+    """The line below a figure: its number, which is the link to it, and its title."""
+    folder = Path(widgets.__file__).parent / figure["folder"]
+    copy = "" if (folder / OWN_ADDRESS).exists() else COPY
+    link = f'<a href="#{figure["ids"][0]}">{figure.name}</a>'
+    title = f"<span>{escape(figure['title'])}</span>"
+    to_try = ""
+    if figure["try"]:
+        to_try = f'<p class="tf-try"><b>Try this:</b> {escape(figure["try"])}</p>'
+    return f'<figcaption class="tf-caption">{link}{title}{copy}{to_try}</figcaption>'
+
+
+def picture(translator: Any, figure: Figure) -> str:
+    """The picture of a figure; the words say what it shows."""
+    docname = translator.builder.current_docname
+    above = "../" * docname.count("/")
+    page = docname.rpartition("/")[2]
+    address = f"{above}{PICTURES}/{page}/{figure['ids'][0]}.webp"
+    return f'<img class="tf-picture" src="{address}" alt="">'
+
+
+def open_figure(translator: Any, figure: Figure) -> None:
+    """Write the beginning of a figure."""
+    translator.body.append(f'<figure class="tf-figure" id="{figure["ids"][0]}">')
+
+
+def close_figure(translator: Any, figure: Figure) -> None:
+    """Write what it shows in words, its caption and its end."""
+    words = escape(" ".join([WITHOUT_SCRIPTS, figure["about"], figure["words"]]))
+    translator.body.append(
+        f"<noscript><p>{words}</p>{picture(translator, figure)}</noscript>"
+        f"{caption(figure)}</figure>\n"
+    )
+
+
+def copy_script(app: Sphinx, problem: Exception | None) -> None:
+    """Put the script on the site."""
+    if not problem and app.builder.format == "html":
+        publish(app, SCRIPT.parent, [SCRIPT.name])
+
+
+def add_script(
+    app: Sphinx, page: str, template: str, context: Any, doctree: nodes.document | None
+) -> None:
+    """Load it with the pages that have figures."""
+    if doctree and next(doctree.findall(Figure), None):
+        app.add_js_file(f"{FOLDER}/{SCRIPT.name}", type="module")
+
+
+def setup(app: Sphinx) -> None:
+    """Connect to the build."""
+    app.add_node(Figure, html=(open_figure, close_figure))
+    app.add_transform(NumberFigures)
+    app.connect("html-page-context", add_script)
+    app.connect("build-finished", copy_script)

@@ -1,0 +1,237 @@
+// What the figures share that ask the trained model: the engine, wherever its files come
+// from, the line to type a sentence in, and examples that were recorded.
+import { connect } from "../engine/client.js";
+import { button, h, put, say, uid } from "./kit.js";
+import { link } from "./link.js";
+
+// A page of the book sets this: (name, key) -> the address of a file of the model.
+export const PAGE = Symbol.for("tformer.figures.page");
+const KERNELS = Symbol.for("tformer.kernels"); // by model key: whom to ask
+const PATIENCE = 60_000; // ms for a part of a file to come from a kernel
+
+// The engine that runs a figure's model (see engine/client.js), the same for all figures
+// with that model. Null on a page that does not have it. Nothing is loaded yet.
+export function engineOf(model) {
+  const key = model.get("model_key");
+  const page = globalThis[PAGE];
+  if (page && !key) return null;
+  if (page) {
+    const at = (name) => page(name, key);
+    return connect({
+      worker: workerFor(),
+      weights: at("model.safetensors"),
+      tokenizer: at("tokenizer.model"),
+      shared: key,
+    });
+  }
+  globalThis[KERNELS] ??= new Map();
+  const kernels = globalThis[KERNELS];
+  const shared = key || uid();
+  kernels.set(shared, model); // the newest: an older one may have lost its kernel
+  const from = (name) => (tools) => askKernel(kernels.get(shared), name, tools);
+  return connect({
+    worker: workerFor(() => kernels.get(shared)),
+    weights: from("model.safetensors"),
+    tokenizer: from("tokenizer.model"),
+    shared,
+  });
+}
+
+// An engine for two files that a reader chose: { weights, tokenizer }.
+export function engineOfFiles(model, { weights, tokenizer }) {
+  return connect({
+    worker: workerFor(() => model),
+    weights: () => weights.arrayBuffer(),
+    tokenizer: () => tokenizer.arrayBuffer(),
+  });
+}
+
+// What the engine runs in: the page has its modules; else a kernel is asked for them.
+function workerFor(asked = null) {
+  if (globalThis[PAGE]) return new URL("../engine/worker.js", import.meta.url);
+  return async (tools) => {
+    const modules = await askKernel(asked(), "engine.json", tools);
+    return link(JSON.parse(new TextDecoder().decode(modules)));
+  };
+}
+
+// A file from the kernel, part by part.
+async function askKernel(model, name, { onProgress, signal }) {
+  const parts = [];
+  let wanted = 1;
+  let loaded = 0;
+  while (parts.length < wanted) {
+    const { content, bytes } = await askPart(model, name, parts.length, signal);
+    parts.push(bytes);
+    wanted = content.parts;
+    loaded += bytes.byteLength;
+    if (name === "model.safetensors") onProgress({ loaded, total: content.bytes });
+  }
+  return new Blob(parts).arrayBuffer();
+}
+
+function askPart(model, name, part, signal) {
+  return new Promise((resolve, reject) => {
+    const hear = (content, buffers) => {
+      if (content.file !== name || content.part !== part) return;
+      const [{ buffer, byteOffset, byteLength }] = buffers.map((b) =>
+        b.buffer ? b : new DataView(b),
+      );
+      end();
+      resolve({ content, bytes: buffer.slice(byteOffset, byteOffset + byteLength) });
+    };
+    const fail = (problem) => {
+      end();
+      reject(problem);
+    };
+    const silent = () =>
+      fail(new Error("the notebook’s kernel does not answer: run the cell again"));
+    const stop = () => fail(signal.reason);
+    const timer = setTimeout(silent, PATIENCE);
+    const end = () => {
+      clearTimeout(timer);
+      model.off("msg:custom", hear);
+      signal?.removeEventListener("abort", stop);
+    };
+    model.on("msg:custom", hear);
+    signal?.addEventListener("abort", stop);
+    model.send({ ask: name, part });
+  });
+}
+
+// A recorded example (`recorded_attention` in Python) as the engine would have answered.
+export function unpack(example) {
+  const tensor = ({ shape, bytes }) => ({
+    shape,
+    data: Float32Array.from(atob(bytes), (c) => c.charCodeAt(0) / 255),
+  });
+  const { encoder, decoder, cross } = example;
+  return {
+    ...example,
+    encoder: tensor(encoder),
+    decoder: tensor(decoder),
+    cross: tensor(cross),
+  };
+}
+
+export const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
+
+// What a request to the engine says of itself: progress, and failures in words. A new
+// one stops the one before. onBusy(true or false) hears of beginning and end.
+// -> { node, busy(), run(work), tell(text), stop() } where work gets { signal, onProgress }
+/** @param {string} atFirst @param {(busy: boolean) => void} [onBusy] */
+export function requests(atFirst, onBusy = () => {}) {
+  const bar = h("progress", {
+    class: "tfk-progress",
+    "data-idle": true,
+    max: 1,
+    "aria-label": "The model is being loaded",
+  });
+  const said = h(
+    "p",
+    { class: "tfk-said", role: "status", "data-said": true },
+    atFirst,
+  );
+  let running = null;
+  function onProgress({ loaded, total }) {
+    put(bar, { "data-idle": false, value: total ? loaded / total : null });
+    say(
+      said,
+      total
+        ? `Loading the model: ${megabytes(loaded)} of ${megabytes(total)}`
+        : `Loading the model: ${megabytes(loaded)}`,
+    );
+  }
+  async function run(work) {
+    const before = running;
+    const mine = new AbortController();
+    running = mine;
+    say(said, "The model is working …");
+    onBusy(true);
+    try {
+      const done = work({
+        signal: mine.signal,
+        onProgress: (each) => running === mine && onProgress(each),
+      });
+      before?.abort(); // only now: a model that both wait for goes on loading
+      await done;
+      if (running === mine) say(said, "Computed on your machine.");
+    } catch (error) {
+      if (running === mine)
+        say(said, error.name === "AbortError" ? "Stopped." : sentence(error.message));
+    } finally {
+      if (running === mine) {
+        running = null;
+        put(bar, { "data-idle": true });
+        onBusy(false);
+      }
+    }
+  }
+  return {
+    node: h("div", {}, bar, said),
+    busy: () => running !== null,
+    run,
+    tell: (text) => say(said, text),
+    stop: () => running?.abort(),
+  };
+}
+
+// The line where a reader types a sentence and asks. onAsk(text, { signal, onProgress })
+// does the work; meanwhile the button stops it. A failure is said in words.
+// -> { node, input, ask(), show(text), tell(text), stop() }
+export function askBar(
+  engine,
+  model,
+  { label = "English sentence", action = "Translate", onAsk },
+) {
+  const id = uid();
+  const input = h("textarea", {
+    id,
+    rows: 1,
+    autocomplete: "off",
+    spellcheck: "false",
+    lang: "en",
+    enterkeyhint: "go",
+    "data-control": "text",
+  });
+  const grows = h("div", { class: "tfk-grows" }, input);
+  // Its box is as high as a copy of the text, which the style sheet draws unseen.
+  const grow = () => put(grows, { "data-typed": input.value });
+  const go = button("ask", action, () => (asked.busy() ? asked.stop() : ask()));
+  const asked = requests(
+    engine
+      ? `Recorded example. Asking loads the model once (${megabytes(model.get("model_bytes"))}); it then runs on your machine.`
+      : "Recorded example. To ask this model, run the cell in a notebook.",
+    (busy) => {
+      say(go, busy ? "Stop" : action);
+      put(node, { "data-busy": busy && "true" });
+    },
+  );
+  const node = h(
+    "form",
+    { class: "tfk-ask" },
+    h("label", { for: id }, label),
+    h("div", { class: "tfk-ask-line" }, grows, go),
+    asked.node,
+  );
+  const show = (text) => {
+    input.value = text;
+    grow();
+  };
+  show(model.get("text"));
+  put(input, { disabled: !engine });
+  put(go, { disabled: !engine });
+  node.addEventListener("submit", (event) => event.preventDefault());
+  input.addEventListener("input", grow);
+  // Enter asks; with Shift it begins a new line.
+  input.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    asked.busy() || ask();
+  });
+  const ask = () => asked.run((tools) => onAsk(input.value, tools));
+  return { node, input, ask, show, tell: asked.tell, stop: asked.stop };
+}
+
+const sentence = (text) =>
+  text[0].toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");

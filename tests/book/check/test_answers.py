@@ -1,0 +1,23 @@
+"""Every answer in `answers` gets its verdict, and every wrong one its true reason."""
+
+import pytest
+from answers import load
+from tformer_book import check
+
+ANSWERS = load()
+
+
+@pytest.mark.parametrize(
+    "answer", ANSWERS, ids=lambda answer: f"{answer.problem}-{answer.mine.__name__}"
+)
+def test_an_answer_gets_its_true_reason(answer):
+    result = getattr(check, answer.problem)(answer.mine)
+    assert result.diagnosis == answer.diagnosis, result.message
+    assert bool(result) == (answer.diagnosis == "correct")
+    assert answer.hint in result.message
+
+
+def test_every_problem_has_right_and_wrong_answers():
+    problems = {*check.__all__} - {"Result"}
+    assert problems == {a.problem for a in ANSWERS if a.diagnosis == "correct"}
+    assert problems == {a.problem for a in ANSWERS if a.diagnosis != "correct"}

@@ -1,0 +1,65 @@
+"""The first page's figure, driven by mouse, keyboard and finger."""
+
+import pytest
+from tformer_book.widgets import FirstTranslation
+
+SENTENCES = ["Why did you not call me yesterday?", "My brother has bought a new car."]
+
+
+@pytest.fixture(scope="module")
+def opened(figure_page, playing):
+    page = figure_page(FirstTranslation(SENTENCES), settle=False)
+    with playing(page, ".tff") as seen:
+        yield seen.page
+
+
+def german(page):
+    return [
+        each.inner_text()
+        for each in page.locator(".tff-german button:not([data-hidden])").all()
+    ]
+
+
+def test_it_writes_word_by_word_until_the_sentence_is_there(opened):
+    opened.locator('[data-control="sentence-1"]').check(force=True)
+    opened.wait_for_function(
+        "document.querySelectorAll('.tff-german button:not([data-hidden])').length == 2"
+    )
+    assert german(opened) == ["Mein", "Bruder"]
+    assert "“Bruder”, the model looks at “brother”" in opened.inner_text(".tff-told")
+    opened.wait_for_function("!document.querySelector('.tff-german [data-hidden]')")
+    assert " ".join(german(opened)) == "Mein Bruder hat ein neues Auto gekauft ."
+
+
+def test_a_word_that_is_chosen_shows_where_it_came_from(opened):
+    opened.locator('[data-control="sentence-0"]').check(force=True)
+    opened.locator(".tff-german button", has_text="gestern").click(force=True)
+    assert "the model looks at “yesterday”" in opened.inner_text(".tff-told")
+    opened.keyboard.press("ArrowLeft")
+    assert "To write “mich”" in opened.inner_text(".tff-told")
+    opened.keyboard.press("Home")
+    assert "To write “Warum”" in opened.inner_text(".tff-told")
+    strong = opened.locator(".tff-lines path[data-at]")
+    assert strong.count() >= 1
+    assert opened.locator(".tff-lines path").count() > 2 * strong.count()
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("I ate a 🍕 today.", "“🍕” is not from one"),
+        ("zxqv brlp mnkw tkkp", "Don’t trust this German"),
+        ("A man sleeps.", ""),
+    ],
+)
+def test_it_warns_of_a_sentence_that_the_model_does_not_know(opened, typed, said):
+    opened.locator(".tff textarea, .tff input[type=text]").first.fill(typed)
+    opened.get_by_role("button", name="Translate").click()
+    opened.wait_for_function(
+        "said => document.querySelector('.tff [data-said]').textContent"
+        ".startsWith('Computed') && (said ? document.querySelector('.tff-remark')"
+        ".textContent.includes(said) : !document.querySelector('.tff-remark')"
+        ".textContent)",
+        arg=said,
+        timeout=60_000,
+    )

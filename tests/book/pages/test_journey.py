@@ -1,0 +1,227 @@
+"""The journey in the built site, by keyboard, touch and links, against PyTorch."""
+
+from __future__ import annotations
+
+import contextlib
+from urllib.parse import parse_qs, quote_plus, urlsplit
+
+import pytest
+from tformer_book.press import browser as driver
+from tformer_book.widgets import Journey
+from tformer_book.widgets.journey import OPENING, STOPS, journey
+
+PAGE = "book/journey.html"
+OTHER = "A dog runs in the snow."
+pytestmark = pytest.mark.xdist_group(PAGE)
+
+
+class Trip:
+    """What a reader can do on the journey, and what it shows."""
+
+    def __init__(self, seen):
+        self.seen, self.page = seen, seen.page
+        self.root = seen.page.locator(".tfj").first
+
+    def control(self, name):
+        return self.root.locator(f'[data-control="{name}"]').first
+
+    def at(self):
+        return int(self.root.locator(".tfj-card").get_attribute("data-stop"))
+
+    def text(self):
+        return self.root.locator("[data-text]").inner_text()
+
+    def settled(self):
+        self.page.wait_for_timeout(50)
+        self.root.locator("form:not([data-busy])").wait_for(timeout=driver.PATIENCE)
+
+    def ask(self, text):
+        self.control("text").fill(text)
+        self.control("text").press("Enter")
+        self.settled()
+
+    def said(self):
+        return self.root.locator("[data-said]").first.inner_text()
+
+    def address(self):
+        fragment = parse_qs(urlsplit(self.page.url).fragment)
+        return {name: value for name, [value] in fragment.items()}
+
+    def exact(self, selector):
+        found = self.root.locator(selector).evaluate_all(
+            "all => all.map(e => Number(e.dataset.exact))"
+        )
+        return [float(x) for x in found]
+
+
+@pytest.fixture
+def trip(visit, playing):
+    """``with trip("#stop=6") as seen``: the page in a browser that knows nothing."""
+
+    @contextlib.contextmanager
+    def start(hash="", **options):
+        with playing(visit(PAGE + hash, settle=False, **options), ".tfj-card") as seen:
+            yield Trip(seen)
+
+    return start
+
+
+@pytest.fixture(scope="module")
+def states(page_translator):
+    return journey(page_translator, OPENING)
+
+
+def test_the_keyboard_leads_through_all_stops_without_the_model(trip, states):
+    with trip() as seen:
+        seen.control("stop-1").focus()
+        shown = [seen.root.locator(".tfj-title").inner_text()]
+        for stop in range(2, STOPS + 1):
+            seen.page.keyboard.press("ArrowRight")
+            assert seen.at() == stop
+            focused = seen.page.evaluate("document.activeElement.dataset.control")
+            assert focused == f"stop-{stop}"
+            assert seen.address() == {"stop": str(stop)}
+            shown.append(seen.root.locator(".tfj-title").inner_text())
+        assert len(set(shown)) == STOPS
+        german = seen.root.locator("[data-german]").inner_text()
+        assert german == states["translation"]
+        seen.page.keyboard.press("Home")
+        assert seen.at() == 1
+        for stop in range(2, STOPS + 1):
+            seen.page.locator("[data-control='next']").focus()
+            seen.page.keyboard.press("Enter")
+            assert seen.at() == stop
+        seen.page.keyboard.press("ArrowLeft")  # the end is no dead end
+        assert seen.at() == STOPS - 1
+        assert not seen.control("further").is_hidden()
+        seen.control("further").press("Enter")
+        seen.page.keyboard.press("Home")
+        assert seen.at() == 1
+        assert not [url for url in seen.seen.asked if "/model/" in url]
+
+
+def test_numbers_on_the_screen_are_pytorchs(trip, states):
+    with trip("#stop=6") as seen:
+        weights = states["encoder"][0, 0].flatten().tolist()
+        assert seen.exact("[data-cell][data-exact]") == pytest.approx(weights, abs=1e-4)
+        seen.control("layer-1").check(force=True)
+        seen.control("head-4").check(force=True)
+        weights = states["encoder"][1, 4].flatten().tolist()
+        assert seen.exact("[data-cell][data-exact]") == pytest.approx(weights, abs=1e-4)
+        seen.control("stop-5").click()
+        house = states["sourcePieces"].index("▁house")
+        sums = states["start"][house, :8].tolist()
+        cells = seen.exact("tr.tfj-result [data-cell]")
+        assert cells == pytest.approx(sums, abs=1e-3)
+        seen.control("piece-1").click()
+        assert "“parents”" in seen.text()
+        seen.control("stop-13").click()
+        best = [each["probability"] for each in states["next"][7]]
+        assert seen.exact(".tfj-best td[data-exact]") == pytest.approx(best, abs=1e-4)
+
+
+def test_a_link_opens_at_its_stop_with_its_sentence(trip, page_translator):
+    with trip(f"#stop=15&text={quote_plus(OTHER)}") as seen:
+        seen.settled()
+        assert seen.at() == 15
+        assert seen.control("text").input_value() == OTHER
+        german = seen.root.locator("[data-german]").inner_text()
+        assert german == journey(page_translator, OTHER)["translation"]
+        seen.control("previous").click()
+        assert seen.address() == {"stop": "14", "text": OTHER}
+
+
+def test_a_link_opens_at_its_layer_and_head_and_piece(trip, states, page_translator):
+    with trip() as seen:
+        seen.control("stop-6").click()
+        seen.control("layer-1").check(force=True)
+        seen.control("head-4").check(force=True)
+        seen.page.wait_for_function("() => location.hash.includes('head=4')")
+        address = seen.address()
+        assert address == {"stop": "6", "layer": "1", "head": "4"}
+    with trip("#stop=6&layer=1&head=4") as seen:
+        weights = states["encoder"][1, 4].flatten().tolist()
+        assert seen.exact("[data-cell][data-exact]") == pytest.approx(weights, abs=1e-4)
+        assert not [url for url in seen.seen.asked if "/model/" in url]
+    with trip(f"#stop=9&piece=1&text={quote_plus(OTHER)}") as seen:
+        seen.settled()
+        assert "“dog”" in seen.text()
+        assert seen.address() == {"stop": "9", "piece": "1", "text": OTHER}
+
+
+def test_on_paper_the_journey_says_which_stop_it_shows(trip):
+    with trip("#stop=6") as seen:
+        seen.page.emulate_media(media="print")
+        assert "Stop 6 of 15" in seen.root.inner_text()
+        assert not seen.control("next").is_visible()
+        table = seen.page.locator("#the-fifteen-stops-at-a-glance tbody tr")
+        assert table.count() == STOPS
+
+
+def test_play_runs_the_loop_and_stops_at_the_end(trip, states):
+    with trip("#stop=14") as seen:
+        seen.control("start").click()
+        chips = seen.root.locator(".tfj-german .tfj-chip")
+        assert chips.count() == 1
+        seen.control("play").click()
+        seen.root.locator('[data-control="end"][disabled]').wait_for(
+            timeout=driver.PATIENCE
+        )
+        assert chips.count() == len(states["targetPieces"])
+        assert seen.control("play").inner_text() == "Play"
+
+
+def test_what_cannot_be_shown_is_said_kindly(trip):
+    with trip("#stop=3") as seen:
+        for text, said in (
+            ("", "Type an English sentence first"),
+            ("  ", "Type an English sentence first"),
+            ("word " * 70, "try a shorter one"),
+        ):
+            seen.ask(text)
+            assert said in seen.said()
+            assert seen.at() == 3
+        for text in ("🙂", "Ich heiße Ödipus & 日本!", "hm"):
+            seen.ask(text)
+            assert "Computed on your machine" in seen.said()
+            for stop in range(1, STOPS + 1):
+                seen.control(f"stop-{stop}").click()
+                assert seen.at() == stop
+
+
+@pytest.mark.parametrize("look", [{"size": "phone"}, {"dark": True}], ids=str)
+def test_every_stop_fits_its_place_and_has_no_accessibility_finding(trip, look):
+    with trip(**look) as seen:
+        assert seen.seen.layout_shift() <= 0.01
+        height = seen.root.bounding_box()["height"]
+        figure = Journey.page_height_narrow if "size" in look else Journey.page_height
+        assert height == pytest.approx(figure.default_value, abs=40)
+        for stop in range(1, STOPS + 1):
+            seen.control(f"stop-{stop}").click()
+            assert seen.at() == stop
+            assert seen.seen.overflow() == []
+        assert seen.seen.axe() == []
+        seen.control("stop-6").click()
+        assert seen.seen.axe() == []
+
+
+def test_a_finger_leads_on(chromium, site):
+    context = chromium.new_context(
+        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
+    )
+    page = context.new_page()
+    try:
+        page.goto(site + PAGE)
+        page.locator(".tfj-card").wait_for(timeout=driver.PATIENCE)
+        page.locator('[data-control="next"]').tap()
+        page.locator('[data-control="further"]').tap()
+        assert page.locator(".tfj-card").get_attribute("data-stop") == "3"
+        page.wait_for_function(
+            "document.querySelector('.tfj-way').getBoundingClientRect().top >= 0"
+        )
+        page.locator('[data-control="stop-9"]').tap()
+        page.locator('[data-control="piece-1"]').tap()
+        assert page.locator(".tfj-card").get_attribute("data-stop") == "9"
+        assert "“parents”" in page.locator("[data-text]").inner_text()
+    finally:
+        context.close()

@@ -1,0 +1,330 @@
+"""Every page of the built site, with every request to another host blocked."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Error as PlaywrightError
+from tformer_book.press import browser as driver
+from tformer_book.press.chapters import HTML, ROOT
+
+PAGES = driver.site_pages()
+CHAPTERS = [p for p in PAGES if p.startswith("book/") and "intro" not in p]
+NOTEBOOKS = [p for p in CHAPTERS if (ROOT / p).with_suffix(".ipynb").is_file()]
+MOST_KILOBYTES = 1000
+MOST_LAYOUT_SHIFT = 0.1
+# What axe judges where. Contrast takes four times as long as all the rest; it depends
+# on the theme, and the rest on the width of the window.
+AXE = {
+    ("wide", False): {},
+    ("wide", True): {"runOnly": ["color-contrast"]},
+    ("phone", False): {"rules": {"color-contrast": {"enabled": False}}},
+}
+# What would move, if something changed now.
+MOVING = """() => {
+  const seconds = (text) => Math.max(...text.split(',').map(parseFloat));
+  const found = new Set();
+  for (const e of document.querySelectorAll('body *')) {
+    const style = getComputedStyle(e);
+    if (seconds(style.transitionDuration) > .001 || style.scrollBehavior === 'smooth'
+      || (style.animationName !== 'none' && seconds(style.animationDuration) > .001))
+      found.add(e.tagName + '.' + e.className);
+  }
+  return [...found];
+}"""
+# Where the focus is, and whether something there shows it.
+FOCUS = """() => {
+  const e = document.activeElement;
+  if (!e || e === document.body) return null;
+  const box = e.getBoundingClientRect();
+  const shown = [e, e.nextElementSibling, e.closest('label')].some((each) => {
+    if (!each) return false;
+    const {outlineStyle, outlineWidth, outlineColor, boxShadow} =
+      getComputedStyle(each);
+    return (outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2
+      && outlineColor !== 'rgba(0, 0, 0, 0)') || boxShadow !== 'none';
+  });
+  return [e.outerHTML.slice(0, 120), shown && e.matches(':focus-visible'),
+    box.width * box.height];
+}"""
+SMUGGLE = """() => {
+  return new Promise((done) => {
+    addEventListener('securitypolicyviolation', (event) =>
+      done([event.effectiveDirective, window.__smuggled ?? false]), {once: true});
+    const script = document.createElement('script');
+    script.textContent = 'window.__smuggled = true';
+    document.body.append(script);
+    setTimeout(() => done(['nothing was refused', window.__smuggled ?? false]), 2000);
+  });
+}"""
+
+
+def each(names):
+    """Parametrize over pages; one page's tests run in one worker, and share visits."""
+    return pytest.mark.parametrize(
+        "name", [pytest.param(n, marks=pytest.mark.xdist_group(n)) for n in names]
+    )
+
+
+_FACTS = {}
+
+
+def look_at(seen, axe):
+    """Return what one visit of a page brought to light; `axe` are its options."""
+    page = seen.page
+    return {
+        "third_party": list(seen.third_party),
+        "errors": list(seen.errors),
+        "kilobytes": seen.kilobytes,
+        "shift": seen.layout_shift(),
+        "overflow": seen.overflow(),
+        "formulas": page.locator("span.math, div.math").count(),
+        "drawn_formulas": page.locator("mjx-container").count(),
+        "formula_errors": page.locator("mjx-merror").count(),
+        "charts": page.locator(".tf-plotly-box").count(),
+        "drawn_charts": page.locator(".tf-plotly-box .main-svg").count(),
+        "widgets": page.locator(".tf-widget").count(),
+        "drawn_widgets": page.locator(".tf-widget-view > *").count(),
+        "images": page.eval_on_selector_all(
+            ".bd-article img",
+            "all => all.map(e => [e.alt, e.naturalWidth, e.src])",
+        ),
+        "moving": page.evaluate(MOVING),
+        "axe": seen.axe(**axe),
+    }
+
+
+@pytest.fixture
+def facts(visit):
+    """Return what a page does in one window size and theme.
+
+    A page is opened once for all tests that ask about it, also if that fails.
+    """
+
+    def look(name, *, size="wide", dark=False):
+        key = (name, size, dark)
+        if key not in _FACTS:
+            try:
+                with visit(name, size=size, dark=dark) as seen:
+                    _FACTS[key] = look_at(seen, AXE[size, dark])
+            except PlaywrightError as problem:
+                _FACTS[key] = problem
+        if isinstance(_FACTS[key], Exception):
+            pytest.fail(f"{name} ({size}) did not settle: {_FACTS[key]}")
+        return _FACTS[key]
+
+    return look
+
+
+@each(PAGES)
+def test_a_page_asks_no_other_host_for_anything(facts, name):
+    assert facts(name)["third_party"] == []
+
+
+@each(PAGES)
+def test_a_page_causes_no_error_or_warning(facts, name):
+    assert facts(name)["errors"] == []
+
+
+@each(PAGES)
+def test_a_page_with_all_its_assets_weighs_at_most_a_megabyte(facts, name):
+    assert 20 < facts(name)["kilobytes"] <= MOST_KILOBYTES
+
+
+@each(PAGES)
+@pytest.mark.parametrize("size", ["wide", "phone"])
+def test_nothing_jumps_while_a_page_loads(facts, name, size):
+    assert facts(name, size=size)["shift"] <= MOST_LAYOUT_SHIFT
+
+
+@each(PAGES)
+def test_nothing_is_wider_than_a_phone(facts, name):
+    assert facts(name, size="phone")["overflow"] == []
+
+
+@each(PAGES)
+def test_nothing_is_lost_at_200_percent(visit, name):
+    with visit(name, size="zoomed") as seen:
+        assert seen.overflow() == []
+        toggles = seen.page.locator(".primary-toggle:visible")
+        assert toggles.count() == 1  # the side bar can be opened
+
+
+@each(PAGES)
+def test_nothing_moves_for_a_reader_who_wants_stillness(facts, name):
+    assert facts(name, dark=True)["moving"] == []
+
+
+@each([*PAGES[:2], "search.html"])
+def test_the_tab_key_shows_where_it_is(visit, name):
+    with visit(name) as seen:
+        stops = []
+        for _ in range(40):
+            seen.page.keyboard.press("Tab")
+            stops.append(seen.page.evaluate(FOCUS))
+    stops = [stop for stop in stops if stop]
+    assert len({html for html, *_ in stops}) > 8
+    assert [html for html, shown, area in stops if not shown or not area] == []
+
+
+@each(PAGES)
+def test_a_page_says_what_it_may_run_before_it_runs_anything(name):
+    html = (HTML / name).read_text(encoding="utf-8")
+    found = re.search(
+        r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', html
+    )
+    assert found
+    assert found.start() < html.index("<script")
+    rules = dict(rule.strip().split(" ", 1) for rule in found[1].split(";"))
+    assert rules["default-src"] == "'none'"
+    allowed = rules["script-src"].split()
+    named = ("'self'", "'wasm-unsafe-eval'")
+    assert all(x in named or x.startswith("'sha256-") for x in allowed)
+    assert rules["connect-src"] == rules["worker-src"] == "'self'"
+    assert not re.search(r"<[^>]+\son[a-z]+=", html), "an inline event handler"
+
+
+def test_a_script_that_was_smuggled_in_does_not_run(visit):
+    with visit(PAGES[0], settle=False) as seen:
+        directive, ran = seen.page.evaluate(SMUGGLE)
+    assert directive.startswith("script-src")
+    assert not ran
+
+
+@each(PAGES)
+@pytest.mark.parametrize(
+    ("size", "dark"), AXE, ids=["wide-light", "wide-dark", "phone-light"]
+)
+def test_axe_finds_nothing_serious(facts, name, size, dark):
+    assert facts(name, size=size, dark=dark)["axe"] == []
+
+
+@each(PAGES)
+def test_every_formula_chart_and_widget_is_drawn(facts, name):
+    seen = facts(name)
+    assert seen["drawn_formulas"] >= seen["formulas"]
+    assert seen["formula_errors"] == 0
+    assert seen["drawn_charts"] >= seen["charts"]
+    assert seen["drawn_widgets"] >= seen["widgets"]
+
+
+@each(PAGES)
+def test_every_image_is_there_and_says_what_it_shows(facts, name):
+    for alt, width, source in facts(name)["images"]:
+        assert width > 0, f"{source} did not load"
+        assert alt, f"{source} has no alternative text"
+        assert not alt.endswith((".png", ".svg")), f"{source}: alt {alt!r}"
+
+
+@each(NOTEBOOKS)
+def test_a_chapter_opens_in_colab(visit, name):
+    with visit(name, settle=False) as seen:
+        links = seen.page.eval_on_selector_all(
+            "a[href*='colab.research.google.com']", "all => all.map(e => e.href)"
+        )
+    path = name.replace(".html", ".ipynb")
+    assert links
+    assert all(link.endswith(f"/blob/main/{path}") for link in links)
+
+
+@each(CHAPTERS[:1])
+def test_the_theme_button_repaints_charts(visit, name):
+    with visit(name) as seen:
+        text = ".tf-plotly-box .xtick text"
+        assert seen.page.locator(text).count()  # chapter 00 has charts
+        colour = f"getComputedStyle(document.querySelector('{text}')).fill"
+        before = seen.page.evaluate(colour)
+        seen.page.evaluate("document.documentElement.dataset.theme = 'dark'")
+        seen.page.wait_for_function(f"{colour} !== {before!r}")
+
+
+@each(CHAPTERS[:1])
+def test_a_chapter_shows_its_number_in_its_title_and_in_the_menu(visit, name):
+    number = name.removeprefix("book/")[:2]
+    with visit(name, settle=False) as seen:
+        assert seen.page.locator("article h1").first.inner_text().startswith(number)
+        assert seen.page.title().startswith(number)
+        current = seen.page.locator(".bd-sidebar-primary li.current > a").first
+        assert current.inner_text().strip().startswith(number)
+
+
+@each(["book/05-attention.html"])
+def test_the_menu_shows_the_page_that_a_link_led_to(visit, name):
+    with visit("book/playground.html", settle=False) as seen:
+        page = seen.page
+        menu = page.locator(".bd-sidebar-primary")
+        menu.evaluate("e => { e.scrollTop = e.scrollHeight }")
+        page.goto(page.url.replace("book/playground.html", name))
+        page.wait_for_function(
+            """() => {
+              const [menu, link] = ['', ' li.current > a'].map(inside =>
+                document.querySelector('.bd-sidebar-primary' + inside)
+                  .getBoundingClientRect());
+              return link.top >= menu.top && link.bottom <= menu.bottom;
+            }""",
+            polling=50,
+            timeout=10_000,
+        )
+
+
+# Whether the contents mark one section, of this title, and show it.
+MARKED = """title => {
+  const links = document.querySelectorAll('#pst-page-toc-nav a[aria-current=true]');
+  const [line, box] = [links[0], links[0]?.closest('.bd-sidebar-secondary')]
+    .map(e => e?.getBoundingClientRect());
+  const isSeen = links.length === 1 && line.top >= box.top && line.bottom <= box.bottom;
+  return isSeen && links[0].textContent.trim() === title;
+}"""
+
+
+@each(["book/12-training.html"])
+def test_the_contents_follow_the_reader_down_a_long_page_and_up_again(visit, name):
+    with visit(name) as seen:
+        for title in ("The live run", "Adam, by hand", "Take away", "Dropout"):
+            heading = seen.page.get_by_role("heading", name=title, exact=False).first
+            heading.evaluate("e => e.scrollIntoView({behavior: 'instant'})")
+            seen.page.wait_for_function(MARKED, arg=title)
+        seen.page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
+        seen.page.wait_for_function(  # before the first section, none is marked
+            "() => !document.querySelector('#pst-page-toc-nav .active, "
+            "#pst-page-toc-nav [aria-current]')"
+        )
+
+
+@each(["book/13-decoding-and-scoring.html"])
+def test_on_a_phone_code_hangs_where_it_wraps_and_a_drawing_keeps_its_shape(
+    visit, name
+):
+    with visit(name, size="phone") as seen:
+        row = seen.page.locator(".tf-row:visible").first
+        indent = row.evaluate("e => parseFloat(getComputedStyle(e).paddingLeft)")
+        boxes = row.evaluate("e => [...e.getClientRects()].length")
+        assert (indent > 20, boxes) == (True, 1)
+        drawing = seen.page.locator(".highlight-text pre").first
+        lines = drawing.evaluate("e => e.textContent.trimEnd().split('\\n').length")
+        height = drawing.evaluate(
+            "e => (e.clientHeight - 2 * parseFloat(getComputedStyle(e).paddingTop))"
+            " / parseFloat(getComputedStyle(e).lineHeight)"
+        )
+        assert round(height) == lines
+        assert drawing.evaluate(
+            "e => e.scrollWidth > e.clientWidth && e.tabIndex === 0"
+        )
+
+
+@each(["book/05-attention.html"])
+def test_a_swipe_over_a_chart_scrolls_the_page_and_zooms_nothing(visit, name, finger):
+    with visit(name, size="phone", touch=True) as seen:
+        chart = seen.page.locator(".tf-plotly-box:visible").first
+        chart.evaluate("e => e.scrollIntoView({ block: 'center' })")
+        seen.page.wait_for_timeout(300)
+        ranges = "e => ['xaxis', 'yaxis'].map(a => e.graph._fullLayout[a].range)"
+        before, top = chart.evaluate(ranges), seen.page.evaluate("scrollY")
+        box = chart.bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        finger(seen.page, (x, y), (x, y - 150))
+        seen.page.wait_for_timeout(300)
+        assert seen.page.evaluate("scrollY") - top > 50
+        assert chart.evaluate(ranges) == before
+        assert chart.locator(".modebar-btn:visible").count() == 0

@@ -1,0 +1,97 @@
+"""The numbers, titles and addresses of figures, tried on small documents."""
+
+from __future__ import annotations
+
+import importlib
+import types
+from collections import defaultdict
+
+import pytest
+from docutils import nodes
+from docutils.utils import new_document
+
+
+@pytest.fixture(scope="module")
+def figures():
+    return importlib.import_module("tformer_book.site.figures")
+
+
+def output(figure, text):
+    """A cell's output as MyST-NB has it: once for each kind of page."""
+    shown = nodes.container("", figure, mime_type="widget")
+    printed = nodes.container(
+        "", nodes.literal_block(text, text), mime_type="text/plain"
+    )
+    return nodes.container("", shown, printed, nb_element="mime_bundle")
+
+
+def numbered(figures, page, *titled, text="Nothing is lit.", to_try=""):
+    """The figures of a page, and its addresses; each is given as (folder, title)."""
+    document = new_document(page)
+    made = [figures.figure_of(*each, to_try=to_try) for each in titled]
+    document += [output(each, text) for each in made]
+    metadata = defaultdict(dict)
+    document.settings.env = types.SimpleNamespace(docname=page, metadata=metadata)
+    figures.NumberFigures(document).apply()
+    return made, metadata[page]["myst_slugs"]
+
+
+ATTENTION = "book/05-attention"
+
+
+def test_a_figure_has_its_chapters_number_and_the_name_of_its_class(figures):
+    shown = [("model_map", ""), ("one_query", "")]
+    made, _ = numbered(figures, ATTENTION, *shown)
+    assert [each.name for each in made] == ["Figure 5.1", "Figure 5.2"]
+    assert [each["title"] for each in made] == ["Model map", "One query"]
+    assert "What one query takes from every key" in made[1]["about"]
+
+
+def test_the_title_is_the_address_and_text_can_link_to_it(figures):
+    _, alone = numbered(figures, ATTENTION, ("one_query", ""))
+    _, second = numbered(figures, ATTENTION, ("heads", ""), ("one_query", ""))
+    assert "figure-one-query" in alone
+    assert second["figure-one-query"][1:] == ("figure-one-query", "Figure 5.2")
+
+
+def test_a_cell_names_its_figure_and_two_of_one_name_differ(figures):
+    shown = [("heads", "Look, a head!"), ("heads", ""), ("heads", "")]
+    made, slugs = numbered(figures, ATTENTION, *shown)
+    assert [each["ids"] for each in made] == [
+        ["figure-look-a-head"],
+        ["figure-heads"],
+        ["figure-heads-2"],
+    ]
+    assert len(slugs) == 3
+
+
+def test_outside_the_chapters_a_figure_has_a_title_and_no_number(figures):
+    [lab], _ = numbered(figures, "book/lab", ("live_lab", ""))
+    assert lab.name == "Figure"
+    assert "Live lab" in figures.caption(lab)
+
+
+def test_only_a_figure_that_keeps_its_own_address_has_no_link_to_copy(figures):
+    [lab, query], _ = numbered(figures, "x", ("live_lab", ""), ("one_query", ""))
+    assert "tf-copy" not in figures.caption(lab)
+    assert "tf-copy" in figures.caption(query)
+
+
+def test_a_cell_says_what_to_try_and_the_model_map_has_a_line_of_its_own(figures):
+    [own], _ = numbered(figures, "x", ("one_query", ""), to_try="drag <a> handle.")
+    assert "<b>Try this:</b> drag &lt;a&gt; handle.</p>" in figures.caption(own)
+    [heads, of_all], _ = numbered(figures, "x", ("heads", ""), ("model_map", ""))
+    assert "tf-try" not in figures.caption(heads)
+    assert "click a box" in figures.caption(of_all)
+
+
+def test_without_scripts_a_page_says_what_its_notebook_prints(figures):
+    [figure], _ = numbered(figures, ATTENTION, ("heads", ""), text="head 3 < head 4")
+    builder = types.SimpleNamespace(current_docname=ATTENTION)
+    page = types.SimpleNamespace(body=[], builder=builder)
+    figures.close_figure(page, figure)
+    assert "head 3 &lt; head 4" in page.body[0]
+    picture = "../_static/pictures/05-attention/figure-heads.webp"
+    assert f'src="{picture}"' in page.body[0]
+    [figure], _ = numbered(figures, ATTENTION, ("heads", ""), text="<Heads at 0x7f>")
+    assert figure["words"] == ""

@@ -1,0 +1,40 @@
+"""Run the figures' own modules in Node."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from javascript import NODE
+from tformer_book import widgets
+
+FOLDER = Path(widgets.__file__).parent
+
+
+@pytest.fixture(scope="session")
+def node(tmp_path_factory):
+    """``node("import { h } from './kit/kit.js'; …", given)``: what the script prints.
+
+    It prints JSON, runs beside the widgets' modules, and finds `given` in a variable.
+    """
+    folder = tmp_path_factory.mktemp("widgets")
+    (folder / "package.json").write_text('{"type": "module"}')
+    for module in FOLDER.rglob("*.js"):
+        copy = folder / module.relative_to(FOLDER)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(module.read_bytes())
+
+    def run(script, given=None):
+        head = "import { readFileSync } from 'node:fs';\n"
+        head += "const given = JSON.parse(readFileSync(0));\n"
+        (folder / "run.js").write_text(head + script, encoding="utf-8")
+        done = subprocess.run(
+            [NODE, folder / "run.js"],
+            input=json.dumps(given),
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return run

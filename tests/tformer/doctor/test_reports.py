@@ -1,0 +1,254 @@
+"""What the doctor says: findings, what it did not try, and what it cannot examine."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import json
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from cases import admitted, broken
+from tformer_book.press.chapters import ROOT
+from torch import nn
+
+from tformer import doctor
+from tformer.doctor import examinations
+from tformer.doctor.report import Finding
+
+
+class Bag(nn.Module):
+    """A language model without a sequence: it looks at each word alone."""
+
+    def __init__(self, change=lambda x: x):
+        super().__init__()
+        self.table, self.out = nn.Embedding(12, 8), nn.Linear(8, 12)
+        self.change = change
+
+    def forward(self, ids):
+        return self.change(self.out(self.table(ids)))
+
+
+def examine(model, **given):
+    return doctor.examine(model, pad_id=None, bos_id=None, eos_id=None, **given)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda x: x.transpose(0, 1), r"sequence is first here: .*\.transpose\(0, 1\)"),
+        (lambda x: x.flatten(0, 1), r"positions are flattened: .*\.view\(B, T, -1\)"),
+        (lambda x: x.argmax(-1), "logits are .*before any softmax"),
+        (lambda x: "logits", "returned a str in which I find no logits"),
+        (lambda x: x @ torch.ones(3), "stopped with RuntimeError on target ids"),
+    ],
+)
+def test_a_wrong_adapter_gets_one_clear_message(change, message):
+    with pytest.raises(doctor.CannotExamine, match=message) as caught:
+        examine(Bag(change))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_class_is_no_model():
+    with pytest.raises(TypeError, match="call it first"):
+        doctor.examine(Bag)
+
+
+@pytest.mark.parametrize(
+    ("batches", "message"),
+    [
+        ([], "gave nothing"),
+        ([torch.ones(2, 3).long()], r"batches must give \(ids, labels\)"),
+        ([(torch.ones(2, 3).long(), torch.ones(2, 4).long())], "must have one shape"),
+    ],
+)
+def test_wrong_batches_get_one_clear_message(batches, message):
+    with pytest.raises(doctor.CannotExamine, match=message):
+        examine(Bag(), batches=batches)
+
+
+def test_what_was_not_given_is_not_tried_and_the_report_says_so():
+    report = examine(Bag())
+    reasons = {each.examination: each.reason for each in report.not_tried}
+    assert "loss=…" in reasons["loss"]
+    assert "decode=…" in reasons["decoding"]
+    assert "tokenizer=…" in reasons["tokenizer"]
+    assert "pad_id=None" in reasons["padding"]
+    assert not set(reasons) & set(report.sound)
+
+
+def test_a_report_reads_the_same_in_a_terminal_and_in_a_notebook():
+    change = broken_gpt()
+    model, given = admitted("gpt", change)
+    report = doctor.examine(model, forward=given["forward"], pad_id=None, bos_id=None,
+                            eos_id=None)  # fmt: skip
+    assert not report and report.codes == ("no-scale",)
+    text, page = str(report), report._repr_html_()
+    assert max(map(len, text.splitlines())) <= 80
+    for label, said in report.findings[0].rows():
+        assert label in text and label in page
+        assert said.split()[0] in text and said.split()[0] in page
+    assert "Not tried" in text and "<details><summary>Not tried" in page
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        report.findings[0].code = "other"
+
+
+def broken_gpt():
+    return broken("gpt", "is_causal=True", "is_causal=True, scale=1.0")
+
+
+def test_what_a_finding_explains_is_listed_as_its_consequence():
+    text = broken(
+        "gpt", "y = y.transpose(1, 2).contiguous().view", "y = y.contiguous().view"
+    )
+    model, given = admitted("gpt", text)
+    report = doctor.examine(model, **given)
+    assert report.codes == ("heads-merged-wrongly",)
+    assert "future-leak" in {each.code for each in report.consequences}
+
+
+def test_every_chapter_that_a_finding_names_is_in_the_book():
+    titles = {
+        json.loads(path.read_text("utf-8"))["cells"][0]["source"][0].strip("# \n")
+        for path in (ROOT / "book").glob("*.ipynb")
+    }
+    named = set()
+    for module in pkgutil.iter_modules(examinations.__path__):
+        source = importlib.import_module(f"{examinations.__name__}.{module.name}")
+        text = Path(source.__file__).read_text("utf-8")
+        named |= set(re.findall(r'chapter="(.+?)"', text))
+        assert source.__doc__ and callable(source.examine)
+    assert len(named) > 8
+    assert named <= titles
+
+
+def test_every_code_that_is_said_to_explain_another_exists():
+    codes, causes = set(), set()
+    for module in pkgutil.iter_modules(examinations.__path__):
+        source = importlib.import_module(f"{examinations.__name__}.{module.name}")
+        text = Path(source.__file__).read_text("utf-8")
+        codes |= set(re.findall(r'"([a-z]+(?:-[a-z]+)+)"', text))
+        for block in re.findall(r"because=\((.*?)\)", text, re.S):
+            causes |= set(re.findall(r'"([a-z-]+)"', block))
+    assert causes <= codes
+
+
+# --- corpus, tokenizer, behaviour --------------------------------------------------
+
+
+class Letters:
+    def encode(self, text):
+        return [3 + ord(each) % 9 for each in text]
+
+    def decode(self, ids):
+        return "".join("x" for _ in ids)
+
+
+class Whole(Letters):
+    def encode(self, text):
+        return [min(ord(each), 11) for each in text]
+
+    def decode(self, ids):
+        return "A man is riding a horse. " * 3
+
+
+PAIRS = [("a man runs", "ein mann läuft"), ("two dogs play", "zwei hunde spielen")]
+
+
+def test_a_tokenizer_that_loses_text_is_found():
+    assert examine(Bag(), tokenizer=Letters()).codes == ("tokenizer-loses-text",)
+    whole = examine(Bag(), tokenizer=Whole(), pairs=[PAIRS[0]])
+    assert "tokenizer-loses-text" in whole.codes
+
+
+def test_train_and_test_overlap_is_found_and_only_where_it_is():
+    other = [("a man sings", "ein mann singt")]
+    assert examine(Bag(), pairs=PAIRS, test_pairs=other)
+    report = examine(Bag(), pairs=PAIRS, test_pairs=[*other, PAIRS[0]])
+    assert report.codes == ("train-test-overlap",)
+    assert "1 (50%)" in report.findings[0].seen
+
+
+def test_swapped_sides_of_a_test_set_are_found():
+    swapped = [("ein hunde läuft", "a dogs runs")]
+    report = examine(Bag(), pairs=PAIRS, test_pairs=swapped)
+    assert report.codes == ("source-and-target-swapped",)
+
+
+def test_a_schedule_without_sense_is_found():
+    def schedule(step):
+        return float("nan") if step == 100 else 1 / step
+
+    assert examine(Bag(), schedule=schedule, steps=100).codes == ("bad-learning-rate",)
+
+
+def test_a_finding_is_a_value():
+    one = Finding("a-b", *"123456")
+    assert one == Finding("a-b", *"123456") and hash(one)
+
+
+# --- what was given and cannot be used ---------------------------------------------
+
+
+def length_first(batches):
+    return [tuple(each.t() for each in batch) for batch in batches]
+
+
+@pytest.mark.parametrize("name", ["annotated", "cached", "marian", "torch_wrapper"])
+def test_batches_with_the_length_first_are_refused(name):
+    model, given = admitted(name)
+    given["batches"] = length_first(given["batches"])
+    with pytest.raises(doctor.CannotExamine, match=r"length first.*t\.t\(\), y\.t\(\)"):
+        doctor.examine(model, **given)
+
+
+def test_batches_with_the_length_first_are_refused_even_if_nothing_is_shifted():
+    model, given = admitted("annotated")
+    given["batches"] = length_first([(s, t, t) for s, t, _ in given["batches"]])
+    with pytest.raises(doctor.CannotExamine, match="length first"):
+        doctor.examine(model, **given)
+
+
+def test_windows_that_start_one_word_apart_are_batch_first():
+    words = torch.randint(3, 12, (40,), generator=torch.Generator().manual_seed(1))
+    windows = words.unfold(0, 9, 1)[:8]
+    assert examine(Bag(), batches=[(windows[:, :-1], windows[:, 1:])])
+
+
+def test_batches_of_unequal_numbers_of_rows_are_refused():
+    model, given = admitted("annotated")
+    [(source, read, labels), *_] = given["batches"]
+    given["batches"] = [(source[:3], read, labels)]
+    with pytest.raises(doctor.CannotExamine, match="one number of rows"):
+        doctor.examine(model, **given)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"decode": lambda m, ids: ["a"]}, "decode: it returned a list of str"),
+        ({"loss": lambda x, y: None}, "loss: it stopped with"),
+        ({"tokenizer": object()}, "tokenizer: it stopped with AttributeError"),
+        ({"schedule": lambda step: 1.0}, "schedule: steps=… was not given"),
+        ({"steps": 100}, "steps: schedule=… was not given"),
+        ({"test_pairs": PAIRS}, "test_pairs: pairs=… was not given"),
+        ({"gradients": lambda m, b: None}, "gradients: batches=… was not given"),
+    ],
+)
+def test_what_was_given_and_could_not_be_used_is_told_at_the_top(given, said):
+    report = examine(Bag(), **given)
+    head, told, *rest = str(report).split("\n\n")
+    assert head.startswith("Bag: nothing found")
+    assert " ".join(told.split()).startswith(f"Could not use {said}")
+    assert said.partition(":")[0] not in report.sound
+    assert not any(told.removeprefix("Could not use ") in each for each in rest)
+    assert "Could not use" in report._repr_html_().partition("<details>")[0]
+
+
+def test_nothing_is_said_to_be_unused_if_everything_was_used():
+    for name in ("annotated", "gpt"):
+        model, given = admitted(name)
+        assert "Could not use" not in str(doctor.examine(model, **given))

@@ -1,0 +1,296 @@
+"""Saved models: what comes back, what is refused, and what translating promises."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch.testing import assert_close
+
+from tformer import load_pretrained
+from tformer.common.files import load_tensors, save_tensors
+from tformer.pretrained import RELEASED
+from tformer.tokenization import Tokenizer
+from tformer.translator import Translator, weights
+
+SENTENCES = [
+    "A man is riding a horse.",
+    "Two dogs play in the snow.",
+    "Ein Mann reitet auf einem Pferd.",
+    "Zwei Hunde spielen im Schnee.",
+    "The woman reads a book to the child.",
+    "Die Frau liest dem Kind ein Buch vor.",
+]
+
+
+@pytest.fixture(scope="module")
+def translator(make_translator):
+    return make_translator(SENTENCES)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(translator):
+    return translator.tokenizer
+
+
+@pytest.fixture
+def folder(translator, tmp_path) -> Path:
+    translator.save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+# --- saving and loading ------------------------------------------------------------
+
+
+def test_what_is_saved_comes_back_whole(translator, folder):
+    loaded = load_pretrained(folder)
+    assert loaded.card == {"name": "tiny"}
+    assert loaded.model.config == translator.model.config
+    assert loaded.tokenizer.model_bytes == translator.tokenizer.model_bytes
+    assert not loaded.model.training
+    theirs = dict(loaded.model.named_parameters())
+    for name, parameter in translator.model.named_parameters():
+        assert_close(theirs[name], parameter, rtol=0, atol=0)
+    assert loaded.translate(SENTENCES) == translator.translate(SENTENCES)
+    assert load_pretrained(str(folder)).card == loaded.card  # a str will do
+
+
+def test_half_precision_halves_the_file_and_keeps_the_weights_nearly(
+    translator, folder, tmp_path
+):
+    translator.save(tmp_path / "half", dtype=torch.float16)
+    sizes = [
+        (f / "model.safetensors").stat().st_size for f in (tmp_path / "half", folder)
+    ]
+    assert sizes[0] < 0.6 * sizes[1]
+    half = dict(load_pretrained(tmp_path / "half").model.named_parameters())
+    for name, parameter in translator.model.named_parameters():
+        assert half[name].dtype == torch.float32
+        assert_close(half[name], parameter, rtol=1e-3, atol=1e-4)
+
+
+def test_eight_bits_quarter_the_file_and_are_off_by_half_a_step_of_a_row(
+    translator, folder, tmp_path
+):
+    translator.save(tmp_path / "eight", dtype=torch.int8)
+    kept, _ = load_tensors(tmp_path / "eight" / "model.safetensors")
+    whole, _ = load_tensors(folder / "model.safetensors")
+    sizes = [sum(x.nbytes for x in each.values()) for each in (kept, whole)]
+    assert sizes[0] < 0.4 * sizes[1]
+    loaded = load_pretrained(tmp_path / "eight")
+    assert loaded.model.config == translator.model.config
+    eight = dict(loaded.model.named_parameters())
+    for name, parameter in translator.model.named_parameters():
+        assert eight[name].dtype == torch.float32
+        if parameter.dim() == 2:
+            assert kept[name].dtype == torch.int8
+            steps = parameter.abs().amax(dim=1, keepdim=True) / 127
+            gaps = (eight[name] - parameter).abs()
+            assert (gaps <= 0.5001 * steps).all()
+            assert gaps.any()
+            assert (kept[name].abs().amax(dim=1) == 127).all()
+        else:
+            assert_close(eight[name], parameter, rtol=1e-3, atol=1e-4)
+
+
+def test_a_row_of_zeros_stays_one_in_eight_bits():
+    matrix = torch.tensor([[0.0, 0.0], [1.0, -2.0]])
+    numbers, scales = weights.quantised(matrix)
+    assert numbers.tolist() == [[0, 0], [64, -127]]
+    assert_close(scales, torch.tensor([0, 2 / 127]))
+
+
+def test_eight_bits_without_their_scales_are_refused(translator, tmp_path):
+    translator.save(tmp_path, dtype=torch.int8)
+    file = tmp_path / "model.safetensors"
+    tensors, about = load_tensors(file)
+    name = next(name for name, each in tensors.items() if each.dtype == torch.int8)
+    scales = tensors.pop(name + ".scales")
+    for wrong in (None, scales[1:], scales[:, None]):
+        found = tensors if wrong is None else {**tensors, name + ".scales": wrong}
+        save_tensors(file, found, about)
+        with pytest.raises(ValueError, match=f"{name} is kept in eight bits, and"):
+            load_pretrained(tmp_path)
+
+
+def test_saving_again_replaces_and_leaves_nothing_half_written(translator, folder):
+    translator.save(folder)
+    names = {file.name for file in folder.iterdir()}
+    assert names == {"model.safetensors", "tokenizer.model", "card.json"}
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.model"])
+def test_a_missing_file_is_named(name, folder):
+    (folder / name).unlink()
+    with pytest.raises(FileNotFoundError, match=name):
+        load_pretrained(folder)
+
+
+def test_a_missing_folder_is_named():
+    with pytest.raises(FileNotFoundError, match="no folder nowhere: train a model"):
+        load_pretrained("nowhere")
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda data: data[: len(data) // 2], "truncated or not a safetensors file"),
+        (lambda data: data[:-1], "truncated or not a safetensors file"),
+        (lambda data: data[:5], "truncated or not a safetensors file"),
+        (lambda data: b"<html>404</html>" * 999, "truncated or not a safetensors file"),
+        (lambda data: data[:-4] + b"\0\0\x80?", "changed after it was written"),
+        (
+            lambda data: data.replace(b'\\"n_heads\\": 4', b'\\"n_heads\\": 2', 1),
+            "changed after it was written",
+        ),
+    ],
+)
+def test_a_damaged_model_file_is_never_loaded(damage, message, folder):
+    file = folder / "model.safetensors"
+    before = file.read_bytes()
+    file.write_bytes(damage(before))
+    assert file.read_bytes() != before
+    with pytest.raises(ValueError, match=f"model.safetensors .*{message}"):
+        load_pretrained(folder)
+
+
+@pytest.mark.parametrize("keep", [0, 100, 0.5, 0.999])
+def test_a_truncated_tokenizer_is_never_loaded(keep, folder):
+    file = folder / "tokenizer.model"
+    data = file.read_bytes()
+    file.write_bytes(data[: int(keep if keep in (0, 100) else keep * len(data))])
+    with pytest.raises(ValueError, match=r"tokenizer.model"):
+        load_pretrained(folder)
+
+
+def test_a_tokenizer_of_equal_size_from_another_run_is_refused(folder):
+    other = Tokenizer.train([s.upper() for s in SENTENCES] * 3, 330, algorithm="bpe")
+    other.save(folder / "tokenizer.model")
+    with pytest.raises(ValueError, match="is not the tokenizer that model.safetensors"):
+        load_pretrained(folder)
+
+
+def rewrite(folder: Path, change) -> None:
+    """Change weights or metadata and sign the file anew, as an honest writer would."""
+    file = folder / "model.safetensors"
+    weights, metadata = load_tensors(file)
+    change(weights, metadata)
+    save_tensors(file, weights, metadata)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        {"d_model": 2_000_000},
+        {"d_ff": 2**40},
+        {"n_encoder_layers": 10**9},
+        {"n_decoder_layers": 10**9},
+        {"vocab_size": 10**12},
+        {"max_len": 10**10},
+        {"max_len": 10**10, "positions": "learned"},
+    ],
+    ids=str,
+)
+def test_a_claim_of_a_huge_model_is_refused_before_one_is_built(
+    claim, folder, monkeypatch
+):
+    def build(config):
+        raise AssertionError("a model was built")
+
+    monkeypatch.setattr(weights, "build", build)
+    rewrite(folder, lambda _, metadata: metadata["config"].update(claim))
+    message = r"model.safetensors claims (a model of [\d,]+ weights and holds|max_len=)"
+    with pytest.raises(ValueError, match=message):
+        load_pretrained(folder)
+
+
+def test_saving_twice_gives_the_same_bytes(translator, tmp_path):
+    files = []
+    for name in "abcdefgh":  # the order of a header's entries is not always the same
+        translator.save(tmp_path / name)
+        files.append((tmp_path / name / "model.safetensors").read_bytes())
+    assert len(set(files)) == 1
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.uint8, torch.bool, torch.complex64, torch.float8_e4m3fn, "float16"]
+)
+def test_a_dtype_that_cannot_hold_weights_is_refused(dtype, translator, tmp_path):
+    with pytest.raises(TypeError, match="cannot hold weights: take one of float16"):
+        translator.save(tmp_path / "new", dtype=dtype)
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(("value", "dtype"), [(1e6, "float16"), (math.nan, "float32")])
+def test_weights_that_could_not_be_loaded_again_are_not_saved(
+    value, dtype, translator, tmp_path
+):
+    model = copy.deepcopy(translator.model)
+    with torch.no_grad():
+        model.encoder.layers[1].feed_forward.expand.bias[3] = value
+    broken = Translator(model, translator.tokenizer)
+    with pytest.raises(ValueError, match=r"^encoder.layers.1.*expand.bias holds NaN"):
+        broken.save(tmp_path / "new", dtype=getattr(torch, dtype))
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda w, m: m["config"].update(d_ff=65), "has shape .*the model needs"),
+        (lambda w, m: m["config"].update(n_heads=5), "n_heads=5"),
+        (lambda w, m: m["config"].update(n_encoder_layers=3), "lacks encoder.layers.2"),
+        (
+            lambda w, m: m["config"].update(wings=2),
+            "unknown configuration fields: wings",
+        ),
+        (lambda w, m: m.pop("config"), "holds no tformer model: 'config'"),
+        (lambda w, m: m.pop("tokenizer"), "holds no tformer model: 'tokenizer'"),
+        (lambda w, m: w.update(extra=torch.ones(1)), "unknown weight extra"),
+        (lambda w, m: w.popitem(), "lacks .*different kind of model"),
+        (lambda w, m: next(iter(w.values())).fill_(float("nan")), "NaN or infinity"),
+    ],
+)
+def test_a_file_of_another_model_says_what_does_not_fit(change, message, folder):
+    rewrite(folder, change)
+    with pytest.raises(ValueError, match=message):
+        load_pretrained(folder)
+
+
+def test_foreign_safetensors_are_not_mistaken_for_ours(folder):
+    save_file({"a": torch.ones(2)}, folder / "model.safetensors")
+    with pytest.raises(ValueError, match="not written by tformer: it carries no check"):
+        load_pretrained(folder)
+
+
+def test_nothing_is_ever_unpickled(folder):
+    torch.save({"a": torch.ones(2)}, folder / "model.safetensors")
+    with pytest.raises(ValueError, match="not a safetensors file"):
+        load_pretrained(folder)
+
+
+# --- the released model ------------------------------------------------------------
+
+
+@pytest.mark.skipif(
+    not (RELEASED / "model.safetensors").exists(), reason="no released model yet"
+)
+def test_the_released_model_translates_and_its_card_says_how_well():
+    translator = load_pretrained()
+    assert translator.translate("Two dogs play in the snow.").startswith("Zwei Hunde")
+    text = json.dumps(translator.card)
+    assert "tok:13a" in text  # scores with sacreBLEU's signature
+    assert "multi30k" in text
+    size = sum(file.stat().st_size for file in RELEASED.iterdir())
+    assert size <= 12e6
+
+
+def test_a_copied_folder_needs_nothing_else(folder, tmp_path):
+    moved = shutil.move(folder, tmp_path / "elsewhere")
+    assert load_pretrained(moved).translate(SENTENCES[0])

@@ -1,0 +1,136 @@
+"""Other parts than the paper's enter by name, in a few lines beside the core."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib import import_module
+
+import pytest
+import torch
+from tformer_book import show
+from torch.nn import functional as F
+from torch.testing import assert_close
+
+from tformer import Transformer, TransformerConfig, decode
+from tformer.analysis import trace
+from tformer.norm import LayerNorm
+from tformer.parts import Parts
+from tformer.translator import Translator
+from tformer.variants import (
+    GroupedAttention,
+    NoPositions,
+    RMSNorm,
+    RotaryAttention,
+    SwiGLU,
+)
+
+SENTENCES = [
+    "A man is riding a horse.",
+    "Two dogs play in the snow.",
+    "Ein Mann reitet auf einem Pferd.",
+    "Zwei Hunde spielen im Schnee.",
+    "The woman reads a book to the child.",
+    "Die Frau liest dem Kind ein Buch vor.",
+]
+VARIANTS = {
+    "rms_norm": Parts(norm=RMSNorm),
+    "rotary": Parts(self_attention=RotaryAttention, positions=NoPositions),
+    "grouped": Parts(
+        self_attention=partial(GroupedAttention, n_groups=2),
+        cross_attention=partial(GroupedAttention, n_groups=1),
+    ),
+    "swiglu": Parts(feed_forward=SwiGLU),
+}
+
+
+def model_of(name: str, **fields) -> Transformer:
+    torch.manual_seed(3)
+    sizes = {"d_model": 16, "n_heads": 4, "d_ff": 24, "max_len": 24}
+    depth = {"n_encoder_layers": 2, "n_decoder_layers": 2, "dropout": 0.0}
+    config = TransformerConfig(13, **sizes, **depth, **fields)
+    model = Transformer(config, parts=VARIANTS[name])
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 0.3 * torch.randn_like(parameter)
+    return model.eval()
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_variant_takes_at_most_thirty_lines(name):
+    module = import_module(f"tformer.variants.{name}")
+    code = repr(show.source(module, docstring=False)).splitlines()
+    lines = [x for x in code if x.strip() and not x.startswith(("import", "from"))]
+    assert len(lines) <= 30
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_a_variant_decodes_with_a_cache_as_in_one_masked_pass(name, norm, random_ids):
+    model, source_ids = model_of(name, norm=norm), random_ids([3, 7, 5, 2])
+    with torch.no_grad():  # sentences end late, so that there is much to compare
+        model.output_embedding.weight[model.config.eos_id] *= 0.1
+    for search in (decode.greedy, decode.beam_search):
+        found = search(model, source_ids, max_len=12)
+        assert found == search(model, source_ids, max_len=12, use_cache=False)
+        assert any(found)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_variants_attention_can_be_watched(name, random_ids):
+    model, source_ids = model_of(name), random_ids([4])
+    target_ids = F.pad(source_ids, (1, 0), value=1)[:, :-1]
+    for weights in trace.attention_weights(model, source_ids, target_ids):
+        assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_parameter_of_a_variant_learns(name, random_ids):
+    model, source_ids = model_of(name, norm="pre").train(), random_ids([3, 7])
+    target_ids = F.pad(source_ids, (1, 0), value=1)[:, :-1]
+    model(source_ids, target_ids).log_softmax(-1)[..., 5].sum().backward()
+    silent = [n for n, p in model.named_parameters() if not p.grad.abs().sum() > 0]
+    assert all(each.endswith("to_key.bias") for each in silent)  # softmax ignores it
+
+
+def test_the_norm_goes_wherever_the_paper_has_one():
+    model = model_of("rms_norm", norm="pre")
+    kinds = [type(each) for each in model.modules()]
+    assert kinds.count(RMSNorm) == 2 * 2 + 2 * 3 + 2
+    assert LayerNorm not in kinds
+
+
+def test_rotary_scores_depend_on_the_distance_alone():
+    """Where a plain model's sinusoids say at which position a word stands."""
+    ids, later = torch.tensor([[5, 6, 7]]), torch.tensor([[9, 9, 5, 6, 7]])
+    near = torch.zeros(5, 5, dtype=torch.bool)
+    near[:2, :2] = near[2:, 2:] = True  # two sentences in one row, apart
+    rotary = model_of("rotary")
+    embedded = [
+        rotary.positions(rotary.source_embedding(each)) for each in (ids, later)
+    ]
+    alone, beside = rotary.encoder(embedded[0]), rotary.encoder(embedded[1], near)
+    assert_close(beside[:, 2:], alone, rtol=0, atol=1e-5)
+    other = rotary.encoder(embedded[0].flip(1)).flip(1)
+    assert not torch.allclose(other, alone, atol=1e-2)  # but order matters
+
+
+def test_the_papers_parts_keep_the_names_of_the_released_weights(make_model):
+    from tformer import load_pretrained
+
+    names = dict(load_pretrained().model.named_parameters())
+    config = load_pretrained().model.config
+    assert dict(Transformer(config, parts=Parts()).named_parameters()).keys() == (
+        names.keys()
+    )
+
+
+def test_a_model_of_other_parts_is_not_kept_as_if_it_were_the_papers(
+    make_translator, tmp_path
+):
+    """It would come back with sinusoids, and nothing would say so."""
+    tokenizer = make_translator(SENTENCES).tokenizer
+    config = TransformerConfig(tokenizer.vocab_size, 16, 4, 24)
+    model = Transformer(config, parts=VARIANTS["rotary"])
+    with pytest.raises(ValueError, match="parts of its own, which no file can name"):
+        Translator(model, tokenizer).save(tmp_path / "model")
+    assert not (tmp_path / "model").exists()

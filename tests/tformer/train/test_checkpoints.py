@@ -1,0 +1,521 @@
+"""A run's folder: no run is lost in it, and what is not whole is named."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+import torch
+from small_runs import (
+    assert_same_weights,
+    quick,
+    quick_fit,
+    small,
+    weights_of,
+    without_time,
+    word_corpus,
+)
+from torch.testing import assert_close
+
+from tformer import load_pretrained, train
+from tformer.common.files import load_tensors, save_tensors
+from tformer.data import Corpus
+from tformer.tokenization import Tokenizer
+from tformer.train.checkpoints import RunFolder, saved_settings
+
+
+@pytest.fixture(scope="module")
+def finished(tokenizer, tmp_path_factory) -> Path:
+    """A run of 30 steps with three snapshots, not to be changed."""
+    folder = tmp_path_factory.mktemp("finished")
+    quick_fit(tokenizer, folder, steps=30, recipe=quick(average_last=3))
+    return folder
+
+
+@pytest.fixture
+def folder(finished, tmp_path) -> Path:
+    return shutil.copytree(finished, tmp_path / "run")
+
+
+def go_on(tokenizer, folder, **options):
+    settings = {"recipe": quick(average_last=3), "steps": 40} | options
+    return quick_fit(tokenizer, folder, **settings)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def other_tokenizer() -> Tokenizer:
+    sentences = [side for pair in word_corpus("reverse").train[:50] for side in pair]
+    return Tokenizer.train([*sentences, "neun zehn elf"] * 3, 310, algorithm="bpe")
+
+
+# --- no run is lost ----------------------------------------------------------------
+
+
+def poison(event):
+    """A listener that fails while the first steps are made."""
+    if event["kind"] == "step":
+        raise FloatingPointError("the first steps went wrong")
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"steps": 0}, ValueError),
+        ({"device": "meta"}, ValueError),
+        ({"device": "cuda:77"}, ValueError),
+        ({"progress": "loud"}, ValueError),
+        ({"config": small(vocab_size=300)}, ValueError),
+        ({"config": small(max_len=2)}, ValueError),
+        ({"config": small(d_ff=10**10)}, ValueError),
+        ({"corpus": Corpus("none", [], [], {})}, ValueError),
+        ({"recipe": quick(max_tokens=3)}, ValueError),
+        ({"samples": [("eins " * 90, "eins")]}, ValueError),
+        ({"pieces": None, "config": small(vocab_size=9000)}, ValueError),
+        ({"on_event": poison}, FloatingPointError),
+    ],
+)
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_call_that_fails_leaves_the_folder_byte_for_byte(
+    restart, options, error, folder, tokenizer
+):
+    before, options = contents(folder), dict(options)
+    pieces = options.pop("pieces", tokenizer)
+    with pytest.raises(error):
+        go_on(pieces, folder, restart=restart, **options)
+    assert contents(folder) == before
+
+
+def test_restart_replaces_a_run_when_the_new_one_has_a_checkpoint(folder, tokenizer):
+    (folder / "notes.txt").write_text("mine")
+    before = contents(folder)
+    seen = []
+
+    def look(event):
+        if event["kind"] == "step" and event["step"] == 10:
+            seen.append(contents(folder).items() >= before.items())
+
+    config = small(d_ff=64)  # other settings, too
+    new = go_on(tokenizer, folder, steps=20, restart=True, config=config, on_event=look)
+    assert seen == [True]
+    assert new.report["steps"] == 20
+    assert load_pretrained(folder).model.config.d_ff == 64
+    assert (folder / "notes.txt").read_text() == "mine"
+    assert [f.name[9:17] for f in sorted(folder.glob("snapshot-*"))] == [
+        "00000010",
+        "00000020",
+    ]
+    fresh = go_on(tokenizer, folder.parent / "fresh", steps=20, config=config)
+    assert_same_weights(weights_of(new), weights_of(fresh))
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "card.json", "history.json"])
+def test_a_folder_with_a_model_but_no_checkpoint_is_not_written_to(
+    name, finished, tokenizer, tmp_path
+):
+    folder = tmp_path / "saved"
+    folder.mkdir()
+    shutil.copy(finished / name, folder)
+    before = contents(folder)
+    message = rf"holds {name}, but no checkpoint.*another folder.*--restart"
+    with pytest.raises(ValueError, match=message):
+        go_on(tokenizer, folder)
+    assert contents(folder) == before
+    assert go_on(tokenizer, folder, restart=True).report["steps"] == 40
+
+
+def test_a_model_that_was_saved_by_hand_is_not_replaced(finished, tokenizer, tmp_path):
+    load_pretrained(finished).save(tmp_path / "mine")
+    before = contents(tmp_path / "mine")
+    with pytest.raises(ValueError, match="but no checkpoint to resume from"):
+        go_on(tokenizer, tmp_path / "mine")
+    assert contents(tmp_path / "mine") == before
+
+
+def test_a_run_that_fails_before_its_first_checkpoint_leaves_nothing(
+    tokenizer, tmp_path
+):
+    with pytest.raises(FloatingPointError):
+        quick_fit(None, tmp_path / "run", on_event=poison)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_tokenizer_left_by_another_run_is_neither_used_nor_replaced(
+    tokenizer, tmp_path
+):
+    other_tokenizer().save(tmp_path / "tokenizer.model")
+    before = contents(tmp_path)
+    with pytest.raises(ValueError, match=r"tokenizer.model is not this run's"):
+        quick_fit(None, tmp_path)  # would learn its own
+    with pytest.raises(ValueError, match=r"tokenizer.model is not this run's"):
+        quick_fit(tokenizer, tmp_path)
+    assert contents(tmp_path) == before
+    run = quick_fit(tokenizer, tmp_path, restart=True)
+    assert load_pretrained(tmp_path).tokenizer.fingerprint == tokenizer.fingerprint
+    assert run.report["tokenizer"] == tokenizer.fingerprint
+
+
+def test_another_tokenizer_is_refused_before_the_folders_own_is_touched(folder):
+    before = contents(folder)
+    with pytest.raises(ValueError, match=r"tokenizer=.*choose another folder"):
+        go_on(other_tokenizer(), folder)
+    assert contents(folder) == before
+
+
+def test_pieces_are_learned_in_the_recipes_way_whatever_lies_in_the_folder(tmp_path):
+    corpus = word_corpus(n=300)
+    for algorithm in ("bpe", "unigram"):
+        run = quick_fit(
+            None,
+            tmp_path / algorithm,
+            config=small(vocab_size=284),
+            recipe=quick(tokenizer=algorithm),
+            corpus=corpus,
+        )
+        assert run.translator.tokenizer.algorithm == algorithm
+        assert run.report["recipe"]["tokenizer"] == algorithm
+
+
+def test_a_resumed_run_needs_no_tokenizer_of_the_caller(folder, tokenizer):
+    assert go_on(None, folder).report["tokenizer"] == tokenizer.fingerprint
+
+
+# --- a finished run ----------------------------------------------------------------
+
+
+def test_a_finished_run_is_returned_and_its_listeners_hear_its_end_again(
+    folder, tokenizer
+):
+    weights, events = weights_of(folder), []
+    again = go_on(tokenizer, folder, steps=30, on_event=lambda e: events.append(e))
+    assert [event["kind"] for event in events] == ["start", "evaluate", "stop"]
+    last = {key: events[1][key] for key in again.history[-1]}
+    assert last == again.history[-1]
+    assert isinstance(events[1]["translator"].translate("eins"), str)
+    assert (again.report["steps"], again.report["stopped"]) == (30, "steps")
+    assert_same_weights(weights_of(folder), weights)
+    assert len(again.history) == 3
+
+
+def test_a_run_that_patience_ended_makes_no_step_more(tokenizer, tmp_path):
+    recipe = quick(eval_every=5, patience=2, lr_scale=1e-12)
+    first = quick_fit(tokenizer, tmp_path, steps=400, recipe=recipe)
+    again = quick_fit(tokenizer, tmp_path, steps=400, recipe=recipe)
+    assert first.report["stopped"] == again.report["stopped"] == "patience"
+    assert first.report["steps"] == again.report["steps"]
+    assert without_time(first.history) == without_time(again.history)
+
+
+def test_a_run_whose_minutes_are_over_makes_no_step_more(tokenizer, tmp_path):
+    first = quick_fit(tokenizer, tmp_path, steps=None, minutes=0.001)
+    again = quick_fit(tokenizer, tmp_path, steps=None, minutes=0.001)
+    assert first.report["steps"] == again.report["steps"]
+    assert again.report["stopped"] == "minutes"
+
+
+# --- two runs in one folder --------------------------------------------------------
+
+
+def test_a_second_run_in_the_folder_is_refused_and_told_who_is_there(
+    tokenizer, tmp_path
+):
+    refused = []
+
+    def try_another(event):
+        if event["kind"] == "step" and not refused:
+            with pytest.raises(BlockingIOError) as caught:
+                quick_fit(tokenizer, tmp_path)
+            refused.append(str(caught.value))
+
+    run = quick_fit(tokenizer, tmp_path, on_event=try_another)
+    assert run.report["steps"] == 20
+    assert f"{tmp_path} is in use by process {os.getpid()} on" in refused[0]
+    assert "choose another folder" in refused[0]
+    quick_fit(tokenizer, tmp_path)  # the lock is gone with its run
+    assert not (tmp_path / ".lock").exists()
+
+
+HOLDER = """
+import sys, time
+sys.path[:0] = [{package!r}]
+from tformer.train.checkpoints import RunFolder
+with RunFolder({folder!r}).locked():
+    print("locked", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_the_lock_of_a_killed_process_holds_nobody_up(tokenizer, tmp_path):
+    script = HOLDER.format(
+        package=str(Path(train.__file__).parents[2]), folder=str(tmp_path)
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout.readline() == b"locked\n"
+        with pytest.raises(BlockingIOError, match=f"process {holder.pid} on"):
+            quick_fit(tokenizer, tmp_path)
+        holder.send_signal(signal.SIGKILL)
+    assert (tmp_path / ".lock").is_file()
+    assert quick_fit(tokenizer, tmp_path).report["steps"] == 20
+
+
+def test_a_drive_that_knows_no_locks_can_be_trained_on(
+    tokenizer, tmp_path, monkeypatch
+):
+    from tformer.train import checkpoints
+
+    class NoLocks:
+        LOCK_EX = LOCK_NB = 0
+
+        @staticmethod
+        def flock(handle, how):
+            raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(checkpoints, "fcntl", NoLocks)
+    assert quick_fit(tokenizer, tmp_path).report["steps"] == 20
+
+
+def test_what_a_killed_writer_left_is_swept_by_the_next_run(folder, tokenizer):
+    program = (
+        "import os, pathlib, sys; from tformer.common.files import open_atomically\n"
+        "with open_atomically(pathlib.Path(sys.argv[1])) as file:\n"
+        "    file.write(b'half'); file.flush(); os.kill(os.getpid(), 9)\n"
+    )
+    for name in ("checkpoint.safetensors", "snapshot-00000040.safetensors"):
+        subprocess.run([sys.executable, "-c", program, folder / name], check=False)
+    (folder / ".mine").write_text("not yours")
+    assert len(list(folder.glob(".*"))) == 3
+    go_on(tokenizer, folder)
+    assert [file.name for file in folder.glob(".*")] == [".mine"]
+
+
+# --- checkpoints that are not whole ------------------------------------------------
+
+
+def without(name):
+    return lambda tensors, facts: tensors.pop(name)
+
+
+def with_fact(name, value):
+    return lambda tensors, facts: facts.update({name: value})
+
+
+def with_state(**values):
+    return lambda tensors, facts: facts["state"].update(values)
+
+
+def with_tensor(name, value):
+    return lambda tensors, facts: tensors.update({name: value})
+
+
+A_WEIGHT = "encoder.layers.0.feed_forward.expand.weight"
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (without("rng.cpu"), "lacks rng.cpu"),
+        (with_tensor("rng.cpu", torch.zeros(3, dtype=torch.uint8)), "is incomplete"),
+        (with_tensor("rng.cpu", torch.zeros(3)), "is incomplete"),
+        (without(f"adam.exp_avg.{A_WEIGHT}"), f"lacks adam.exp_avg.{A_WEIGHT}"),
+        (without(f"adam.step.{A_WEIGHT}"), f"lacks adam.step.{A_WEIGHT}"),
+        (
+            with_tensor(f"adam.exp_avg_sq.{A_WEIGHT}", torch.zeros(2)),
+            rf"adam.exp_avg_sq.{A_WEIGHT} has shape \(2,\)",
+        ),
+        (
+            lambda tensors, facts: [
+                tensors.pop(n) for n in [*tensors] if n.startswith("adam.")
+            ],
+            "lacks adam.step.",
+        ),
+        (without(f"model.{A_WEIGHT}"), f"lacks {A_WEIGHT}"),
+        (
+            with_tensor(f"model.{A_WEIGHT}", torch.full((32, 16), float("nan"))),
+            "holds NaN",
+        ),
+        (with_fact("identity", None), "does not say what run it belongs to"),
+        (with_fact("identity", {}), "does not say what run it belongs to"),
+        (
+            with_fact("identity", {"config": None, "recipe": {}}),
+            "does not say what run it belongs to",
+        ),
+        (with_fact("state", None), "is incomplete"),
+        (with_fact("state", {"steps": 3}), "is incomplete"),
+        (with_fact("scaler", None), "is incomplete"),
+        (lambda tensors, facts: facts.pop("state"), "lacks state"),
+        (lambda tensors, facts: facts.pop("scaler"), "lacks scaler"),
+        (with_state(step="ten"), "is incomplete"),
+        (with_state(position=-3), "is incomplete"),
+        (with_state(seconds=float("nan")), "is incomplete"),
+        (with_state(seconds=None), "is incomplete"),
+        (with_state(history=None), "is incomplete"),
+        (with_state(curve=[3]), "is incomplete"),
+        (with_state(step=50), "snapshot-00000040.safetensors is missing"),
+    ],
+)
+def test_a_checkpoint_that_is_signed_but_not_whole_is_one_clear_error(
+    damage, message, folder, tokenizer
+):
+    file = folder / "checkpoint.safetensors"
+    tensors, facts = load_tensors(file)
+    damage(tensors, facts)
+    save_tensors(file, tensors, facts)
+    before = contents(folder)
+    with pytest.raises(ValueError, match=message) as caught:
+        go_on(tokenizer, folder)
+    assert str(folder) in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert contents(folder) == before
+
+
+def test_a_snapshot_that_is_missing_is_named_before_training(folder, tokenizer):
+    (folder / "snapshot-00000020.safetensors").unlink()
+    kinds = []
+    message = r"snapshot-00000020.safetensors is missing.*copy.*--restart"
+    with pytest.raises(ValueError, match=message):
+        go_on(tokenizer, folder, on_event=lambda event: kinds.append(event["kind"]))
+    assert kinds == []
+
+
+def test_the_settings_of_a_folder_are_its_runs(folder, tmp_path):
+    settings = saved_settings(folder)
+    assert settings["corpus"] == "copy"
+    assert settings["config"] == small().to_dict()
+    assert train.Recipe(**settings["recipe"]) == quick(average_last=3)
+    assert saved_settings(tmp_path / "nowhere") == {}
+
+
+def test_clearing_removes_what_a_run_writes_and_nothing_else(folder):
+    written = set(contents(folder))
+    mine = {"notes.txt", "replay.json", "other.safetensors", "german.txt"}
+    for name in mine:
+        (folder / name).write_text("mine")
+    RunFolder(folder).clear()
+    assert set(contents(folder)) == mine
+    assert {"checkpoint.safetensors", "tokenizer.model", "card.json"} <= written
+
+
+# --- precision and other devices ---------------------------------------------------
+
+
+def strict_json(file: Path):
+    def refuse(word):
+        raise AssertionError(f"{file.name} holds a bare {word}")
+
+    return json.loads(file.read_text("utf-8"), parse_constant=refuse)
+
+
+@pytest.fixture
+def overflowing(monkeypatch):
+    """A loss scaler that begins so high that it skips steps until it has come down."""
+    from tformer.train import loop
+
+    scaler = torch.amp.GradScaler
+    monkeypatch.setattr(
+        loop.torch.amp,
+        "GradScaler",
+        lambda device, enabled: scaler(device, init_scale=2.0**60, enabled=enabled),
+    )
+
+
+def test_steps_that_the_loss_scaler_skips_leave_valid_json(
+    overflowing, tokenizer, tmp_path
+):
+    run = quick_fit(tokenizer, tmp_path, steps=60, recipe=quick(precision="fp16"))
+    norms = [look["gradient_norm"] for look in run.curve]
+    assert norms[0] is None  # every one of its steps was skipped
+    assert norms[-1] > 0
+    history = strict_json(tmp_path / "history.json")
+    assert [look["gradient_norm"] for look in history["curve"]] == norms
+    strict_json(tmp_path / "card.json")
+    _, facts = load_tensors(tmp_path / "checkpoint.safetensors")
+    json.dumps(facts, allow_nan=False)
+
+
+def test_a_checkpoint_from_before_the_first_evaluation_is_valid_json_and_goes_on(
+    tokenizer, tmp_path
+):
+    """Also one of those that called the best loss so far infinite."""
+    quick_fit(tokenizer, tmp_path, steps=5)
+    file = tmp_path / "checkpoint.safetensors"
+    tensors, facts = load_tensors(file)
+    json.dumps(facts, allow_nan=False)
+    facts["state"]["best_loss"] = float("inf")
+    save_tensors(file, tensors, facts)
+    quick_fit(tokenizer, tmp_path, steps=6)
+    json.dumps(load_tensors(file)[1], allow_nan=False)
+
+
+def test_a_run_that_has_only_skipped_steps_so_far_can_go_on(
+    overflowing, tokenizer, tmp_path
+):
+    recipe = quick(precision="fp16")
+    whole = quick_fit(tokenizer, tmp_path / "a", steps=60, recipe=recipe)
+    first = quick_fit(tokenizer, tmp_path / "b", steps=10, recipe=recipe)
+    assert first.curve[-1]["gradient_norm"] is None
+    parts = quick_fit(tokenizer, tmp_path / "b", steps=60, recipe=recipe)
+    assert_same_weights(weights_of(whole), weights_of(parts))
+
+
+def test_a_run_may_go_on_where_auto_means_another_precision(
+    tokenizer, tmp_path, monkeypatch
+):
+    """As when Colab gives a GPU to a run that began without one, or takes it away."""
+    from tformer.train import loop
+
+    for now, then in (("fp32", "fp16"), ("fp16", "fp32")):
+        folder = tmp_path / now
+        for precision, steps in ((now, 10), (then, 20)):
+            monkeypatch.setattr(
+                loop, "choose_precision", lambda wanted, device, it=precision: it
+            )
+            run = quick_fit(tokenizer, folder, steps=steps)
+            assert (run.report["steps"], run.report["precision"]) == (steps, precision)
+
+
+def test_a_run_that_used_dropout_goes_on_with_the_dice_it_had(tokenizer, tmp_path):
+    config = small(dropout=0.3)
+    whole = quick_fit(tokenizer, tmp_path / "a", config=config, steps=20)
+    quick_fit(tokenizer, tmp_path / "b", config=config, steps=10)
+    torch.manual_seed(99)  # the caller's dice are none of its business
+    parts = quick_fit(tokenizer, tmp_path / "b", config=config, steps=20)
+    for name, weight in weights_of(whole).items():
+        assert_close(weights_of(parts)[name], weight, rtol=0, atol=0)
+
+
+def test_an_event_of_every_kind_has_the_fields_that_it_declares(tokenizer, tmp_path):
+    from tformer.train import events
+
+    heard = {}
+    quick_fit(tokenizer, tmp_path, on_event=lambda e: heard.update({e["kind"]: e}))
+    declared = {
+        "start": events.Start,
+        "step": events.Step,
+        "evaluate": events.Evaluation,
+        "stop": events.Stop,
+    }
+    assert heard.keys() == declared.keys()
+    for kind, event in heard.items():
+        assert event.keys() == declared[kind].__annotations__.keys(), kind
+
+
+def test_a_history_is_what_a_run_keeps_of_its_evaluations(tokenizer, tmp_path):
+    events = []
+    run = quick_fit(tokenizer, tmp_path, on_event=lambda e: events.append(dict(e)))
+    told = [e for e in events if e["kind"] == "evaluate"]
+    for event, record in zip(told, run.history, strict=True):
+        assert {k: event[k] for k in record} == record
+        assert event.keys() - record.keys() == {"kind", "translator"}
+    assert dataclasses.is_dataclass(run)

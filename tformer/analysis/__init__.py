@@ -1,0 +1,1 @@
+"""Looking at a model: what it computes inside, what it costs, how far words travel."""

@@ -1,0 +1,1 @@
+"""What all layers use: settings, values that are checked, files."""

@@ -1,0 +1,1 @@
+"""The same results, faster: what the model could do without."""

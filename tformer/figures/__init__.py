@@ -1,0 +1,38 @@
+"""From arrays and labels to figures, without any knowledge of models.
+
+There are two kinds: static ones (a matplotlib ``Figure``) and interactive charts (a
+Plotly ``Figure``). Every function returns its figure and shows nothing; each figure has
+an alternative text and, if there are numbers behind it, a table of these numbers.
+`tformer_book.show.figure` puts all three on the page.
+"""
+
+from tformer.figures.charts import bars, curves, lines, training_curves
+from tformer.figures.drawing import (
+    INK,
+    PALETTE,
+    WEIGHT_STOPS,
+    Table,
+    alternative,
+    describe,
+    style,
+    weight_colours,
+)
+from tformer.figures.maps import heat_map
+from tformer.figures.mixture import mixture
+
+__all__ = [
+    "INK",
+    "PALETTE",
+    "WEIGHT_STOPS",
+    "Table",
+    "alternative",
+    "bars",
+    "curves",
+    "describe",
+    "heat_map",
+    "lines",
+    "mixture",
+    "style",
+    "training_curves",
+    "weight_colours",
+]

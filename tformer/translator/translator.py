@@ -1,0 +1,513 @@
+"""A model and its tokenizer: text in, text out."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+import torch
+from torch import Tensor
+
+from tformer import decode
+from tformer.analysis import trace
+from tformer.common.files import write_atomically, write_json
+from tformer.common.search import DRAWN, USUAL, SearchSettings
+from tformer.common.values import whole
+from tformer.model import Transformer
+from tformer.tokenization import Tokenizer
+from tformer.translator.weights import save_model, stored_weights
+from tformer.variants.recurrent import RecurrentSeq2Seq
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class AttentionMaps:
+    """What every head attended to while the model wrote a translation.
+
+    Attributes:
+        source_pieces: pieces + ``</s>``: rows and columns of ``encoder``, columns of
+            ``cross``.
+        target_pieces: ``<s>`` + pieces: rows and columns of ``decoder``, rows of
+            ``cross``.
+        predicted_pieces: pieces + ``</s>``: what each target row predicts.
+        translation: the German text.
+        encoder: (layer, head, query, key) float32, S x S.
+        decoder: T x T.
+        cross: T x S.
+    """
+
+    source_pieces: list[str]
+    target_pieces: list[str]
+    predicted_pieces: list[str]
+    translation: str
+    encoder: Tensor
+    decoder: Tensor
+    cross: Tensor
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One of the best translations that a search found.
+
+    Attributes:
+        text: the German.
+        log_probability: log p of its pieces and eos.
+        score: what ranks it: the log-probability divided by the length penalty.
+    """
+
+    text: str
+    log_probability: float
+    score: float
+
+
+@dataclass(frozen=True)
+class ScoredTranslation:
+    """How probable the model finds a given translation.
+
+    Attributes:
+        pieces: the translation's pieces + ``</s>``.
+        log_probabilities: log p of each piece, given the source and all before it.
+        log_probability: log p of the whole: their sum.
+    """
+
+    pieces: list[str]
+    log_probabilities: list[float]
+    log_probability: float
+
+
+class Translator:
+    """A model and its tokenizer: text in, text out.
+
+    Args:
+        model: a `Transformer`, or a `RecurrentSeq2Seq`.
+        tokenizer: the one the model was trained with.
+        card: the facts about the model: data, recipe, scores, terms.
+
+    Raises:
+        ValueError: the tokenizer's size or special ids are not the model's.
+    """
+
+    def __init__(
+        self,
+        model: Transformer | RecurrentSeq2Seq,
+        tokenizer: Tokenizer,
+        card: dict | None = None,
+    ) -> None:
+        config = model.config
+        for name in ("vocab_size", "pad_id", "bos_id", "eos_id", "unk_id"):
+            ours, theirs = getattr(config, name), getattr(tokenizer, name)
+            if ours != theirs:
+                raise ValueError(
+                    f"the model has {name}={ours}, the tokenizer {name}={theirs}: "
+                    "they were not trained together"
+                )
+        self.model: Any = model
+        self.tokenizer = tokenizer
+        self.card: dict[str, Any] = card or {}
+
+    @property
+    def device(self) -> torch.device:
+        """The model's device."""
+        return self.model.output_embedding.weight.device
+
+    @overload
+    def translate(  # type: ignore[overload-overlap]
+        self,
+        text: str,
+        *,
+        beam_size: int = ...,
+        length_penalty: float = ...,
+        max_len: int = ...,
+        batch_size: int = ...,
+    ) -> str: ...
+    @overload
+    def translate(
+        self,
+        text: Sequence[str],
+        *,
+        beam_size: int = ...,
+        length_penalty: float = ...,
+        max_len: int = ...,
+        batch_size: int = ...,
+    ) -> list[str]: ...
+    def translate(
+        self,
+        text: str | Sequence[str],
+        *,
+        beam_size: int = USUAL.beam_size,
+        length_penalty: float = USUAL.length_penalty,
+        max_len: int = USUAL.max_len,
+        batch_size: int = 64,
+    ) -> str | list[str]:
+        """Translate English to German.
+
+        Args:
+            text: a sentence, or several; several are translated in batches of similar
+                length, and returned in order.
+            beam_size: hypotheses kept alive; 1 is greedy search.
+            length_penalty: alpha of `tformer.decode.beam_search`.
+            max_len: longest translation, in pieces.
+            batch_size: sentences per batch.
+
+        Returns:
+            A string for a string, a list for a list.
+
+        Raises:
+            TypeError: not a string, or not a sequence of strings.
+            ValueError: a text is empty or has more pieces than the model takes.
+        """
+        settings = SearchSettings(
+            beam_size=beam_size, length_penalty=length_penalty, max_len=max_len
+        )
+        found = self.search(text, settings, batch_size=batch_size)
+        return _best(found) if isinstance(text, str) else [*map(_best, found)]
+
+    @overload
+    def sample(  # type: ignore[overload-overlap]
+        self,
+        text: str,
+        *,
+        temperature: float = ...,
+        top_k: int | None = ...,
+        top_p: float | None = ...,
+        seed: int | Iterable[int] = ...,
+        max_len: int = ...,
+        batch_size: int = ...,
+    ) -> str: ...
+    @overload
+    def sample(
+        self,
+        text: Sequence[str],
+        *,
+        temperature: float = ...,
+        top_k: int | None = ...,
+        top_p: float | None = ...,
+        seed: int | Iterable[int] = ...,
+        max_len: int = ...,
+        batch_size: int = ...,
+    ) -> list[str]: ...
+    def sample(
+        self,
+        text: str | Sequence[str],
+        *,
+        temperature: float = USUAL.temperature,
+        top_k: int | None = USUAL.top_k,
+        top_p: float | None = USUAL.top_p,
+        seed: int | Iterable[int] = USUAL.seed,
+        max_len: int = USUAL.max_len,
+        batch_size: int = 64,
+    ) -> str | list[str]:
+        """Translate by sampling each piece: different seeds, different translations.
+
+        The result for a text depends on its own seed alone, not on the batches. For
+        several translations of the same text, pass it several times.
+
+        Args:
+            text: a sentence, or several, as in `translate`.
+            temperature: as in `tformer.decode.sample`, with the other options.
+            top_k: sample from the k most probable pieces only.
+            top_p: sample from the most probable pieces that together reach this mass.
+            seed: for the whole call, or one per text (see `tformer.decode.row_seeds`).
+            max_len: longest translation, in pieces.
+            batch_size: sentences per batch.
+
+        Returns:
+            A string for a string, a list for a list.
+
+        Raises:
+            TypeError, ValueError: as `translate` and `tformer.decode.sample`.
+        """
+        settings = SearchSettings(
+            search="sample",
+            temperature=temperature,
+            top_k=top_k,
+            top_p=top_p,
+            max_len=max_len,
+        )
+        seeds = decode.row_seeds(seed, 1 if isinstance(text, str) else len(text))
+        found = self.search(text, settings, batch_size=batch_size, seeds=seeds)
+        return _best(found) if isinstance(text, str) else [*map(_best, found)]
+
+    @overload
+    def n_best(  # type: ignore[overload-overlap]
+        self,
+        text: str,
+        n: int = ...,
+        *,
+        beam_size: int | None = ...,
+        length_penalty: float = ...,
+        max_len: int = ...,
+        batch_size: int = ...,
+    ) -> list[Candidate]: ...
+    @overload
+    def n_best(
+        self,
+        text: Sequence[str],
+        n: int = ...,
+        *,
+        beam_size: int | None = ...,
+        length_penalty: float = ...,
+        max_len: int = ...,
+        batch_size: int = ...,
+    ) -> list[list[Candidate]]: ...
+    def n_best(
+        self,
+        text: str | Sequence[str],
+        n: int = 4,
+        *,
+        beam_size: int | None = None,
+        length_penalty: float = USUAL.length_penalty,
+        max_len: int = USUAL.max_len,
+        batch_size: int = 64,
+    ) -> list[Candidate] | list[list[Candidate]]:
+        """The n best translations that beam search finds, the best first.
+
+        Two of them may be the same text, cut into different pieces.
+
+        Args:
+            text: a sentence, or several, as in `translate`.
+            n: how many.
+            beam_size: hypotheses kept alive, at least n; by default 4 or n,
+                whichever is larger.
+            length_penalty: alpha of `tformer.decode.beam_search`.
+            max_len: longest translation, in pieces.
+            batch_size: sentences per batch.
+
+        Returns:
+            A list of `Candidate` for a string, a list of such lists for a list.
+
+        Raises:
+            TypeError, ValueError: as `translate` and `tformer.decode.n_best`.
+        """
+        n = whole("n", n, least=1)
+        settings = SearchSettings(
+            n_best=n,
+            beam_size=max(USUAL.beam_size, n) if beam_size is None else beam_size,
+            length_penalty=length_penalty,
+            max_len=max_len,
+        )
+        return self.search(text, settings, batch_size=batch_size)
+
+    def search(
+        self,
+        text: str | Sequence[str],
+        settings: SearchSettings = USUAL,
+        *,
+        batch_size: int = 64,
+        seeds: Sequence[int] | None = None,
+    ) -> Any:
+        """What a search with these settings finds.
+
+        Args:
+            text: a sentence, or several, as in `translate`.
+            settings: which search, and how.
+            batch_size: sentences per batch.
+            seeds: one per text, for sampling; made from the settings' seed if
+                omitted.
+
+        Returns:
+            A list of `Candidate`, the best first, for a string; a list of such lists
+            for a list.
+
+        Raises:
+            TypeError, ValueError: as `translate`.
+        """
+        n_texts = 1 if isinstance(text, str) else len(text)
+        seeds = decode.row_seeds(settings.seed if seeds is None else seeds, n_texts)
+        longest = min(settings.max_len, self.model.config.max_len)
+
+        def search(source_ids: Tensor, chosen: list[int]) -> list[list[Candidate]]:
+            options = {}
+            if settings.search in DRAWN:
+                own = [seeds[i] for i in chosen]
+                options = {"chances": decode.random_numbers(own, longest)}
+            steps = decode.STEPS[settings.search]
+            found = decode.drain(steps(self.model, source_ids, settings, **options))
+            return [
+                [
+                    Candidate(
+                        self.tokenizer.decode(each.ids),
+                        each.log_probability,
+                        each.score,
+                    )
+                    for each in best
+                ]
+                for best in found
+            ]
+
+        return self._run(search, text, batch_size)
+
+    @overload
+    def score(  # type: ignore[overload-overlap]
+        self, text: str, translation: str, *, batch_size: int = ...
+    ) -> ScoredTranslation: ...
+    @overload
+    def score(
+        self,
+        text: Sequence[str],
+        translation: Sequence[str],
+        *,
+        batch_size: int = ...,
+    ) -> list[ScoredTranslation]: ...
+    def score(
+        self,
+        text: str | Sequence[str],
+        translation: str | Sequence[str],
+        *,
+        batch_size: int = 64,
+    ) -> ScoredTranslation | list[ScoredTranslation]:
+        """How probable the model finds given translations, piece by piece.
+
+        A text can be cut into pieces in several ways; the tokenizer's is scored.
+
+        Args:
+            text: a sentence, or several, as in `translate`.
+            translation: its German, or one for each text.
+            batch_size: pairs per batch.
+
+        Returns:
+            One for a string, a list for a list.
+
+        Raises:
+            TypeError: a string and a list, or something that is not a string.
+            ValueError: not one translation for each text; an empty one, or one with
+                more pieces than the model takes.
+        """
+        if isinstance(text, str) != isinstance(translation, str):
+            raise TypeError("give two strings, or two sequences of strings")
+        given = [translation] if isinstance(translation, str) else list(translation)
+        n_texts = 1 if isinstance(text, str) else len(text)
+        if len(given) != n_texts:
+            raise ValueError(
+                f"{n_texts} texts and {len(given)} translations: give one for each text"
+            )
+        targets = [self._encode(each, self.tokenizer.target)[:-1] for each in given]
+
+        def look_up(source_ids: Tensor, chosen: list[int]) -> list[ScoredTranslation]:
+            found = decode.score(self.model, source_ids, [targets[i] for i in chosen])
+            return [
+                ScoredTranslation(
+                    self._pieces([*each.ids, self.model.config.eos_id]),
+                    each.log_probabilities,
+                    each.log_probability,
+                )
+                for each in found
+            ]
+
+        return self._run(look_up, text, batch_size)
+
+    def _run(
+        self,
+        work: Callable[[Tensor, list[int]], list[Result]],
+        text: str | Sequence[str],
+        batch_size: int,
+    ) -> Any:
+        """Process texts in batches of similar length; return results in order.
+
+        ``work`` gets source_ids and which texts its rows are.
+        """
+        batch_size = whole("batch_size", batch_size, least=1)
+        if isinstance(text, str):
+            return work(self._pad([self.encode(text)]), [0])[0]
+        sources = [self.encode(each) for each in text]
+        order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
+        results: dict[int, Result] = {}
+        for start in range(0, len(order), batch_size):
+            chosen = order[start : start + batch_size]
+            found = work(self._pad([sources[i] for i in chosen]), chosen)
+            results.update(zip(chosen, found, strict=True))
+        return [results[i] for i in range(len(sources))]
+
+    def attention(self, text: str, translation: str | None = None) -> AttentionMaps:
+        """Every attention weight of the forward pass that scores a translation.
+
+        Args:
+            text: one English sentence.
+            translation: the German to look at; the model's own (beam 4) if omitted.
+
+        Raises:
+            TypeError, ValueError: as `translate`.
+        """
+        config = self.model.config
+        source = self.encode(text)
+        source_ids = self._pad([source])
+        if translation is None:
+            [target] = decode.beam_search(self.model, source_ids)
+            translation = self.tokenizer.decode(target)
+        else:
+            target = self._encode(translation, self.tokenizer.target)[:-1]
+        target_ids = self._pad([[config.bos_id, *target]])
+        encoder, decoder, cross = trace.attention_weights(
+            self.model, source_ids, target_ids
+        )
+        return AttentionMaps(
+            source_pieces=self._pieces(source),
+            target_pieces=self._pieces([config.bos_id, *target]),
+            predicted_pieces=self._pieces([*target, config.eos_id]),
+            translation=translation,
+            encoder=encoder[0].float().cpu(),
+            decoder=decoder[0].float().cpu(),
+            cross=cross[0].float().cpu(),
+        )
+
+    def encode(self, text: str) -> list[int]:
+        """Pieces + eos of one text, checked: what the encoder reads.
+
+        Raises:
+            TypeError: not a string.
+            ValueError: nothing but whitespace, or more pieces than the model takes.
+        """
+        return self._encode(text, self.tokenizer)
+
+    def _encode(self, text: str, tokenizer: Tokenizer) -> list[int]:
+        if not isinstance(text, str):
+            raise TypeError(f"expected a string to translate, got {text!r}")
+        ids = tokenizer.encode(text)
+        if not ids:
+            raise ValueError(f"there is nothing to translate in {text!r}: give a text")
+        longest = self.model.config.max_len - 1
+        if len(ids) > longest:
+            raise ValueError(
+                f"the text beginning {text[:40]!r} has {len(ids)} pieces, the model "
+                f"takes {longest}: split it into sentences"
+            )
+        return [*ids, self.model.config.eos_id]
+
+    def _pieces(self, ids: list[int]) -> list[str]:
+        return [self.tokenizer.id_to_piece(each) for each in ids]
+
+    def _pad(self, rows: list[list[int]]) -> Tensor:
+        width = max(map(len, rows))
+        pad_id = self.model.config.pad_id
+        filled = [row + [pad_id] * (width - len(row)) for row in rows]
+        return torch.tensor(filled, device=self.device)
+
+    def save(self, folder: str | Path, *, dtype: torch.dtype = torch.float32) -> None:
+        """Write model, tokenizer and card to a folder, each file atomically.
+
+        Args:
+            folder: created if missing.
+            dtype: of the stored weights; float16 halves the file, and int8, rounded
+                row by row, quarters it.
+
+        Raises:
+            TypeError, ValueError: as `tformer.translator.weights.save_model`; nothing
+            is written.
+        """
+        folder = Path(folder)
+        weights = stored_weights(self.model, dtype)
+        tokenizer = self.tokenizer.model_bytes
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(folder / "tokenizer.model", tokenizer)
+        write_json(folder / "card.json", self.card)
+        save_model(
+            folder / "model.safetensors",
+            self.model.config,
+            weights,
+            tokenizer=self.tokenizer.fingerprint,
+        )
+
+
+def _best(found: list[Candidate]) -> str:
+    return found[0].text if found else ""
