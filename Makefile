@@ -17,7 +17,7 @@ RUN ?= runs/first
 draft := $(if $(DRAFT),--draft)
 
 .PHONY: help setup book execute site serve offline pdf epub test test-package lab train bench bench-growth bench-peers gpu-report mutate check course \
-	format kernel strip setup-cells address lock site-report clean
+	format kernel bundles strip setup-cells address lock site-report clean
 
 help:  ## list these commands
 	@grep -hE '^[a-z -]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' \
@@ -62,6 +62,9 @@ format: setup  ## format the code and mend what the linters can mend
 
 kernel: setup  ## assemble the browser engine's WebAssembly kernel from its source
 	@$(PY) tools/javascript.py --kernel
+
+bundles: setup  ## bundle what the figures' kit takes from npm packages
+	@$(PY) tools/javascript.py --bundles
 
 course: execute  ## handouts, autograder, answers, slides for a class (in course/)
 	@$(PY) -m tformer_book.course

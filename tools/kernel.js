@@ -4,7 +4,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import wabt from "wabt";
 
-const FOLDER = new URL("../tformer/widgets/engine/kernel/", import.meta.url);
+const FOLDER = new URL("../book/tformer_book/widgets/engine/kernel/", import.meta.url);
 const SOURCE = new URL("kernel.wat", FOLDER);
 const MODULE = new URL("binary.js", FOLDER);
 

@@ -23,7 +23,9 @@
     drawn.setAttribute("data-edition-picture", pictures.length);
     pictures.push((about ?? "").replace(/\s+/g, " ").trim());
   }
-  const copy = article.querySelector("section").cloneNode(true);
+  const copy = /** @type {HTMLElement} */ (
+    article.querySelector("section").cloneNode(true)
+  );
   for (const box of copy.querySelectorAll("[data-edition-picture]")) {
     const image = document.createElement("img");
     const number = box.getAttribute("data-edition-picture");
