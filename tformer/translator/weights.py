@@ -57,7 +57,7 @@ def stored_weights(model: nn.Module, dtype: torch.dtype) -> dict[str, Tensor]:
         ValueError: a weight that is not finite in that dtype; the message names it. A
             model with parts that no configuration can name.
     """
-    if isinstance(model, Transformer) and model.parts != PAPER:
+    if isinstance(model, Transformer) and model.own_parts != PAPER:
         raise ValueError(
             "the model has parts of its own, which no file can name: keep its "
             "state_dict() with the code that makes the parts"

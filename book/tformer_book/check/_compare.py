@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
-from tformer_book.check._grade import Mistake
 from torch import Tensor
+
+from tformer_book.check._grade import Mistake
 
 CLOSE = 1e-5
 

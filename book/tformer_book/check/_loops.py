@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from torch import Tensor
+
 from tformer_book.check._grade import Function, Mistake
 from tformer_book.check._run import Stopped, as_whole, call
-from torch import Tensor
 
 ENDLESS = 60  # calls of the model, for a sentence of a few pieces
 

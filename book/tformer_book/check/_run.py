@@ -25,10 +25,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from tformer_book.check._compare import matches
-from tformer_book.check._grade import Function, Mistake
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
+
+from tformer_book.check._compare import matches
+from tformer_book.check._grade import Function, Mistake
 
 SECONDS = 10.0  # a right answer takes some thousandths
 

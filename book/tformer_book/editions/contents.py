@@ -9,6 +9,7 @@ from pathlib import Path
 
 import lxml.html
 import yaml
+
 from tformer_book.press.chapters import ROOT
 
 TITLE = "The Transformer, Piece by Piece"

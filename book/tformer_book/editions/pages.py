@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page
+
 from tformer_book.editions.contents import Chapter
 from tformer_book.press.browser import DRAW, PATIENCE, READY, STILL, UNFOLD
 

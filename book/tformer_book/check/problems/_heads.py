@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 import torch
+from torch import Tensor
+
 from tformer_book.check._grade import Mistake
 from tformer_book.check._run import (
     as_tensor,
 )
-from torch import Tensor
 
 TRANSPOSE = "x.unflatten(-1, (n_heads, -1)).transpose(-3, -2)"
 BACK = "x.transpose(-3, -2).flatten(-2)"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch import Tensor
+
 from tformer_book.check._compare import (
     Known,
     Slip,
@@ -14,7 +16,6 @@ from tformer_book.check._grade import Mistake
 from tformer_book.check._run import (
     as_tensor,
 )
-from torch import Tensor
 
 FLIPPED = (
     "The mask is the wrong way round. Here True means MAY attend; yours is True where "

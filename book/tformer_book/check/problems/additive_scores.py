@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 
 import torch
+from torch import Tensor
+
+from tformer.variants.additive import AdditiveAttention
 from tformer_book.check._compare import (
     Known,
     Slip,
@@ -17,9 +20,6 @@ from tformer_book.check._run import (
     call,
     draw,
 )
-from torch import Tensor
-
-from tformer.variants.additive import AdditiveAttention
 
 
 def _wrong_scores(q: Tensor, k: Tensor, w_q: Tensor, w_k: Tensor, v: Tensor) -> Known:

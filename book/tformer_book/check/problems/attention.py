@@ -8,6 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
+
+from tformer.attention import attention as reference
 from tformer_book.check._compare import (
     Known,
     Slip,
@@ -23,9 +26,6 @@ from tformer_book.check._run import (
     call,
     probe_gradients,
 )
-from torch import Tensor
-
-from tformer.attention import attention as reference
 
 Pair = tuple[Tensor, Tensor]
 

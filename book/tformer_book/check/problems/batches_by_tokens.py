@@ -6,13 +6,12 @@ import itertools
 from collections import Counter
 from typing import Any
 
+from tformer.data import cut
 from tformer_book.check._grade import Function, Mistake, Result, grade
 from tformer_book.check._run import (
     Stopped,
     call,
 )
-
-from tformer.data import cut
 
 Pair = tuple[Any, Any]
 

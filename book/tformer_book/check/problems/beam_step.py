@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
+
 from tformer_book.check._compare import Slip, matches, recognise
 from tformer_book.check._grade import Function, Mistake, Result, grade
 from tformer_book.check._run import (
     call,
 )
-from torch import Tensor
 
 Beam = tuple[list[int], float]
 # Two beginnings. The better one has two good next pieces, the other a very good one:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tformer.analysis import cost
+from tformer.config import TransformerConfig
 from tformer_book.check._compare import Slip, recognise
 from tformer_book.check._grade import Function, Mistake, Result, grade
 from tformer_book.check._run import as_whole, call
-
-from tformer.analysis import cost
-from tformer.config import TransformerConfig
 
 Wrong = Callable[[TransformerConfig, int, int, int, int], int]
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
+
+from tformer.masks import causal_mask as right_causal
 from tformer_book.check._compare import (
     Known,
     Slip,
@@ -16,9 +19,6 @@ from tformer_book.check.problems._masks import (
     as_mask,
     compare_masks,
 )
-from torch import Tensor
-
-from tformer.masks import causal_mask as right_causal
 
 
 def _wrong_causal(length: int) -> Known:

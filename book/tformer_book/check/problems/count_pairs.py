@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from itertools import chain, pairwise
 
+from tformer.tokenization.byte_pairs import END_OF_WORD
+from tformer.tokenization.byte_pairs import count_pairs as right_counts
 from tformer_book.check._compare import (
     Known,
     Slip,
@@ -13,9 +15,6 @@ from tformer_book.check._compare import (
 )
 from tformer_book.check._grade import Function, Mistake, Result, grade
 from tformer_book.check._run import call
-
-from tformer.tokenization.byte_pairs import END_OF_WORD
-from tformer.tokenization.byte_pairs import count_pairs as right_counts
 
 Pair = tuple[str, str]
 Words = dict[tuple[str, ...], int]

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
+
 from tformer_book.check._compare import (
     Switches,
     compare,
@@ -20,7 +22,6 @@ from tformer_book.check._run import (
     call,
     probe_gradients,
 )
-from torch import Tensor
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,9 @@ import math
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
+
+from tformer.loss import cross_entropy as right_loss
 from tformer_book.check._compare import (
     Known,
     Slip,
@@ -18,9 +21,6 @@ from tformer_book.check._run import (
     call,
     probe_gradients,
 )
-from torch import Tensor
-
-from tformer.loss import cross_entropy as right_loss
 
 PAD = 0
 

@@ -8,6 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch import Tensor
+
+from tformer import masks
+from tformer.decoder import DecoderLayer
+from tformer.residual import Residual
 from tformer_book.check._compare import (
     Slip,
     matches,
@@ -21,11 +26,6 @@ from tformer_book.check._run import (
     call,
     probe_gradients,
 )
-from torch import Tensor
-
-from tformer import masks
-from tformer.decoder import DecoderLayer
-from tformer.residual import Residual
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
+
 from tformer_book.check._compare import Known, Slip, compare
 from tformer_book.check._grade import Function, Result, grade
 from tformer_book.check._run import as_tensor, call, draw
-from torch import Tensor
 
 OFFSETS = (-1, 1, 0, -2)
 SIZES = ((6, 6), (5, 7), (1, 4))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 
 import torch
+from torch import Tensor
+
 from tformer_book.check._compare import (
     Known,
     Slip,
@@ -19,7 +21,6 @@ from tformer_book.check._run import (
     probe_gradients,
 )
 from tformer_book.check.problems._embedding import TENSOR, explain
-from torch import Tensor
 
 POSITIONS_BY_ID = (
     "You look the positions up by id. A position's row belongs to the place in the "

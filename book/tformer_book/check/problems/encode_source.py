@@ -7,14 +7,14 @@ import math
 from typing import Any
 
 import torch
-from tformer_book.check._compare import Switches, compare, slips
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import as_tensor, call, draw
 from torch import Tensor, nn
 
 from tformer import masks
 from tformer.config import TransformerConfig
 from tformer.model import Transformer
+from tformer_book.check._compare import Switches, compare, slips
+from tformer_book.check._grade import Function, Mistake, Result, grade
+from tformer_book.check._run import as_tensor, call, draw
 
 
 def _model(seed: int, *, pad_id: int = 0, n_layers: int = 2) -> Transformer:

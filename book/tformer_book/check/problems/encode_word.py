@@ -6,15 +6,14 @@ import itertools
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+from tformer.tokenization.byte_pairs import END_OF_WORD, BytePairEncoding
+from tformer.tokenization.byte_pairs import merge as right_merge
 from tformer_book.check._compare import (
     Known,
     Slip,
 )
 from tformer_book.check._grade import Function, Mistake, Result, grade
 from tformer_book.check._run import call
-
-from tformer.tokenization.byte_pairs import END_OF_WORD, BytePairEncoding
-from tformer.tokenization.byte_pairs import merge as right_merge
 
 Pair = tuple[str, str]
 

@@ -6,6 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import Tensor, nn
+
+from tformer.attention import MultiHeadAttention
+from tformer.feedforward import FeedForward
+from tformer.norm import LayerNorm
 from tformer_book.check._compare import (
     Known,
     Slip,
@@ -17,11 +22,6 @@ from tformer_book.check._run import (
     call,
     probe_gradients,
 )
-from torch import Tensor, nn
-
-from tformer.attention import MultiHeadAttention
-from tformer.feedforward import FeedForward
-from tformer.norm import LayerNorm
 
 
 class _Attend:

@@ -6,6 +6,9 @@ import itertools
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
+from torch.nn import functional
+
 from tformer_book.check._compare import (
     Known,
     Slip,
@@ -21,8 +24,6 @@ from tformer_book.check._run import (
     call,
     probe_gradients,
 )
-from torch import Tensor
-from torch.nn import functional
 
 Bend = Callable[[Tensor], Tensor]
 

@@ -9,6 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch import Tensor, nn
+
+from tformer import masks
+from tformer.config import TransformerConfig
+from tformer.decoder import Decoder
+from tformer.encoder import Encoder
+from tformer.model import Transformer
 from tformer_book.check._compare import (
     Known,
     matches,
@@ -22,13 +29,6 @@ from tformer_book.check._run import (
     call,
     probe_gradients,
 )
-from torch import Tensor, nn
-
-from tformer import masks
-from tformer.config import TransformerConfig
-from tformer.decoder import Decoder
-from tformer.encoder import Encoder
-from tformer.model import Transformer
 
 
 @dataclass(frozen=True)

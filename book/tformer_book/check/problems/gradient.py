@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
+
 from tformer_book.check._compare import (
     matches,
 )
@@ -14,7 +16,6 @@ from tformer_book.check._run import (
     call,
     draw,
 )
-from torch import Tensor
 
 
 def _loss(p: Tensor) -> Tensor:

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
+
 from tformer_book.check._compare import Switches, recognise, slips
 from tformer_book.check._grade import Function, Mistake, Result, grade
 from tformer_book.check._loops import ENDLESS, Endless, generated
 from tformer_book.check._run import call
-from torch import Tensor
 
 BOS, EOS, SIZE = 1, 2, 12
 PATH = (7, 5, 7, 9, 4)  # what the hidden model says; 7 comes twice

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from tformer_book.check._compare import Known, Slip, compare
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import Stopped, as_tensor, call, draw, probe_gradients
 from torch import Tensor
 
 from tformer.attention import attention
 from tformer.masks import causal_mask
 from tformer.variants import grouped_attention as right_attention
+from tformer_book.check._compare import Known, Slip, compare
+from tformer_book.check._grade import Function, Mistake, Result, grade
+from tformer_book.check._run import Stopped, as_tensor, call, draw, probe_gradients
 
 Given = tuple[Tensor, Tensor, Tensor]
 

@@ -6,6 +6,8 @@ import dataclasses
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
+
 from tformer_book.check._compare import (
     Known,
     Slip,
@@ -17,7 +19,6 @@ from tformer_book.check._run import (
     Stopped,
     call,
 )
-from torch import Tensor
 
 Row = list[int]
 Pair = tuple[Tensor, Tensor]

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from tformer.schedule import inverse_square_root as right_rate
 from tformer_book.check._compare import Slip, matches, recognise
 from tformer_book.check._grade import Function, Mistake, Result, grade
 from tformer_book.check._run import (
     call,
 )
-
-from tformer.schedule import inverse_square_root as right_rate
 
 
 def _run_rate(mine: Function, step: int, d: int, warmup: int, scale: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tformer.tokenization.byte_pairs import END_OF_WORD
 from tformer_book.check._compare import (
     Known,
     Slip,
@@ -9,8 +10,6 @@ from tformer_book.check._compare import (
 )
 from tformer_book.check._grade import Function, Mistake, Result, grade
 from tformer_book.check._run import call
-
-from tformer.tokenization.byte_pairs import END_OF_WORD
 
 PIECES = [
     ["low", "est" + END_OF_WORD],

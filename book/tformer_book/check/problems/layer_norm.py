@@ -7,6 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import Tensor
+
+from tformer.norm import layer_norm as right_norm
 from tformer_book.check._compare import (
     CLOSE,
     Known,
@@ -23,9 +26,6 @@ from tformer_book.check._run import (
     call,
     probe_gradients,
 )
-from torch import Tensor
-
-from tformer.norm import layer_norm as right_norm
 
 
 def _norm_inputs(*shape: int, seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import call, draw
 from torch import Tensor, nn
 
 from tformer.config import TransformerConfig
+from tformer_book.check._grade import Function, Mistake, Result, grade
+from tformer_book.check._run import call, draw
 
 PAD, SIZE = 0, 14
 

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from tformer.tokenization.byte_pairs import END_OF_WORD, BytePairEncoding, merge
 from tformer_book.check._compare import Switches, recognise, slips
 from tformer_book.check._grade import Function, Mistake, Result, grade
 from tformer_book.check._run import Stopped, call
-
-from tformer.tokenization.byte_pairs import END_OF_WORD, BytePairEncoding, merge
 
 Pair = tuple[str, str]
 # Words and merges: the dictionary of Sennrich et al. 2016; ties, overlaps and symbols

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 
+from tformer.decode import length_penalty_of
 from tformer_book.check._compare import Slip, matches, recognise
 from tformer_book.check._grade import Function, Mistake, Result, grade
 from tformer_book.check._run import as_number, call
-
-from tformer.decode import length_penalty_of
 
 CASES = ((-3.0, 7, 0.6), (-5.5, 13, 1.0), (-2.0, 1, 2.0), (-4.0, 9, 0.0))
 

@@ -6,10 +6,11 @@ import functools
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
+
 from tformer_book.check._compare import Switches, matches, slips
 from tformer_book.check._grade import Function, Mistake, Result, grade
 from tformer_book.check._run import as_tensor, call
-from torch import Tensor
 
 MASK, PAD = 50, 0
 Answer = tuple[Tensor, Tensor]

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
+
 from tformer_book.check._compare import (
     Known,
     Slip,
@@ -20,7 +22,6 @@ from tformer_book.check._run import (
     by_hand,
     call,
 )
-from torch import Tensor
 
 
 def _matrices(m: int, k: int, n: int, seed: int) -> tuple[Tensor, Tensor]:

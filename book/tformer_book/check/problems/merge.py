@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from tformer.tokenization.byte_pairs import END_OF_WORD
+from tformer.tokenization.byte_pairs import merge as right_merge
 from tformer_book.check._compare import (
     Known,
     Slip,
@@ -12,9 +14,6 @@ from tformer_book.check._compare import (
 )
 from tformer_book.check._grade import Function, Mistake, Result, grade
 from tformer_book.check._run import call
-
-from tformer.tokenization.byte_pairs import END_OF_WORD
-from tformer.tokenization.byte_pairs import merge as right_merge
 
 Pair = tuple[str, str]
 

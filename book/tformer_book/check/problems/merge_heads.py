@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from torch import Tensor
+
 from tformer_book.check._compare import (
     Known,
     Slip,
@@ -21,7 +23,6 @@ from tformer_book.check.problems._heads import (
     one_tensor,
     right_merge,
 )
-from torch import Tensor
 
 
 def wrong_merges(x: Tensor) -> Known:

@@ -9,6 +9,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
+from torch import Tensor, nn
+
+from tformer.attention import MultiHeadAttention
 from tformer_book.check._compare import (
     Known,
     compare,
@@ -30,9 +33,6 @@ from tformer_book.check.problems._heads import (
     right_merge,
     right_split,
 )
-from torch import Tensor, nn
-
-from tformer.attention import MultiHeadAttention
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,11 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
+from tformer.analysis import cost
+from tformer.config import TransformerConfig
 from tformer_book.check._compare import recognise, slips
 from tformer_book.check._grade import Function, Mistake, Result, grade
 from tformer_book.check._run import as_whole, call
-
-from tformer.analysis import cost
-from tformer.config import TransformerConfig
 
 
 @dataclass(frozen=True)

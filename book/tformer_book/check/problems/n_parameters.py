@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+
+from tformer.config import TransformerConfig
+from tformer.model import Transformer
 from tformer_book.check._compare import recognise, slips
 from tformer_book.check._grade import Function, Mistake, Result, grade
 from tformer_book.check._run import (
     as_whole,
     call,
 )
-
-from tformer.config import TransformerConfig
-from tformer.model import Transformer
 
 
 @dataclass(frozen=True)

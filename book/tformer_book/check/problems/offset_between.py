@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 
 import torch
+from torch import Tensor
+
+from tformer.positions import sinusoids
 from tformer_book.check._compare import (
     Known,
     Slip,
@@ -15,9 +18,6 @@ from tformer_book.check._run import (
     as_whole,
     call,
 )
-from torch import Tensor
-
-from tformer.positions import sinusoids
 
 BASE = 10_000.0
 FAR = 1_000

@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from tformer.attention import attention
 from tformer_book.check._compare import (
     Known,
     Slip,
@@ -20,10 +24,6 @@ from tformer_book.check._run import (
     call,
     draw,
 )
-from torch import Tensor
-from torch.overrides import TorchFunctionMode
-
-from tformer.attention import attention
 
 TOLERANCE = 1e-5
 

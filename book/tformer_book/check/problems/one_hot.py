@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
+
 from tformer_book.check._compare import (
     Known,
     Slip,
@@ -15,7 +17,6 @@ from tformer_book.check._run import (
     call,
 )
 from tformer_book.check.problems._embedding import TENSOR, explain
-from torch import Tensor
 
 
 def _wrong_one_hot(ids: Tensor, size: int) -> Known:

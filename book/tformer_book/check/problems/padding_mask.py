@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
+
+from tformer.masks import padding_mask as right_padding
 from tformer_book.check._compare import (
     Known,
     Slip,
@@ -20,9 +23,6 @@ from tformer_book.check.problems._masks import (
     compare_masks,
     some_ids,
 )
-from torch import Tensor
-
-from tformer.masks import padding_mask as right_padding
 
 
 def _wrong_padding(ids: Tensor, pad_id: int) -> Known:

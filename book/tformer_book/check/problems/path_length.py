@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from torch import Tensor
+
+from tformer.analysis import paths
 from tformer_book.check._grade import Function, Mistake, Result, grade
 from tformer_book.check._run import (
     call,
 )
-from torch import Tensor
-
-from tformer.analysis import paths
 
 KINDS = ("recurrent", "convolution", "dilated convolution", "self-attention")
 DISTANCES = (0, 1, 2, 3, 7, 8, 9, 26, 27, 100, 124, 242)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 
 import torch
-from tformer_book.check._compare import Switches, compare, slips
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import Stopped, as_tensor, call, draw
 from torch import Tensor
 
 from tformer.attention import MultiHeadAttention
+from tformer_book.check._compare import Switches, compare, slips
+from tformer_book.check._grade import Function, Mistake, Result, grade
+from tformer_book.check._run import Stopped, as_tensor, call, draw
 
 
 def _layer(d_model: int, n_heads: int, seed: int) -> MultiHeadAttention:

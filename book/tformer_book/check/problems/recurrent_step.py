@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
+
 from tformer_book.check._compare import (
     Known,
     Slip,
@@ -16,7 +18,6 @@ from tformer_book.check._run import (
     draw,
     probe_gradients,
 )
-from torch import Tensor
 
 
 def _wrong_steps(

@@ -6,12 +6,12 @@ import functools
 from collections.abc import Callable
 
 import torch
-from tformer_book.check._compare import CLOSE, Known, Switches, compare, matches, slips
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import as_tensor, call, draw, probe_gradients
 from torch import Tensor
 
 from tformer.variants import rms_norm as right_norm
+from tformer_book.check._compare import CLOSE, Known, Switches, compare, matches, slips
+from tformer_book.check._grade import Function, Mistake, Result, grade
+from tformer_book.check._run import as_tensor, call, draw, probe_gradients
 
 
 def built(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from tformer_book.check._compare import Known, Slip, compare, matches
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import as_tensor, call, draw, probe_gradients
 from torch import Tensor
 
 from tformer.variants import rotate_pairs as right_turn
+from tformer_book.check._compare import Known, Slip, compare, matches
+from tformer_book.check._grade import Function, Mistake, Result, grade
+from tformer_book.check._run import as_tensor, call, draw, probe_gradients
 
 BASE = 10_000.0
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch import Tensor
+
 from tformer_book.check._compare import (
     Known,
     Slip,
@@ -16,7 +18,6 @@ from tformer_book.check._run import (
     Stopped,
     call,
 )
-from torch import Tensor
 
 PAD, BOS, EOS = 0, 1, 2
 _ROWS = torch.tensor(

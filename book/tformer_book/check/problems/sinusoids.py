@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from torch import Tensor
+
+from tformer.positions import sinusoids as reference
 from tformer_book.check._compare import (
     matches,
 )
@@ -16,9 +19,6 @@ from tformer_book.check._run import (
     as_tensor,
     call,
 )
-from torch import Tensor
-
-from tformer.positions import sinusoids as reference
 
 BASE = 10_000.0
 # Sizes that all differ, one position alone, and positions far enough to see a drift.

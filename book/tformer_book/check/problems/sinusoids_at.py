@@ -7,10 +7,11 @@ import math
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
+
 from tformer_book.check._compare import Switches, compare, slips
 from tformer_book.check._grade import Function, Result, grade
 from tformer_book.check._run import as_tensor, call
-from torch import Tensor
 
 TOLERANCE = 1e-4
 CASES = (

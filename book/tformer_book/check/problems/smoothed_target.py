@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
+from torch.nn import functional
+
 from tformer_book.check._compare import (
     Known,
     Slip,
@@ -16,8 +19,6 @@ from tformer_book.check._run import (
     as_tensor,
     call,
 )
-from torch import Tensor
-from torch.nn import functional
 
 
 def _wrong_targets(labels: Tensor, size: int, epsilon: float) -> Known:

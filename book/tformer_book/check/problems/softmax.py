@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
+
 from tformer_book.check._compare import (
     Known,
     Slip,
@@ -20,7 +22,6 @@ from tformer_book.check._run import (
     draw,
     probe_gradients,
 )
-from torch import Tensor
 
 KEEPDIM = (
     "A sum along an axis loses that axis, and what is left is lined up from the right: "

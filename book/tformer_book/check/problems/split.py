@@ -8,12 +8,11 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from tformer.data.corpus import sentence_key
 from tformer_book.check._grade import Function, Mistake, Result, grade
 from tformer_book.check._run import (
     call,
 )
-
-from tformer.data.corpus import sentence_key
 
 Pair = tuple[Any, Any]
 

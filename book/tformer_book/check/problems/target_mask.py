@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
+from torch import Tensor
+
+from tformer.masks import target_mask as right_target
 from tformer_book.check._compare import (
     Known,
     Slip,
@@ -24,9 +27,6 @@ from tformer_book.check.problems._masks import (
     compare_masks,
     some_ids,
 )
-from torch import Tensor
-
-from tformer.masks import target_mask as right_target
 
 
 def _wrong_target(source: Tensor, target: Tensor, pad_id: int) -> Known:

@@ -6,10 +6,11 @@ import functools
 from typing import Any
 
 import torch
+from torch import Tensor
+
 from tformer_book.check._compare import Slip, Switches, compare, slips
 from tformer_book.check._grade import Function, Mistake, Result, grade
 from tformer_book.check._run import Stopped, as_tensor, call, draw
-from torch import Tensor
 
 
 def built(

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
+
 from tformer_book.check._compare import (
     Known,
     Slip,
@@ -21,7 +23,6 @@ from tformer_book.check._run import (
     probe_gradients,
 )
 from tformer_book.check.problems._embedding import TENSOR, explain
-from torch import Tensor
 
 
 def _wrong_logits(hidden: Tensor, table: Tensor) -> Known:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
+
 from tformer_book.check._compare import Slip, compare, recognise
 from tformer_book.check._grade import Function, Mistake, Result, grade
 from tformer_book.check._run import as_tensor, call
-from torch import Tensor
 
 CASES = (  # probabilities in no order, and the mass to reach; no sum meets it exactly
     ([0.10, 0.40, 0.05, 0.25, 0.20], 0.7),

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
+from tformer.analysis import paths
 from tformer_book.check._compare import Slip, matches, recognise
 from tformer_book.check._grade import Function, Mistake, Result, grade
 from tformer_book.check._run import as_whole, call
-
-from tformer.analysis import paths
 
 KINDS = ("recurrent", "convolution", "dilated convolution", "self-attention")
 CASES = [

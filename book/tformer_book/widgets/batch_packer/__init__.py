@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import traitlets
-from tformer_book.widgets._figure import PageFigure
 
 from tformer import data
+from tformer_book.widgets._figure import PageFigure
 
 ORDERS = ("as they come", "sorted by length")
 CUTS = ("by pairs", "by tokens")

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import traitlets
-from tformer_book.widgets._model import RUNNING, ModelFigure, page_settings
-from tformer_book.widgets._searching import number, search_steps
 
 from tformer.common.search import SEARCHES, USUAL, SearchSettings
 from tformer.decode import Hypothesis, length_penalty_of
 from tformer.translator import Translator
+from tformer_book.widgets._model import RUNNING, ModelFigure, page_settings
+from tformer_book.widgets._searching import number, search_steps
 
 SETTINGS = ("beam_size", "length_penalty", "temperature", "top_k", "top_p", "seed")
 CUTS = {"top_k": 0, "top_p": 1}  # where a trait cuts nothing: None in the settings

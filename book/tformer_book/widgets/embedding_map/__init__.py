@@ -11,13 +11,13 @@ from itertools import islice
 
 import torch
 import traitlets
-from tformer_book.widgets._figure import PageFigure
-from tformer_book.widgets._model import RUNNING
 from torch import Tensor
 from torch.nn.functional import normalize
 
 from tformer.pretrained import load_pretrained
 from tformer.translator import Translator
+from tformer_book.widgets._figure import PageFigure
+from tformer_book.widgets._model import RUNNING
 
 N_NEIGHBOURS = 8
 N_AXES = 2  # of each map

@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 import torch
 import traitlets
-from tformer_book.widgets._figure import PageFigure
 from torch import Tensor
 
 from tformer.attention import MultiHeadAttention, attention
+from tformer_book.widgets._figure import PageFigure
 
 WORDS = ("dog", "it", "tired", "street", "cross")
 WIDTHS = (4, 6, 8, 12)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import traitlets
+
 from tformer_book.widgets._figure import PageFigure
 
 BOS, EOS, PAD = "⟨bos⟩", "⟨eos⟩", "⟨pad⟩"

@@ -12,12 +12,12 @@ import math
 from typing import Any
 
 import traitlets
-from tformer_book.widgets._model import RUNNING, ModelFigure, recorded_attention
-from tformer_book.widgets._searching import number, score_positions, search_steps
-from tformer_book.widgets.heads import recorded_damage
 
 from tformer.common.search import SEARCHES, USUAL, SearchSettings
 from tformer.translator import Translator
+from tformer_book.widgets._model import RUNNING, ModelFigure, recorded_attention
+from tformer_book.widgets._searching import number, score_positions, search_steps
+from tformer_book.widgets.heads import recorded_damage
 
 # By the marks of a person (results/typed-sentences.json) and, for the running pair, by
 # its German in the book. A test holds them to what the released model says.

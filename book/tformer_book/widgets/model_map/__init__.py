@@ -13,12 +13,12 @@ from typing import Any
 
 import torch
 import traitlets
-from tformer_book.widgets._figure import PageFigure
 
 from tformer.analysis.cost import BASE, BIG
 from tformer.config import TransformerConfig
 from tformer.model import Transformer
 from tformer.pretrained import RELEASED
+from tformer_book.widgets._figure import PageFigure
 
 _SIZES = (
     "vocab_size",

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import traitlets
-from tformer_book.widgets._figure import PageFigure
 
 from tformer.analysis import paths
+from tformer_book.widgets._figure import PageFigure
 
 ENGLISH = "The dog did not cross the street because it was tired ."
 LONGEST, WIDEST = 1024, 1024

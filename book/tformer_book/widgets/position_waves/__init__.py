@@ -10,10 +10,10 @@ import math
 
 import torch
 import traitlets
-from tformer_book.widgets._figure import PageFigure
 from torch import Tensor
 
 from tformer.positions import sinusoids
+from tformer_book.widgets._figure import PageFigure
 
 LENGTH = 128  # rows in the heat maps
 REACH = 64  # positions and offsets on the sliders, so that their sum has a row

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import torch
 import traitlets
-from tformer_book.widgets._figure import PageFigure
 from torch import Tensor
 
 from tformer.schedule import inverse_square_root
+from tformer_book.widgets._figure import PageFigure
 
 N_NAMED = 5  # pieces with a logit of their own; one more is shared by all others
 SPREADS = ("over all V", "over the V − 1 others")
