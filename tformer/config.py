@@ -21,10 +21,11 @@ from tformer.parts import (
 )
 
 
-def _choice(names: Iterable[str]) -> Any:
+def _choice(names: Iterable[str], **metadata: Any) -> Any:
     """A field whose value is one of a few names, the first if left out."""
     choices = tuple(names)
-    return dataclasses.field(default=choices[0], metadata={"choices": choices})
+    metadata = {"choices": choices, **metadata}
+    return dataclasses.field(default=choices[0], metadata=metadata)
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,20 @@ class ModelConfig:
     def to_dict(self) -> dict[str, Any]:
         """The fields as a plain dictionary, ready for JSON."""
         return dataclasses.asdict(self)
+
+    def stored(self) -> dict[str, Any]:
+        """The fields that a file needs.
+
+        Newer fields are left out while they say what a model was before they existed,
+        so that older programs and pages can open the file.
+        """
+        return {
+            field.name: value
+            for field, value in zip(
+                dataclasses.fields(self), self.to_dict().values(), strict=True
+            )
+            if value != field.default or not field.metadata.get("is_newer")
+        }
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Self:
@@ -142,10 +157,10 @@ class TransformerConfig(ModelConfig):
     max_len: int = 256
     positions: str = _choice(POSITIONS)
     norm: str = _choice(NORM_PLACES)
-    norm_kind: str = _choice(NORMS)
-    attention: str = _choice(ATTENTIONS)
-    n_groups: int = 1
-    feed_forward: str = _choice(FEED_FORWARDS)
+    norm_kind: str = _choice(NORMS, is_newer=True)
+    attention: str = _choice(ATTENTIONS, is_newer=True)
+    n_groups: int = dataclasses.field(default=1, metadata={"is_newer": True})
+    feed_forward: str = _choice(FEED_FORWARDS, is_newer=True)
     activation: str = _choice(ACTIVATIONS)
     tie_embeddings: bool = True
     output_bias: bool = False

@@ -176,3 +176,15 @@ def test_fields_left_out_of_a_dictionary_get_their_defaults():
 def test_unknown_fields_are_all_named():
     with pytest.raises(ValueError, match="unknown configuration fields: dmodel, heads"):
         TransformerConfig.from_dict({"heads": 2, "dmodel": 8, "d_ff": 16})
+
+
+def test_a_file_names_newer_parts_only_where_they_are_not_the_papers():
+    """So programs of before, which know nothing of them, open what they can run."""
+    newer = {"norm_kind", "attention", "n_groups", "feed_forward"}
+    assert newer.isdisjoint(TransformerConfig().stored())
+    assert TransformerConfig().to_dict().keys() - newer == (
+        TransformerConfig().stored().keys()
+    )
+    other = TransformerConfig(attention="grouped", n_groups=3, norm_kind="rms")
+    assert other.stored().keys() & newer == {"attention", "n_groups", "norm_kind"}
+    assert TransformerConfig.from_dict(other.stored()) == other

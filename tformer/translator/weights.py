@@ -142,7 +142,7 @@ def save_model(
         tokenizer: the fingerprint of the tokenizer that the model was trained with.
     """
     kind = next(kind for kind, (each, _) in KINDS.items() if isinstance(config, each))
-    metadata = {"kind": kind, "config": config.to_dict(), "tokenizer": tokenizer}
+    metadata = {"kind": kind, "config": config.stored(), "tokenizer": tokenizer}
     save_tensors(path, weights, metadata)
 
 

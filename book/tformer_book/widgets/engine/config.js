@@ -19,15 +19,25 @@ const CHOICES = {
   activation: Object.keys(ACTIVATIONS),
   tie_embeddings: [true, false],
   output_bias: [true, false],
-  positions: Object.keys(POSITIONS),
 };
-// Of models older than the field.
-const DEFAULTS = { positions: "sinusoidal", output_bias: false };
-const IGNORED = ["dropout"]; // matters in training alone
+// The parts that a page has; Python has more (tformer/parts.py).
+const PARTS = {
+  positions: Object.keys(POSITIONS),
+  norm_kind: ["layer"],
+  attention: ["multi-head"],
+  feed_forward: ["plain"],
+};
+// Of models older than the field: the first is the paper's.
+const DEFAULTS = {
+  ...Object.fromEntries(Object.entries(PARTS).map(([name, [first]]) => [name, first])),
+  output_bias: false,
+};
+const IGNORED = ["dropout", "n_groups"]; // matter in training, or to parts we don't have
 
 export function transformerConfig(fields) {
   const config = { ...DEFAULTS, ...fields };
-  const known = [...SIZES, ...SPECIAL, ...Object.keys(CHOICES), ...IGNORED];
+  const named = Object.keys({ ...CHOICES, ...PARTS });
+  const known = [...SIZES, ...SPECIAL, ...named, ...IGNORED];
   const unknown = Object.keys(config).filter((name) => !known.includes(name));
   if (unknown.length) {
     throw new RangeError(
@@ -51,6 +61,13 @@ export function transformerConfig(fields) {
     "d_model",
     `a multiple of n_heads=${n_heads}`,
   );
+  for (const [name, parts] of Object.entries(PARTS)) {
+    if (!parts.includes(config[name]))
+      throw new RangeError(
+        `${name}=${JSON.stringify(config[name])}: pages have no such part, only ` +
+          `${parts.join(" and ")}; Python runs this model`,
+      );
+  }
   for (const [name, choices] of Object.entries(CHOICES)) {
     demand(
       /** @type {any[]} */ (choices).includes(config[name]),
