@@ -7,7 +7,7 @@ an alternative text and, if there are numbers behind it, a table of these number
 """
 
 from tformer.figures.charts import bars, curves, lines, training_curves
-from tformer.figures.drawing import (
+from tformer.figures._drawing import (
     INK,
     PALETTE,
     WEIGHT_STOPS,
