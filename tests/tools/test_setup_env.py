@@ -35,7 +35,9 @@ def write_wheel(
     with zipfile.ZipFile(path, "w") as wheel:
         for inside, text in files.items():
             entry = zipfile.ZipInfo(inside)
-            entry.external_attr = (0o755 if "/scripts/" in inside else 0o644) << 16
+            entry.external_attr = (
+                0o100755 if "/scripts/" in inside else 0o100644
+            ) << 16
             wheel.writestr(entry, text)
     return path
 
