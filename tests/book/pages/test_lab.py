@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, quote_plus
 
 import pytest
 import torch
+from driven import Driven
 from tformer_book.press import browser as driver
 from tformer_book.press.chapters import ROOT
 from tformer_book.widgets._model import RUNNING
@@ -46,12 +47,13 @@ WATCH = """() => {
 }"""
 
 
-class Lab:
+class Lab(Driven):
     """What a reader can do in the lab, and what it shows."""
 
+    selector = ".tfl"
+
     def __init__(self, seen):
-        self.seen, self.page = seen, seen.page
-        self.root = seen.page.locator(".tfl").first
+        super().__init__(seen)
         self.requests = []
         seen.page.on("request", lambda request: self.requests.append(request.url))
 
@@ -91,9 +93,6 @@ class Lab:
         """Wait for the translation without some heads."""
         told = self.root.locator(".tfh-knock:not([data-busy]) [data-odds][data-after]")
         told.wait_for(timeout=driver.PATIENCE)
-
-    def focused(self):
-        return self.page.evaluate("document.activeElement.dataset.control ?? ''")
 
     def tab_to(self, name, limit=40):
         for _ in range(limit):

@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 import torch
+from driven import Driven
 from tformer_book.press import browser as driver
 from tformer_book.widgets import BatchPacker, ModelMap
 from tformer_book.widgets.model_map import GROUPS, PARTS
@@ -21,15 +22,10 @@ def count(**fields):
         return Transformer(TransformerConfig(**fields)).n_parameters()
 
 
-class Figure:
+class Figure(Driven):
     """What a reader can do with the map, and what it shows."""
 
-    def __init__(self, page):
-        self.page = page
-        self.root = page.locator(".tfm:not(.tfm-compact)").first
-
-    def control(self, name):
-        return self.root.locator(f'[data-control="{name}"]')
+    selector = ".tfm:not(.tfm-compact)"
 
     def part(self, name):
         return self.root.locator(f'[data-part="{name}"]')
@@ -60,7 +56,7 @@ def opened(chromium, site, playing):
 
 @pytest.fixture
 def figure(opened):
-    shown = Figure(opened.page)
+    shown = Figure(opened)
     shown.preset("paper, base")
     shown.part("decoder.cross_attention").click()
     return shown
@@ -181,7 +177,7 @@ def test_on_a_phone_the_map_fits_and_its_text_can_be_read(chromium, site):
         seen.page.wait_for_selector(
             '.tfm [role="listbox"]', state="attached", timeout=driver.PATIENCE
         )
-        figure = Figure(seen.page)
+        figure = Figure(seen)
         figure.preset("paper, big")
         figure.part("decoder.feed_forward").click()
         assert "(B, T, F) = (2, 15, 4096)" in figure.fact("inside")
