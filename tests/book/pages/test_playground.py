@@ -259,7 +259,7 @@ def test_a_link_restores_task_switches_rate_seed_and_text(figure_page, playing):
     opened = figure_page(Playground(), settle=False)
     with playing(opened, ".tfpg[data-ready]") as seen:
         page = seen.page
-        shown = captioned(page)
+        shown = captioned(seen)
         shown.control("task").select_option(label="Sort")
         shown.control("switch-positions").uncheck()
         shown.root.locator(".tfpg-group").nth(2).locator("summary").click()
@@ -271,7 +271,7 @@ def test_a_link_restores_task_switches_rate_seed_and_text(figure_page, playing):
         link = page.url
         page.goto("about:blank")
         page.goto(link)
-        again = captioned(page)
+        again = captioned(seen)
         again.says("should be 01247")
         assert again.chosen("task") == "Sort"
         assert not again.control("switch-positions").is_checked()
@@ -290,7 +290,7 @@ def test_a_link_brings_own_lines_along_and_no_others(figure_page, playing):
     opened = figure_page(Playground(), settle=False)
     with playing(opened, ".tfpg[data-ready]") as seen:
         page = seen.page
-        shown = captioned(page)
+        shown = captioned(seen)
         shown.control("task").select_option(label="Own lines")
         shown.control("lines").fill(LINES)
         shown.control("take-lines").click()
@@ -302,7 +302,7 @@ def test_a_link_brings_own_lines_along_and_no_others(figure_page, playing):
         assert "word1" in link and "word1" not in page.url
         page.goto("about:blank")
         page.goto(link)
-        again = captioned(page)
+        again = captioned(seen)
         again.evaluated(0)
         assert again.control("lines").input_value() == LINES
         again.one_step()
@@ -364,7 +364,7 @@ def test_what_a_link_cannot_mean_is_left_out(figure_page, playing):
             address = page.url.partition("#")[0]
             page.goto("about:blank")
             page.goto(f"{address}#figure=playground&{nonsense}&{rest}&{sound}")
-            shown = captioned(page)
+            shown = captioned(seen)
             shown.says("should be ebaj")
             assert not shown.control("switch-residual").is_checked()
             assert shown.control("switch-scale").is_checked()
