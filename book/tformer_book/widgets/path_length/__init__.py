@@ -1,6 +1,6 @@
 """The path of a signal between two tokens, drawn for five kinds of layers.
 
-Chapter *Transduction* shows it. ``path_length.js`` does the arithmetic;
+Chapter *Transduction* shows it. ``maths.js`` does the arithmetic;
 `tformer.analysis.paths` checks it.
 """
 
