@@ -227,31 +227,40 @@ export function textTable(summary, corner = "") {
   return { node, show };
 }
 
-// Let the pointer drag an SVG node: onMove gets the place in the drawing, 0 to 1 each way.
-// A finger on a node that holds the page drags it in any direction and does not scroll
-// (for parts of a drawing browsers disregard touch-action): for handles, not for areas.
-export function draggable(node, onMove, { holdsPage = false } = {}) {
+// Hears the press of an SVG node: until its release, onMove gets the pointer's place in
+// the drawing, 0 to 1 each way.
+export function follow(event, onMove) {
+  const node = event.currentTarget;
   const svg = node.ownerSVGElement;
-  if (holdsPage)
-    node.addEventListener("touchstart", (event) => event.preventDefault(), {
-      passive: false,
-    });
-  node.addEventListener("pointerdown", (event) => {
-    event.preventDefault();
-    node.setPointerCapture(event.pointerId);
-    const move = (e) => {
-      const box = svg.getBoundingClientRect();
-      onMove((e.clientX - box.left) / box.width, (e.clientY - box.top) / box.height);
-    };
-    const stop = () => {
-      node.removeEventListener("pointermove", move);
-      node.removeEventListener("pointerup", stop);
-      node.removeEventListener("pointercancel", stop);
-    };
-    node.addEventListener("pointermove", move);
-    node.addEventListener("pointerup", stop);
-    node.addEventListener("pointercancel", stop);
-  });
+  event.preventDefault();
+  node.setPointerCapture(event.pointerId);
+  const move = (e) => onMove(...placeIn(svg, e));
+  const stop = () => {
+    node.removeEventListener("pointermove", move);
+    node.removeEventListener("pointerup", stop);
+    node.removeEventListener("pointercancel", stop);
+  };
+  node.addEventListener("pointermove", move);
+  node.addEventListener("pointerup", stop);
+  node.addEventListener("pointercancel", stop);
+}
+export function placeIn(svg, { clientX, clientY }) {
+  const box = svg.getBoundingClientRect();
+  return [(clientX - box.left) / box.width, (clientY - box.top) / box.height];
+}
+
+// A listener for `touchstart`: a finger on the node drags it in any direction and does not
+// scroll the page (for parts of a drawing browsers disregard touch-action). For handles,
+// not for areas.
+export const holdsPage = {
+  handleEvent: (event) => event.preventDefault(),
+  passive: false,
+};
+
+// Let the pointer drag an SVG node: onMove as for `follow`.
+export function draggable(node, onMove, options = { holdsPage: false }) {
+  if (options.holdsPage) node.addEventListener("touchstart", holdsPage, holdsPage);
+  node.addEventListener("pointerdown", (event) => follow(event, onMove));
 }
 
 // Whether the reader wants things to stay still.
