@@ -44,7 +44,13 @@ export const pointsOf = (plot, points) => placesOf(plot, points).join(" ");
 export function bottomAxis(
   plot,
   ticks,
-  { text = String, gap = 20, mark = 0, anchor = (_) => "middle", title = "" } = {},
+  {
+    text = (value) => String(value),
+    gap = 20,
+    mark = 0,
+    anchor = (_) => "middle",
+    title = "",
+  } = {},
 ) {
   const { x, bottom } = plot;
   return svg`<g class="tfk-axis">
@@ -58,7 +64,11 @@ export function bottomAxis(
 }
 
 // The numbers left of a plot, each with a line across it, and above them what they count.
-export function leftAxis(plot, ticks, { text = String, gap = 6, title = "" } = {}) {
+export function leftAxis(
+  plot,
+  ticks,
+  { text = (value) => String(value), gap = 6, title = "" } = {},
+) {
   const { left, right, y } = plot;
   return svg`<g class="tfk-axis">
     ${ticks.map(
