@@ -1,75 +1,71 @@
 // Pieces per word against the size of the vocabulary: the text's own as a staircase, the
 // recorded curves, and a line to drag where the reader is.
+import {
+  bottomAxis,
+  dragIn,
+  leftAxis,
+  linear,
+  log,
+  plotOf,
+  pointsOf,
+  viewBox,
+} from "../kit/chart.js";
 import { commas, format } from "../kit/numbers.js";
-import { scaleLinear, scaleLog } from "../kit/vendor/d3.js";
 import { html, svg } from "../kit/vendor/lit.js";
 import { perWord } from "./maths.js";
 
-const HEIGHT = 166;
-const [LEFT, RIGHT, TOP, BOTTOM] = [34, 14, 22, HEIGHT - 38];
+const SIZES = { height: 166, left: 34, right: 14, top: 22, bottom: 38 };
 const APART = 44; // px between two sizes on the axis
 
-// Where a vocabulary of some size stands between two ends of an axis.
-export const sizeScale = ({ base, total }, ends) =>
-  scaleLog()
-    .domain([base, base + Math.max(1, total)])
-    .range(ends);
-// The same for the drawing.
-export const acrossOf = (s, width) => sizeScale(s, [LEFT, width - RIGHT]);
+// The sizes that a vocabulary can have here, as a scale.
+export const sizeScale = ({ base, total }) => log(base, base + Math.max(1, total));
 
-const dots = (points) =>
-  points.map((point) => point.map((each) => each.toFixed(1))).join(" ");
-const tick = (text, x, y, anchor = "middle") =>
-  svg`<text class="tfmm-tick" x=${x} y=${y} text-anchor=${anchor}>${text}</text>`;
-
-// grip: a directive for the area in which the line is dragged.
-export function curve(s, grip) {
-  const { width } = s;
-  const right = width - RIGHT;
+// width: of the drawing; onSize hears to what size the line is dragged.
+export function curve(s, width, onSize) {
   const highest = [perWord(s.steps[0]), ...s.curves.flatMap(({ values }) => values)];
   const top = Math.ceil(Math.max(2, ...highest));
-  const x = acrossOf(s, width);
-  const y = scaleLinear().domain([1, top]).range([BOTTOM, TOP]);
-  const at = x(s.base + s.n).toFixed(1);
-  const stairs = s.steps.flatMap((step, i) => {
-    const end = (s.steps[i + 1]?.rank ?? s.total - 1) + 1;
-    return [step.rank + 1, end].map((n) => [x(s.base + n), y(perWord(step))]);
-  });
-  const lines = [
-    ["tfmm-own", "your text", stairs],
-    ...s.curves.map(({ name, at, values }, i) => [
-      `tfmm-line-${i}`,
-      name,
-      at.map((n, j) => [x(s.base + n), y(values[j])]),
-    ]),
-  ];
+  const plot = plotOf({ ...SIZES, width }, sizeScale(s), linear(1, top));
+  const { left, right, bottom } = plot;
+  const now = plot.x(s.base + s.n);
   const all = Array.from({ length: top }, (_, i) => i + 1);
   const levels = all.filter((v) => top <= 9 || v % 2);
-  return html`<svg class="tfmm-curve" role="img" viewBox="0 0 ${width} ${HEIGHT}"
+  const lines = linesOf(s);
+  return html`<svg class="tfmm-curve" role="img" viewBox=${viewBox(plot)}
       aria-label="Pieces per word against vocabulary size. The numbers are in the table below.">
-    ${levels.map(
-      (v) => svg`
-        <line class="tfmm-grid" x1=${LEFT} x2=${right} y1=${y(v)} y2=${y(v)} />
-        ${tick(v, LEFT - 6, y(v) + 4, "end")}`,
-    )}
-    ${sizesOf(s, x).map((v) => tick(commas(v), x(v), BOTTOM + 16))}
-    ${tick("vocabulary size, on a logarithmic scale", (LEFT + right) / 2, HEIGHT - 6)}
-    ${tick("pieces per word", 4, 12, "start")}
+    ${leftAxis(plot, levels, { title: "pieces per word" })}
+    ${bottomAxis(plot, sizesOf(s, plot.x), { text: commas, gap: 16 })}
+    <text class="tfmm-tick" x=${(left + right) / 2} y=${plot.height - 6}
+      text-anchor="middle">vocabulary size, on a logarithmic scale</text>
     ${[...lines.slice(1), lines[0]].map(
       ([kind, , points]) =>
-        svg`<polyline class="tfmm-line ${kind}" points=${dots(points)} />`,
+        svg`<polyline class="tfmm-line ${kind}" points=${pointsOf(plot, points)} />`,
     )}
-    ${lines.map(([kind, name], i) => legend(kind, name, width, TOP + 8 + 17 * i))}
-    <line class="tfmm-now" x1=${at} x2=${at} y1=${TOP} y2=${BOTTOM} />
-    <circle class="tfmm-dot" r="6" cx=${at} cy=${y(perWord(s)).toFixed(1)} />
-    <rect class="tfmm-grip" data-handle="size" x=${LEFT - 10} y=${TOP}
-      width=${right - LEFT + 20} height=${BOTTOM - TOP} ${grip} />
+    ${lines.map(([kind, name], i) => legend(kind, name, width, plot.top + 8 + 17 * i))}
+    <line class="tfmm-now" x1=${now} x2=${now} y1=${plot.top} y2=${bottom} />
+    <circle class="tfmm-dot" r="6" cx=${now} cy=${plot.y(perWord(s))} />
+    <rect class="tfmm-grip" data-handle="size" x=${left - 10} y=${plot.top}
+      width=${right - left + 20} height=${bottom - plot.top}
+      @pointerdown=${dragIn(plot, onSize)} />
   </svg>`;
+}
+
+// The lines with their names, the text's own first.
+function linesOf({ base, total, steps, curves }) {
+  const stairs = steps.flatMap((step, i) => {
+    const end = (steps[i + 1]?.rank ?? total - 1) + 1;
+    return [step.rank + 1, end].map((n) => [base + n, perWord(step)]);
+  });
+  const others = curves.map(({ name, at, values }, i) => [
+    `tfmm-line-${i}`,
+    name,
+    at.map((n, j) => [base + n, values[j]]),
+  ]);
+  return [["tfmm-own", "your text", stairs], ...others];
 }
 
 const legend = (kind, name, width, y) =>
   svg`<line class="tfmm-line ${kind}" x1=${width - 146} x2=${width - 122} y1=${y} y2=${y} />
-    ${tick(name, width - 116, y + 4, "start")}`;
+    <text class="tfmm-tick" x=${width - 116} y=${y + 4}>${name}</text>`;
 
 // Round sizes with room between them, the first and the last.
 function sizesOf({ base, total }, x) {

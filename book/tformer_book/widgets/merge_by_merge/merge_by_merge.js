@@ -3,7 +3,6 @@
 import {
   bind,
   button,
-  draggable,
   figure,
   liveRegion,
   radios,
@@ -12,8 +11,8 @@ import {
 } from "../kit/kit.js";
 import { player } from "../kit/player.js";
 import { remembered } from "../kit/remembered.js";
-import { render as draw, ref } from "../kit/vendor/lit.js";
-import { acrossOf, sizeScale, tableOf } from "./curve.js";
+import { render as draw } from "../kit/vendor/lit.js";
+import { sizeScale, tableOf } from "./curve.js";
 import { after, cutting } from "./maths.js";
 import { cost, many, next, page } from "./view.js";
 
@@ -29,6 +28,8 @@ const NAMES = [
   "curves",
   "corpus",
 ];
+
+const notches = (s) => sizeScale(s).range([0, NOTCHES]);
 
 function render({ model, el }) {
   const root = figure(el, "tfmm", "Byte-pair encoding, merge by merge");
@@ -61,10 +62,7 @@ function render({ model, el }) {
     announcer,
     hasOthers: get("merges").length > 0,
     onText: (text) => set({ text }),
-    grip: ref((node) => {
-      if (node)
-        draggable(node, (p) => goTo(acrossOf(state(), width).invert(p * width)));
-    }),
+    goTo,
   };
 
   let before = { text: null, n: 0 }; // what was shown: what merges now, flashes
@@ -72,7 +70,7 @@ function render({ model, el }) {
     const s = state();
     from.pick(s.isOwn ? 1 : 0);
     moves.show();
-    size.show(Math.round(sizeScale(s, [0, NOTCHES])(s.base + s.n)));
+    size.show(Math.round(notches(s)(s.base + s.n)));
     size.input.disabled = !s.total;
     tabled(s.steps);
     const flashes = s.text === before.text && s.n > before.n;
@@ -129,7 +127,7 @@ function controlsOf(get, state, { set, goTo, commit }) {
     "size",
     "merges",
     { min: 0, max: NOTCHES, step: 1, text: () => many(state().n, "merge") },
-    (notch) => goTo(sizeScale(state(), [0, NOTCHES]).invert(notch)),
+    (notch) => goTo(notches(state()).invert(notch)),
   );
   const behind = textTable("The curve as a table: pieces per word", "vocabulary");
   return { from, examples, moves, size, behind };

@@ -27,7 +27,7 @@ export const page = (s, parts) => html`
     ${mergeTable(s)}
   </div>
   <figure class="tfmm-figure">
-    ${curve(s, parts.grip)}
+    ${curve(s, s.width, parts.goTo)}
     <figcaption>Drag the line, or move the slider, to another vocabulary size.</figcaption>
   </figure>
   ${parts.behind.node} ${parts.announcer.node}`;
