@@ -32,7 +32,8 @@ export function curve(s, width, onSize) {
   const lines = linesOf(s);
   return html`<svg class="tfmm-curve" role="img" viewBox=${viewBox(plot)}
       aria-label="Pieces per word against vocabulary size. The numbers are in the table below.">
-    ${leftAxis(plot, levels, { title: "pieces per word" })}
+    ${leftAxis(plot, levels)}
+    <text class="tfmm-tick" x="4" y="12">pieces per word</text>
     ${bottomAxis(plot, sizesOf(s, plot.x), { text: commas, gap: 16 })}
     <text class="tfmm-tick" x=${(left + right) / 2} y=${plot.height - 6}
       text-anchor="middle">vocabulary size, on a logarithmic scale</text>

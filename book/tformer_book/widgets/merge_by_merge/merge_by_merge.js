@@ -12,6 +12,7 @@ import {
 import { player } from "../kit/player.js";
 import { remembered } from "../kit/remembered.js";
 import { render as draw } from "../kit/vendor/lit.js";
+import { byWidth } from "../kit/width.js";
 import { sizeScale, tableOf } from "./curve.js";
 import { after, cutting } from "./maths.js";
 import { cost, many, next, page } from "./view.js";
@@ -36,7 +37,8 @@ function render({ model, el }) {
   const get = (name) => model.get(name);
   const announcer = liveRegion();
   const { commit, stop } = bind(model, NAMES, () => update());
-  let width = 600; // of the curve
+  const curveWidth = () => root.querySelector(".tfmm-curve")?.clientWidth || 600;
+  const width = byWidth(root, curveWidth, () => update(false));
 
   const cut = remembered(cutting);
   function state() {
@@ -74,7 +76,8 @@ function render({ model, el }) {
     size.input.disabled = !s.total;
     tabled(s.steps);
     const flashes = s.text === before.text && s.n > before.n;
-    draw(page({ ...s, flashes, width }, parts), root);
+    const wide = Math.max(260, width.now());
+    draw(page({ ...s, flashes, width: wide }, parts), root);
     before = s;
     const counted = [s.words.length, s.pieces.length, s.base + s.n, s.unknown];
     root.dataset.cost = JSON.stringify(counted);
@@ -82,14 +85,9 @@ function render({ model, el }) {
   }
 
   update(false);
-  const watch = new ResizeObserver(([{ contentRect }]) => {
-    width = Math.max(260, Math.round(contentRect.width) || 600);
-    update(false);
-  });
-  watch.observe(root.querySelector(".tfmm-curve"));
   return () => {
     moves.stop();
-    watch.disconnect();
+    width.stop();
     announcer.stop();
     stop();
   };
