@@ -14,7 +14,7 @@ from torch.testing import assert_close
 from tformer.loss import cross_entropy
 from tformer.schedule import inverse_square_root
 
-MODULE = "./schedule_and_smoothing/schedule_and_smoothing.js"
+MODULE = "./schedule_and_smoothing/maths.js"
 SCHEDULES = [
     {"width": 512, "warmup": 4000, "factor": 1},
     {"width": 128, "warmup": 600, "factor": 1},

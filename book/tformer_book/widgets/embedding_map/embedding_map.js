@@ -1,10 +1,9 @@
 // The trained embedding as a map: forty words, each joined to its true neighbours.
 import { AROUND, onArrows } from "../kit/arrows.js";
-import { bind, figure, liveRegion, radios, textTable } from "../kit/kit.js";
+import { bind, figure, liveRegion, onWidth, radios, textTable } from "../kit/kit.js";
 import { motion } from "../kit/motion.js";
 import { remembered } from "../kit/remembered.js";
 import { render as draw } from "../kit/vendor/lit.js";
-import { byWidth, isNarrow } from "../kit/width.js";
 import {
   bare,
   between,
@@ -33,7 +32,7 @@ function render({ model, el }) {
   const read = (names) => Object.fromEntries(names.map((name) => [name, get(name)]));
   const names = [...TABLE, ...CHOSEN, ...TOLD];
   const { commit, stop } = bind(model, names, () => update());
-  const narrow = byWidth(root, isNarrow, () => update(false));
+  const isNarrow = () => root.clientWidth > 0 && root.clientWidth < 544;
   const table = remembered(decode);
   const pieces = () => table(...TABLE.map(get));
   const choose = (i) => i !== undefined && commit({ chosen: i });
@@ -88,7 +87,7 @@ function render({ model, el }) {
     const s = shownOf(pieces(), read(CHOSEN));
     const told = { ...read(TOLD), d_model: get("d_model") };
     const moves = scene && scene.axes !== s.axes;
-    scene = { ...s, ...told, ...layout(s, narrow.now() ? NARROW : WIDE, scene) };
+    scene = { ...s, ...told, ...layout(s, isNarrow() ? NARROW : WIDE, scene) };
     pointed = -1;
     if (document.activeElement !== root.querySelector(".tfem-search input"))
       search.text = bare(s.names[s.i]);
@@ -104,8 +103,9 @@ function render({ model, el }) {
   }
 
   update(false);
+  const unwatch = onWidth(root, () => update(false));
   return () => {
-    narrow.stop();
+    unwatch();
     search.stop();
     glide.stop();
     parts.announcer.stop();

@@ -10,8 +10,9 @@ export const AROUND = {
 };
 export const GRID = { ...AROUND, Home: [0, -Infinity], End: [0, Infinity] };
 
-// A listener for `keydown`: a key of `moves` goes its way, `go` gets the move and the event.
-// With Ctrl, Alt or Meta a key is the browser's, and so is one for which `go` returns false.
+// What hears the keys of a node and lets a key of `moves` go its way: `go` gets the move
+// and the event. With Ctrl, Alt or Meta a key is the browser's, and so is one for which
+// `go` returns false.
 export const onArrows = (moves, go) => (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (!Object.hasOwn(moves, event.key)) return;

@@ -35,22 +35,28 @@ export function plotOf(
 export const viewBox = ({ width, height }) => `0 0 ${width} ${height}`;
 
 // Points [x, y] of a plot as a path's `d` and as a polyline's `points`, to tenths.
+/** @param {any} plot @param {number[][]} points */
 const placesOf = (plot, points) =>
   points.map(([x, y]) => [plot.x(x), plot.y(y)].map((v) => Number(v.toFixed(1))));
-export const pathOf = (plot, points) => line()(placesOf(plot, points));
+export const pathOf = (plot, points) =>
+  line()(/** @type {[number, number][]} */ (placesOf(plot, points)));
 export const pointsOf = (plot, points) => placesOf(plot, points).join(" ");
 
-// The numbers below a plot, each under a mark if that has a length, and what they count.
+/**
+ * @typedef {object} Axis
+ * @property {(tick: any) => any} [text] of a tick
+ * @property {number} [gap] between the plot and its numbers
+ * @property {string} [title] what they count
+ * @property {number} [mark] the length of a mark at each tick (below a plot)
+ * @property {(tick: any) => string} [anchor] of a text at its tick (below a plot)
+ */
+
+// The numbers below a plot.
+/** @param {any} plot @param {any[]} ticks @param {Axis} options */
 export function bottomAxis(
   plot,
   ticks,
-  {
-    text = (value) => String(value),
-    gap = 20,
-    mark = 0,
-    anchor = (_) => "middle",
-    title = "",
-  } = {},
+  { text = String, gap = 20, title = "", mark = 0, anchor = () => "middle" } = {},
 ) {
   const { x, bottom } = plot;
   return svg`<g class="tfk-axis">
@@ -63,12 +69,9 @@ export function bottomAxis(
   </g>`;
 }
 
-// The numbers left of a plot, each with a line across it, and above them what they count.
-export function leftAxis(
-  plot,
-  ticks,
-  { text = (value) => String(value), gap = 6, title = "" } = {},
-) {
+// The numbers left of a plot, each with a line across it.
+/** @param {any} plot @param {any[]} ticks @param {Axis} options */
+export function leftAxis(plot, ticks, { text = String, gap = 6, title = "" } = {}) {
   const { left, right, y } = plot;
   return svg`<g class="tfk-axis">
     ${ticks.map(

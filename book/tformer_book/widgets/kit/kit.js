@@ -1,7 +1,7 @@
 // What our figures share: building elements, controls, announcements, tables. No access to
 // the page before a function is called: runs in Node, too.
 // A figure writes `import { h, slider } from "../kit/kit.js";`.
-import { format } from "./numbers.js";
+import { commas, format, nearest } from "./numbers.js";
 
 // Build an element: attribute true is set without value, false and null are left out.
 const SVG = new Set([
@@ -155,6 +155,18 @@ export function slider(
   };
 }
 
+// A slider over a list of numbers. `show(x)` says x, even if the list has only one near it.
+export function listSlider(name, label, values, onPick, text = commas) {
+  let shown = values[0];
+  const options = { min: 0, max: values.length - 1, step: 1, text: () => text(shown) };
+  const made = slider(name, label, options, (i) => onPick(values[i]));
+  const show = (x) => {
+    shown = x;
+    made.show(nearest(values, x));
+  };
+  return { ...made, show };
+}
+
 export function select(name, items, onPick) {
   const node = h("select", { id: uid(), "data-control": name });
   items.forEach((text, i) => node.append(h("option", { value: i }, text)));
@@ -261,6 +273,19 @@ export const holdsPage = {
 export function draggable(node, onMove, options = { holdsPage: false }) {
   if (options.holdsPage) node.addEventListener("touchstart", holdsPage, holdsPage);
   node.addEventListener("pointerdown", (event) => follow(event, onMove));
+}
+
+// Hear how wide a node is, in CSS pixels, when that changes; returns what ends it.
+export function onWidth(node, redraw) {
+  let width = 0;
+  const watch = new ResizeObserver(() => {
+    const now = Math.round(node.clientWidth);
+    if (!now || now === width) return;
+    width = now;
+    redraw(width);
+  });
+  watch.observe(node);
+  return () => watch.disconnect();
 }
 
 // Whether the reader wants things to stay still.

@@ -5,6 +5,7 @@ import {
   button,
   figure,
   liveRegion,
+  onWidth,
   radios,
   slider,
   textTable,
@@ -12,7 +13,6 @@ import {
 import { player } from "../kit/player.js";
 import { remembered } from "../kit/remembered.js";
 import { render as draw } from "../kit/vendor/lit.js";
-import { byWidth } from "../kit/width.js";
 import { sizeScale, tableOf } from "./curve.js";
 import { after, cutting } from "./maths.js";
 import { cost, many, next, page } from "./view.js";
@@ -37,8 +37,7 @@ function render({ model, el }) {
   const get = (name) => model.get(name);
   const announcer = liveRegion();
   const { commit, stop } = bind(model, NAMES, () => update());
-  const curveWidth = () => root.querySelector(".tfmm-curve")?.clientWidth || 600;
-  const width = byWidth(root, curveWidth, () => update(false));
+  let width = 600; // of the curve
 
   const cut = remembered(cutting);
   function state() {
@@ -76,8 +75,7 @@ function render({ model, el }) {
     size.input.disabled = !s.total;
     tabled(s.steps);
     const flashes = s.text === before.text && s.n > before.n;
-    const wide = Math.max(260, width.now());
-    draw(page({ ...s, flashes, width: wide }, parts), root);
+    draw(page({ ...s, flashes, width }, parts), root);
     before = s;
     const counted = [s.words.length, s.pieces.length, s.base + s.n, s.unknown];
     root.dataset.cost = JSON.stringify(counted);
@@ -85,9 +83,13 @@ function render({ model, el }) {
   }
 
   update(false);
+  const unwatch = onWidth(root.querySelector(".tfmm-curve"), (now) => {
+    width = Math.max(260, now);
+    update(false);
+  });
   return () => {
     moves.stop();
-    width.stop();
+    unwatch();
     announcer.stop();
     stop();
   };

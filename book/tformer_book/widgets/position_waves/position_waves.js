@@ -1,11 +1,18 @@
 // Sinusoids in three steps: one pair as a hand and its wave, the table of all pairs, and
 // the same beside what goes wrong.
-import { bind, figure, liveRegion, radios, slider, textTable } from "../kit/kit.js";
-import { commas } from "../kit/numbers.js";
+import {
+  bind,
+  figure,
+  listSlider,
+  liveRegion,
+  onWidth,
+  radios,
+  slider,
+  textTable,
+} from "../kit/kit.js";
 import { player } from "../kit/player.js";
 import { remembered } from "../kit/remembered.js";
 import { render as draw } from "../kit/vendor/lit.js";
-import { byWidth, isNarrow } from "../kit/width.js";
 import { painted } from "./maps.js";
 import { columnsOf, pairAt, REACH, similarity, tableOf, VARIANTS } from "./maths.js";
 import { heard, numbersOf, page } from "./view.js";
@@ -26,7 +33,6 @@ function render({ model, el }) {
     "Sinusoidal positions, beside a wrong variant of them",
   );
   const { commit, stop } = bind(model, NAMES, () => update());
-  const narrow = byWidth(root, isNarrow, () => update(false));
   function state() {
     const d = Math.max(2, Math.min(128, 2 * Math.round(model.get("d_model") / 2)));
     return {
@@ -37,7 +43,7 @@ function render({ model, el }) {
       i: clamp(model.get("pair"), d / 2),
       variant: model.get("variant"),
       step: clamp(model.get("step"), STEPS.length),
-      isNarrow: narrow.now(),
+      isNarrow: root.clientWidth > 0 && root.clientWidth < 544,
     };
   }
   const parts = partsOf(state, commit);
@@ -73,8 +79,9 @@ function render({ model, el }) {
   }
 
   update(false);
+  const unwatch = onWidth(root, () => update(false));
   return () => {
-    narrow.stop();
+    unwatch();
     parts.moves.stop();
     parts.live.stop();
     stop();
@@ -84,7 +91,6 @@ function render({ model, el }) {
 function partsOf(state, commit) {
   const whole = { min: 0, step: 1, digits: 0 };
   const reach = { ...whole, max: REACH - 1 };
-  const bases = { ...whole, max: BASES.length - 1, text: () => commas(state().base) };
   const steps = radios("step", "Show", STEPS, 0, (step) => commit({ step }));
   const variants = radios("variant", "Beside it", VARIANTS, 0, (i) =>
     commit({ variant: VARIANTS[i] }),
@@ -92,7 +98,7 @@ function partsOf(state, commit) {
   const d = slider("d", "width d", { ...whole, min: 4, max: 128, step: 2 }, (x) =>
     commit({ d_model: x, pair: Math.min(state().i, x / 2 - 1) }),
   );
-  const base = slider("base", "base", bases, (x) => commit({ base: BASES[x] }));
+  const base = listSlider("base", "base", BASES, (x) => commit({ base: x }));
   const position = slider("position", "position p", reach, (p) => moves.go(p));
   const offset = slider("offset", "offset k", reach, (k) => commit({ offset: k }));
   const pair = slider("pair", "pair i", { ...whole, max: 1 }, (i) =>
@@ -122,8 +128,7 @@ function partsOf(state, commit) {
     variants.pick(VARIANTS.indexOf(s.variant));
     moves.show();
     d.show(s.d);
-    const far = BASES.map((each) => Math.abs(Math.log(each / s.base)));
-    base.show(far.indexOf(Math.min(...far)));
+    base.show(s.base);
     position.show(s.p);
     offset.show(s.k);
     pair.input.max = s.d / 2 - 1;

@@ -1,7 +1,7 @@
 """The learning rate and the smoothed target, as curves and bars to drag.
 
 Chapter *Training* shows one half where it teaches the target, the other where it
-teaches the schedule. ``schedule_and_smoothing.js`` does the maths; `tformer.schedule`
+teaches the schedule. ``maths.js`` does the maths; `tformer.schedule`
 and `tformer.loss` check it.
 """
 
