@@ -1,6 +1,6 @@
 """What a model costs, on one chart: parameters, operations, memory, cache.
 
-Chapter *Scale* shows it. ``cost_chart.js`` does the arithmetic; tests hold it to
+Chapter *Scale* shows it. ``maths.js`` does the arithmetic; tests hold it to
 `tformer.analysis.cost`.
 """
 

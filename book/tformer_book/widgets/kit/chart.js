@@ -47,6 +47,7 @@ export const pointsOf = (plot, points) => placesOf(plot, points).join(" ");
  * @property {(tick: any) => any} [text] of a tick
  * @property {number} [gap] between the plot and its numbers
  * @property {string} [title] what they count
+ * @property {boolean} [centred] the title, which else ends where the plot does (below it)
  * @property {number} [mark] the length of a mark at each tick (below a plot)
  * @property {(tick: any) => string} [anchor] of a text at its tick (below a plot)
  */
@@ -56,16 +57,24 @@ export const pointsOf = (plot, points) => placesOf(plot, points).join(" ");
 export function bottomAxis(
   plot,
   ticks,
-  { text = String, gap = 20, title = "", mark = 0, anchor = () => "middle" } = {},
+  {
+    text = String,
+    gap = 20,
+    title = "",
+    centred = false,
+    mark = 0,
+    anchor = () => "middle",
+  } = {},
 ) {
-  const { x, bottom } = plot;
+  const { x, left, right, bottom } = plot;
   return svg`<g class="tfk-axis">
     ${ticks.map(
       (tick) => svg`
         ${mark ? svg`<line x1=${x(tick)} x2=${x(tick)} y1=${bottom} y2=${bottom + mark} />` : nothing}
         <text x=${x(tick)} y=${bottom + gap} text-anchor=${anchor(tick)}>${text(tick)}</text>`,
     )}
-    <text x=${plot.right} y=${plot.height - 3} text-anchor="end">${title}</text>
+    <text x=${centred ? (left + right) / 2 : right} y=${plot.height - 3}
+      text-anchor=${centred ? "middle" : "end"}>${title}</text>
   </g>`;
 }
 
