@@ -32,6 +32,16 @@ def test_large_numbers_are_grouped_and_shares_stay_with_their_sign(node):
     assert shown == ["1", "999", "1,000", "1,000,000,000", "12.5\xa0%", "100\xa0%"]
 
 
+def test_an_exponent_is_raised_and_the_nearest_number_is_found_by_ratio(node):
+    powers, places = node(
+        "import { nearest, powerOfTen } from './kit/numbers.js';"
+        "console.log(JSON.stringify([[-12, 0, 3].map(powerOfTen),"
+        "[1, 3.9, 7, 100, 1e9].map((x) => nearest([2, 8, 1000], x))]))"
+    )
+    assert powers == ["10⁻¹²", "10⁰", "10³"]
+    assert places == [0, 0, 1, 2, 2]  # by difference, 100 would be nearer to 8
+
+
 def test_a_byte_shows_as_its_character_if_it_is_one_that_can_be_seen(node):
     shown = node(
         "import { shown, spoken, written } from './kit/pieces.js';"

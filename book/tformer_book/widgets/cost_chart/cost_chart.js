@@ -1,5 +1,12 @@
 // What a model costs: four prices as bars, and what doubling each size does to them.
-import { bind, figure, listSlider, liveRegion, radios, textTable } from "../kit/kit.js";
+import {
+  bind,
+  figure,
+  listSlider,
+  liveRegion,
+  presets,
+  textTable,
+} from "../kit/kit.js";
 import { commas, format, percent } from "../kit/numbers.js";
 import { render as draw, html } from "../kit/vendor/lit.js";
 import {
@@ -70,14 +77,8 @@ function render({ model, el }) {
   const names = ["vocab_size", "d_head", "norm", ...SIZES];
   const live = liveRegion();
   const { commit, stop } = bind(model, names, () => update());
-  const presets = model.get("presets");
-  const choose = radios(
-    "preset",
-    "Model:",
-    presets.map((each) => each.name),
-    -1,
-    (i) => commit(presets[i].sizes),
-  );
+  const all = model.get("presets").map((each) => [each.name, each.sizes]);
+  const ready = presets("preset", "Model:", all, commit);
   const sliders = SLIDERS.map(([name, label, values]) => ({
     name,
     ...listSlider(name, label, values, (x) => commit({ [name]: x })),
@@ -87,9 +88,7 @@ function render({ model, el }) {
   function update(speak = true) {
     const c = Object.fromEntries(names.map((name) => [name, model.get(name)]));
     const found = prices(c);
-    choose.pick(
-      presets.findIndex(({ sizes }) => names.every((name) => sizes[name] === c[name])),
-    );
+    ready.show(c);
     for (const each of sliders) each.show(c[each.name]);
     behind.show(
       ["amount"],
@@ -98,7 +97,7 @@ function render({ model, el }) {
       ),
     );
     draw(
-      html`${choose.set}
+      html`${ready.set}
         <div class="tfco-sliders">${sliders.map(({ box }) => box)}</div>
         <div class="tfco-bars">${ROWS.map((row) => bar(row, found[row.name]))}</div>
         ${growing(growth(c))}${behind.node}${live.node}`,

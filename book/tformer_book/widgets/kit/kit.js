@@ -101,6 +101,22 @@ export function radios(name, legend, items, current, onPick) {
   return { set, inputs, pick };
 }
 
+// One of several values, as chips with their texts: onPick and `show` know them by value.
+export function oneOf(name, legend, values, onPick, texts = values) {
+  const { set, pick } = radios(name, legend, texts, -1, (i) => onPick(values[i]));
+  return { set, show: (value) => pick(values.indexOf(value)) };
+}
+
+// Ready-made settings, as chips: [text, settings][]. `show(s)` picks those that s has.
+export function presets(name, legend, all, onPick) {
+  const texts = all.map(([text]) => text);
+  const { set, pick } = radios(name, legend, texts, -1, (i) => onPick(all[i][1]));
+  const isIn = (s, settings) =>
+    Object.entries(settings).every(([key, x]) => s[key] === x);
+  const show = (s) => pick(all.findIndex(([, settings]) => isIn(s, settings)));
+  return { set, show };
+}
+
 // On or off, as a chip; several of them in `choice(legend, ...)`.
 export function toggle(name, text, on, onChange) {
   const input = h("input", { type: "checkbox", "data-control": name });

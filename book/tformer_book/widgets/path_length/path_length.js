@@ -5,9 +5,9 @@ import {
   figure,
   listSlider,
   liveRegion,
+  oneOf,
   onWidth,
   put,
-  radios,
   slider,
 } from "../kit/kit.js";
 import { commas } from "../kit/numbers.js";
@@ -25,7 +25,7 @@ const NAMES = ["kind", "length", "start", "end", "width", "kernel", "words"];
 const BEAT = 420; // ms for a step, or for one of the pulse's stops
 
 function controlsOf(state, commit) {
-  const kinds = radios("kind", "Layer", KINDS, 0, (i) => commit({ kind: KINDS[i] }));
+  const kinds = oneOf("kind", "Layer", KINDS, (kind) => commit({ kind }));
   const place = (name, label, kind) =>
     slider(name, label, { min: 1, max: 12, step: 1, digits: 0, kind }, (x) =>
       commit({ [name]: x - 1 }),
@@ -46,7 +46,7 @@ function controlsOf(state, commit) {
     (x) => commit({ kernel: x }),
   );
   const show = (s) => {
-    kinds.pick(KINDS.indexOf(s.kind));
+    kinds.show(s.kind);
     for (const { input } of [from, to]) put(input, { max: s.length });
     from.show(s.start + 1);
     to.show(s.end + 1);

@@ -1,5 +1,5 @@
 // The settings of a run: each control says what it changed.
-import { button, check, h, radios, select, uid } from "../kit/kit.js";
+import { button, check, h, oneOf, select, uid } from "../kit/kit.js";
 import { html } from "../kit/vendor/lit.js";
 import { isInTheBook } from "../model_map/chapters.js";
 import { settingsOf } from "../training/settings.js";
@@ -45,15 +45,6 @@ export function inShort(settings) {
         : `${(LISTS[name]?.[0] ?? name).split(",")[0]} ${x}`;
     });
   return [title, ...said].join(", ");
-}
-
-// One of several named values, as chips.
-function chips(name, legend, texts, onChange) {
-  const values = Object.keys(texts);
-  const { set, pick } = radios(name, legend, Object.values(texts), 0, (i) =>
-    onChange({ [name]: values[i] }),
-  );
-  return { node: set, show: (settings) => pick(values.indexOf(settings[name])) };
 }
 
 function list(name, onChange) {
@@ -113,8 +104,12 @@ function linesOf(onChange) {
 export function controls(onChange, onTask) {
   const titles = OPEN_TASKS.map(({ title }) => title);
   const task = select("task", titles, (i) => onTask(OPEN_TASKS[i].key));
-  const shape = chips("shape", "Shape", SHAPES, onChange);
-  const norm = chips("norm", "Norm", NORMS, onChange);
+  const named = (name, legend, texts) => {
+    const told = (x) => onChange({ [name]: x });
+    return oneOf(name, legend, Object.keys(texts), told, Object.values(texts));
+  };
+  const shape = named("shape", "Shape", SHAPES);
+  const norm = named("norm", "Norm", NORMS);
   const lists = Object.keys(LISTS).map((name) => list(name, onChange));
   const switches = Object.keys(SWITCHES).map((name) => switchOf(name, onChange));
   const lines = linesOf(onChange);
@@ -126,13 +121,15 @@ export function controls(onChange, onTask) {
     const known = OPEN_TASKS.findIndex(({ key }) => key === settings.task);
     if (known >= 0) task.value = String(known);
     asked = TASKS.find(({ key }) => key === settings.task).line;
-    for (const each of [shape, norm, ...lists, ...switches, lines]) each.show(settings);
+    shape.show(settings.shape);
+    norm.show(settings.norm);
+    for (const each of [...lists, ...switches, lines]) each.show(settings);
   }
   return {
     task: () =>
       html`<label class="tfpg-task"><strong>Task </strong>${task} <span class="tfpg-asked">${asked}</span></label>`,
     lines: lines.view,
-    model: [shape.node, row(0, 3), norm.node],
+    model: [shape.set, row(0, 3), norm.set],
     training: row(3, lists.length),
     broken: switches.map(({ node }) => node),
     show,

@@ -114,11 +114,11 @@ export const matching = ({ right, other }) =>
   );
 export const BY_HAND = [2, 1, 0, -1, 0.5, -8];
 
-/** @type {[string, { epsilon: number, size: number }][]} */
+/** @type {[string, { epsilon: number, spread: string, size: number }][]} */
 export const TARGETS = [
-  ["by hand", { epsilon: 0.1, size: 5 }],
-  ["paper", { epsilon: 0.1, size: 37000 }],
-  ["ours, in this chapter", { epsilon: 0.1, size: 4000 }],
+  ["by hand", { epsilon: 0.1, spread: SPREADS[0], size: 5 }],
+  ["paper", { epsilon: 0.1, spread: SPREADS[0], size: 37000 }],
+  ["ours, in this chapter", { epsilon: 0.1, spread: SPREADS[0], size: 4000 }],
 ];
 
 // The axis of the probabilities; the height of one on it, 0 to 1, and back.

@@ -16,7 +16,7 @@ import {
   h,
   holdsPage,
   listSlider,
-  radios,
+  presets,
   slider,
   textTable,
 } from "../kit/kit.js";
@@ -44,12 +44,8 @@ const CATCH = 0.0013; // of the axis: so near, the peak catches a step
 
 // commit hears changes of the figure's state; `look` a step that is pointed at.
 function controlsOf(read, write, look, commit) {
-  const presets = radios(
-    "schedule",
-    "Schedule:",
-    SCHEDULES.map(([name]) => name),
-    -1,
-    (i) => write({ ...SCHEDULES[i][1], step: SCHEDULES[i][1].warmup }),
+  const ready = presets("schedule", "Schedule:", SCHEDULES, (schedule) =>
+    write({ ...schedule, step: schedule.warmup }),
   );
   const list = (name, label, values, key, text = commas) =>
     listSlider(name, label, values, (x) => write({ [key]: x }), text);
@@ -72,16 +68,12 @@ function controlsOf(read, write, look, commit) {
     write({ step: read().warmup }),
   );
   const show = (s) => {
-    presets.pick(
-      SCHEDULES.findIndex(([, preset]) =>
-        Object.keys(preset).every((key) => preset[key] === s[key]),
-      ),
-    );
+    ready.show(s);
     for (const [key, each] of Object.entries(lists)) each.show(s[key]);
     at.show(Math.round(400 * shareOf(s.step, s.total, s.isLog)));
     log.input.checked = s.isLog;
   };
-  const node = html`${presets.set}
+  const node = html`${ready.set}
     <div class="tfss-sliders">
       ${Object.values(lists).map(({ box }) => box)}${at.box}
       <div class="tfss-row">${log.box}${toPeak}</div>

@@ -9,7 +9,8 @@ import {
   holdsPage,
   kept,
   listSlider,
-  radios,
+  oneOf,
+  presets,
   slider,
 } from "../kit/kit.js";
 import { commas, format, powerOfTen } from "../kit/numbers.js";
@@ -47,15 +48,8 @@ const BY_KEY = {
 };
 
 function controlsOf(get, commit) {
-  const presets = radios(
-    "target",
-    "Vocabulary:",
-    TARGETS.map(([name]) => name),
-    -1,
-    (i) => {
-      const { epsilon, size } = TARGETS[i][1];
-      commit({ epsilon, vocab_size: size, spread: SPREADS[0], logits: BY_HAND });
-    },
+  const ready = presets("target", "Vocabulary:", TARGETS, ({ epsilon, size, spread }) =>
+    commit({ epsilon, vocab_size: size, spread, logits: BY_HAND }),
   );
   const range = { min: 0, max: 0.5, step: 0.01 };
   const epsilon = slider("epsilon", "smoothing ε", range, (x) =>
@@ -64,9 +58,7 @@ function controlsOf(get, commit) {
   const size = listSlider("vocab", "pieces V", VOCABULARIES, (x) =>
     commit({ vocab_size: x }),
   );
-  const spread = radios("spread", "ε is spread", SPREADS, 0, (i) =>
-    commit({ spread: SPREADS[i] }),
-  );
+  const spread = oneOf("spread", "ε is spread", SPREADS, (x) => commit({ spread: x }));
   const log = check("log-bars", "logarithmic bars", get("log_bars"), (on) =>
     commit({ log_bars: on }),
   );
@@ -81,18 +73,13 @@ function controlsOf(get, commit) {
     set("by-hand", "as above", () => BY_HAND),
   );
   const show = (s) => {
-    presets.pick(
-      TARGETS.findIndex(
-        ([, { epsilon: e, size: V }]) =>
-          V === s.size && e === s.epsilon && s.spread === SPREADS[0],
-      ),
-    );
+    ready.show(s);
     epsilon.show(s.epsilon);
     size.show(s.size);
-    spread.pick(SPREADS.indexOf(s.spread));
+    spread.show(s.spread);
     log.input.checked = s.isLog;
   };
-  const node = html`${presets.set}
+  const node = html`${ready.set}
     <div class="tfss-sliders">${epsilon.box}${size.box}</div>
     <div class="tfss-row">${spread.set}${log.box}</div>
     ${buttons}`;
