@@ -3,8 +3,8 @@ import {
   bind,
   figure,
   liveRegion,
+  oneOf,
   onWidth,
-  radios,
   slider,
   textTable,
   uid,
@@ -52,10 +52,8 @@ function render({ model, el }) {
 
 function partsOf(commit) {
   const whole = { min: 1, step: 1, digits: 0 };
-  const orders = radios("order", "Order", ORDERS, 0, (i) =>
-    commit({ order: ORDERS[i] }),
-  );
-  const cuts = radios("cut", "Cut", CUTS, 0, (i) => commit({ cut: CUTS[i] }));
+  const orders = oneOf("order", "Order", ORDERS, (order) => commit({ order }));
+  const cuts = oneOf("cut", "Cut", CUTS, (cut) => commit({ cut }));
   const sentences = slider("sentences", "pairs", { ...whole, max: 24 }, (x) =>
     commit({ sentences: x }),
   );
@@ -64,8 +62,8 @@ function partsOf(commit) {
   );
   const behind = textTable("The batches as a table", "batch");
   function show(s) {
-    orders.pick(ORDERS.indexOf(s.order));
-    cuts.pick(CUTS.indexOf(s.cut));
+    orders.show(s.order);
+    cuts.show(s.cut);
     tokens.input.min = s.longest;
     sentences.show(s.sentences);
     tokens.show(s.tokens);

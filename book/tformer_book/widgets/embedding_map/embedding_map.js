@@ -1,6 +1,14 @@
 // The trained embedding as a map: forty words, each joined to its true neighbours.
 import { AROUND, onArrows } from "../kit/arrows.js";
-import { bind, figure, liveRegion, onWidth, radios, textTable } from "../kit/kit.js";
+import {
+  bind,
+  figure,
+  liveRegion,
+  oneOf,
+  onWidth,
+  radios,
+  textTable,
+} from "../kit/kit.js";
 import { motion } from "../kit/motion.js";
 import { remembered } from "../kit/remembered.js";
 import { render as draw } from "../kit/vendor/lit.js";
@@ -41,9 +49,7 @@ function render({ model, el }) {
     axes: radios("axes", "Laid flat to suit", MAPS, get("axes"), (n) =>
       commit({ axes: n }),
     ),
-    kind: radios("kind", "Show as grey dots", KINDS, 0, (n) =>
-      commit({ kind: KINDS[n] }),
-    ),
+    kind: oneOf("kind", "Show as grey dots", KINDS, (kind) => commit({ kind })),
     behind: textTable("The map as a table: the dots around the chosen one", "piece"),
     announcer: liveRegion(),
   };
@@ -92,7 +98,7 @@ function render({ model, el }) {
     if (document.activeElement !== root.querySelector(".tfem-search input"))
       search.text = bare(s.names[s.i]);
     parts.axes.pick(s.axes);
-    parts.kind.pick(s.kind);
+    parts.kind.show(get("kind"));
     parts.behind.show(...tableOf(s));
     redraw();
     if (moves) glide.run(GLIDE);

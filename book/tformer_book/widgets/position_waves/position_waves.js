@@ -5,6 +5,7 @@ import {
   figure,
   listSlider,
   liveRegion,
+  oneOf,
   onWidth,
   radios,
   slider,
@@ -92,8 +93,8 @@ function partsOf(state, commit) {
   const whole = { min: 0, step: 1, digits: 0 };
   const reach = { ...whole, max: REACH - 1 };
   const steps = radios("step", "Show", STEPS, 0, (step) => commit({ step }));
-  const variants = radios("variant", "Beside it", VARIANTS, 0, (i) =>
-    commit({ variant: VARIANTS[i] }),
+  const variants = oneOf("variant", "Beside it", VARIANTS, (variant) =>
+    commit({ variant }),
   );
   const d = slider("d", "width d", { ...whole, min: 4, max: 128, step: 2 }, (x) =>
     commit({ d_model: x, pair: Math.min(state().i, x / 2 - 1) }),
@@ -125,7 +126,7 @@ function partsOf(state, commit) {
     behind.node.hidden = s.step < 1;
     variants.set.hidden = s.step < 2;
     steps.pick(s.step);
-    variants.pick(VARIANTS.indexOf(s.variant));
+    variants.show(s.variant);
     moves.show();
     d.show(s.d);
     base.show(s.base);
