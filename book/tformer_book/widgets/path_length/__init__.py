@@ -1,7 +1,7 @@
 """The path of a signal between two tokens, drawn for five kinds of layers.
 
-Chapter *Transduction* shows it. ``maths.js`` does the arithmetic; `tformer.analysis.paths`
-checks it.
+Chapter *Transduction* shows it. ``maths.js`` does the arithmetic;
+`tformer.analysis.paths` checks it.
 """
 
 from __future__ import annotations

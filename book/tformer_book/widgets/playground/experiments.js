@@ -21,16 +21,9 @@ const MEASURES = {
 };
 
 // Whether the two runs came out as in our own trials.
-export function isAsExpected(
-  {
-    soundAtLeast = -Infinity,
-    soundAtMost = Infinity,
-    brokenAtLeast = -Infinity,
-    brokenAtMost = Infinity,
-  },
-  [sound, broken],
-) {
-  const within = (x, least, most) => x >= least && x <= most;
+export function isAsExpected(bounds, [sound, broken]) {
+  const { soundAtLeast, soundAtMost, brokenAtLeast, brokenAtMost } = bounds;
+  const within = (x, least = -Infinity, most = Infinity) => x >= least && x <= most;
   return (
     within(sound, soundAtLeast, soundAtMost) &&
     within(broken, brokenAtLeast, brokenAtMost)
