@@ -18,11 +18,11 @@ const LEAST = 260; // width of the drawing
 
 function render({ model, el }) {
   const root = figure(el, "tfbp", "Sentence pairs packed into batches");
-  const { commit, stop } = bind(model, NAMES, () => update());
+  const { read, commit, stop } = bind(model, NAMES, () => update());
   let width = 700;
   /** @returns {Record<string, any>} */
   function state() {
-    const now = Object.fromEntries(NAMES.map((name) => [name, model.get(name)]));
+    const now = read();
     const longest = Math.max(...now.lengths.map(([s, t]) => s + t));
     const sentences = Math.max(1, now.sentences);
     return { ...now, sentences, tokens: Math.max(longest, now.tokens), longest, width };

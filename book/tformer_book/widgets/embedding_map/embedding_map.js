@@ -30,25 +30,20 @@ const MAPS = ["the words on the map", "all pieces"];
 const WIDE = { width: 450, height: 410, line: 16, font: 13 };
 const NARROW = { width: 356, height: 370, line: 15, font: 12 };
 const TABLE = ["pieces", "links", "drops", "places", "bound"];
-const CHOSEN = ["chosen", "axes", "kind", "words", "homes"];
-const TOLD = ["shares", "kept", "compared", "examples"];
+const NAMES = [
+  ...[...TABLE, "chosen", "axes", "kind", "words", "homes"],
+  ...["shares", "kept", "compared", "examples", "d_model"],
+];
 
 function render({ model, el }) {
   const root = figure(el, "tfem", "Words of the trained embedding on a map");
-  const get = (name) => model.get(name);
-  /** @returns {any} */
-  const read = (names) => Object.fromEntries(names.map((name) => [name, get(name)]));
-  const names = [...TABLE, ...CHOSEN, ...TOLD];
-  const { commit, stop } = bind(model, names, () => update());
+  const { read, commit, stop } = bind(model, NAMES, () => update());
   const isNarrow = () => root.clientWidth > 0 && root.clientWidth < 544;
   const table = remembered(decode);
-  const pieces = () => table(...TABLE.map(get));
   const choose = (i) => i !== undefined && commit({ chosen: i });
 
   const parts = {
-    axes: radios("axes", "Laid flat to suit", MAPS, get("axes"), (n) =>
-      commit({ axes: n }),
-    ),
+    axes: radios("axes", "Laid flat to suit", MAPS, 0, (axes) => commit({ axes })),
     kind: oneOf("kind", "Show as grey dots", KINDS, (kind) => commit({ kind })),
     behind: textTable("The map as a table: the dots around the chosen one", "piece"),
     announcer: liveRegion(),
@@ -90,15 +85,15 @@ function render({ model, el }) {
   };
 
   function update(speak = true) {
-    const s = shownOf(pieces(), read(CHOSEN));
-    const told = { ...read(TOLD), d_model: get("d_model") };
+    const given = read();
+    const s = shownOf(table(...TABLE.map((name) => given[name])), given);
     const moves = scene && scene.axes !== s.axes;
-    scene = { ...s, ...told, ...layout(s, isNarrow() ? NARROW : WIDE, scene) };
+    scene = { ...given, ...s, ...layout(s, isNarrow() ? NARROW : WIDE, scene) };
     pointed = -1;
     if (document.activeElement !== root.querySelector(".tfem-search input"))
       search.text = bare(s.names[s.i]);
     parts.axes.pick(s.axes);
-    parts.kind.show(get("kind"));
+    parts.kind.show(given.kind);
     parts.behind.show(...tableOf(s));
     redraw();
     if (moves) glide.run(GLIDE);

@@ -6,28 +6,22 @@ import { controlsOf, settingsOf, show } from "./controls.js";
 import { attend, snap, vectorsOf } from "./maths.js";
 import { page, summary } from "./view.js";
 
-const SETTINGS = ["visible", "scaled", "temperature", "step", "example", "examples"];
-const TRAITS = ["tokens", "query", "key", "value", "selected", ...SETTINGS];
+const NAMES = [
+  ...["tokens", "query", "key", "value", "selected", "visible"],
+  ...["scaled", "temperature", "step", "example", "examples"],
+];
 
 function render({ model, el }) {
   const get = (name) => model.get(name);
   const root = figure(el, "tfq", "Attention of one query, computed step by step");
   const live = liveRegion({ isShown: true });
-  const { commit, stop } = bind(model, TRAITS, () => update());
+  const { read, commit, stop } = bind(model, NAMES, () => update());
   let chosen = 0; // the key that the worked line and the key sliders show
 
-  /** @returns {any} */
   function state() {
-    const selected = Math.min(get("selected"), get("tokens").length - 1);
-    return {
-      ...Object.fromEntries(SETTINGS.map((name) => [name, get(name)])),
-      tokens: get("tokens"),
-      queries: get("query"),
-      keys: get("key"),
-      values: get("value"),
-      selected,
-      query: get("query")[selected],
-    };
+    const { query: queries, key: keys, value: values, ...settings } = read();
+    const selected = Math.min(settings.selected, settings.tokens.length - 1);
+    return { ...settings, queries, keys, values, selected, query: queries[selected] };
   }
   const choose = (j, speak = true) => {
     chosen = j;

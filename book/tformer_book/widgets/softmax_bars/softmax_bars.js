@@ -11,10 +11,8 @@ const SCORES = { min: -10, max: 10, step: 0.5, digits: 1 };
 function render({ model, el }) {
   const root = figure(el, "tfsb", "Softmax: from scores to shares");
   const live = liveRegion();
-  const { commit, stop } = bind(model, NAMES, () => update());
-  /** @returns {any} */
-  const state = () => Object.fromEntries(NAMES.map((name) => [name, model.get(name)]));
-  const start = state();
+  const { read, commit, stop } = bind(model, NAMES, () => update());
+  const start = read();
 
   const temperature = slider(
     "temperature",
@@ -39,7 +37,7 @@ function render({ model, el }) {
   const slidersOf = remembered((labels) =>
     labels.split("\n").map((label, j) => {
       const score = slider(`score-${j}`, label, SCORES, (x) =>
-        commit({ scores: model.get("scores").with(j, x) }),
+        commit({ scores: read().scores.with(j, x) }),
       );
       score.input.setAttribute("aria-label", `score of ${label}`);
       score.text.remove(); // the row's header says it already
@@ -48,7 +46,7 @@ function render({ model, el }) {
   );
 
   function update() {
-    const s = state();
+    const s = read();
     if (s.labels.length !== s.scores.length) return; // a kernel sends one after the other
     const sliders = slidersOf(s.labels.join("\n"));
     sliders.forEach((each, j) => each.show(s.scores[j]));
