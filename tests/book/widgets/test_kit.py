@@ -98,6 +98,20 @@ def test_keys_walk_as_far_as_there_are_places(node):
     assert shown == [[4, 4, 3, 0, 0], [True] * 5, [False] * 3, False]
 
 
+def test_what_is_remembered_is_worked_out_anew_for_other_arguments_only(node):
+    shown = node(
+        """
+        import { remembered } from "./kit/remembered.js";
+        const [one, same, other] = [["a"], ["a"], ["b"]];
+        let times = 0;
+        const joined = remembered((a, b) => { times++; return [...a, b].join(""); });
+        const seen = [[one, 1], [one, 1], [one, 2], [same, 2], [other, 2], [one, 1]];
+        console.log(JSON.stringify(seen.map((each) => [joined(...each), times])));
+        """
+    )
+    assert shown == [["a1", 1], ["a1", 1], ["a2", 2], ["a2", 3], ["b2", 4], ["a1", 5]]
+
+
 def test_no_two_figures_share_a_class_name_since_their_styles_would_meet():
     folder = Path(widgets.__file__).parent
     found = [

@@ -1,6 +1,6 @@
 """Sentence pairs packed into batches: what padding costs, by order and method.
 
-Chapter *Data* shows it. ``batch_packer.js`` does the arithmetic; tests hold it to
+Chapter *Data* shows it. ``maths.js`` does the arithmetic; tests hold it to
 `tformer.data.cut` and `tformer.data.batches`.
 """
 

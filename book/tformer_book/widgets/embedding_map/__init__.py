@@ -1,7 +1,7 @@
 """The trained embedding as a map: forty words, each joined to its true neighbours.
 
 Chapter *Embeddings* shows it. The neighbours and the axes are computed here, since a
-page cannot hold the whole table; ``embedding_map.js`` does what the map itself needs.
+page cannot hold the whole table; ``maths.js`` does what the map itself needs.
 """
 
 from __future__ import annotations

@@ -58,12 +58,15 @@ export function figure(el, name, label) {
   return root;
 }
 
-// State of the model. `commit` sets several values and redraws once; `stop` ends it.
+// State of the model. `read` gives it by name; `commit` sets several values and redraws
+// once; `stop` ends it.
 export function bind(model, names, update) {
   let writing = false;
   const heard = () => writing || update();
   for (const name of names) model.on(`change:${name}`, heard);
   return {
+    /** @returns {any} */
+    read: () => Object.fromEntries(names.map((name) => [name, model.get(name)])),
     commit(changes) {
       writing = true;
       for (const [name, value] of Object.entries(changes)) model.set(name, value);

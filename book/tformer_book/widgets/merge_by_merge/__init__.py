@@ -2,7 +2,7 @@
 
 Chapter *Tokenization* shows it.
 
-``merge_by_merge.js`` learns and replays merges by itself; tests hold it to
+``maths.js`` learns and replays merges by itself; tests hold it to
 `tformer.tokenization.byte_pairs`.
 """
 

@@ -1,6 +1,6 @@
 """Sinusoids in three steps: one pair as a wave, the table, a wrong table beside it.
 
-Chapter *Positions* shows it. ``position_waves.js`` does the maths;
+Chapter *Positions* shows it. ``maths.js`` does the maths;
 `tformer.positions.sinusoids` checks it.
 """
 
