@@ -6,6 +6,7 @@ import {
   figure,
   h,
   liveRegion,
+  oneOf,
   radios,
   say,
   slider,
@@ -19,15 +20,13 @@ import { MISTAKES, STAGES, through, times, WIDTHS, WORDS } from "./maths.js";
 import { blocksOf, codeOf, tell } from "./words.js";
 
 const NAMES = ["n_words", "d_model", "n_heads", "stage", "mistake", "word"];
-const MOST_HEADS = 4;
+const HEADS = [1, 2, 3, 4];
 const BEAT = 3200; // ms from step to step, in which the numbers travel and may be read
 const HINT =
   "Go over a number, or into a table with Tab and the arrow keys, to see where it comes from.";
 
 // What changes the state; `show` follows it.
 function controlsOf(get, commit) {
-  const titles = STAGES.map((name, i) => `${i + 1} ${name}`);
-  const stages = radios("stage", "Step", titles, 0, (i) => moves.go(i));
   const moves = player({
     words: ["the first step", "one step back", "one step on", "the last step"],
     at: () => get("stage") - 1,
@@ -35,33 +34,31 @@ function controlsOf(get, commit) {
     to: (i) => commit({ stage: within(i, STAGES.length) + 1 }),
     beat: BEAT,
   });
-  const mistakes = radios("mistake", "No transpose", MISTAKES, 0, (i) =>
-    commit({ mistake: MISTAKES[i] }),
-  );
   const whole = { min: 2, max: WORDS.length, step: 1, digits: 0 };
   const count = slider("words", "words T", whole, (x) =>
     commit({ n_words: x, word: Math.min(get("word"), x - 1) }),
   );
-  const widths = radios("width", "d_model", WIDTHS.map(String), 0, (i) =>
-    commit({ d_model: WIDTHS[i] }),
+  const set = (trait) => (value) => commit({ [trait]: value });
+  const titles = STAGES.map((name, i) => `${i + 1} ${name}`);
+  const stages = radios("stage", "Step", titles, 0, moves.go);
+  const mistakes = oneOf("mistake", "No transpose", MISTAKES, set("mistake"));
+  const widths = oneOf("width", "d_model", WIDTHS, set("d_model"));
+  const amount = oneOf("heads", "heads H", HEADS, set("n_heads"));
+  const names = ["none", ...WORDS];
+  const follow = oneOf("word", "Frame", names, (name) =>
+    commit({ word: WORDS.indexOf(name) }),
   );
-  const heads = times(MOST_HEADS, (i) => String(i + 1));
-  const amount = radios("heads", "heads H", heads, 0, (i) =>
-    commit({ n_heads: i + 1 }),
-  );
-  const follow = radios("word", "Frame", ["none", ...WORDS], 0, (i) =>
-    commit({ word: i - 1 }),
-  );
+  const frames = [...follow.set.querySelectorAll("label")];
   function show({ stage, words, width, heads, mistake, word }) {
     stages.pick(stage - 1);
     moves.show();
-    mistakes.pick(MISTAKES.indexOf(mistake));
+    mistakes.show(mistake);
     count.show(words);
-    widths.pick(WIDTHS.indexOf(width));
-    amount.pick(heads - 1);
-    follow.pick(word + 1);
-    follow.inputs.forEach((input, i) => {
-      input.parentElement.hidden = i > words;
+    widths.show(width);
+    amount.show(heads);
+    follow.show(names[word + 1]);
+    frames.forEach((label, i) => {
+      label.hidden = i > words;
     });
   }
   const nodes = html`

@@ -5,7 +5,7 @@ import {
   choice,
   figure,
   liveRegion,
-  radios,
+  oneOf,
   textTable,
   toggle,
 } from "../kit/kit.js";
@@ -37,12 +37,10 @@ function render({ model, el }) {
     walk.stop();
     commit(changes);
   };
-  const inputs = radios("inputs", "input = whole", SHOWN, 0, (i) =>
-    cut({ inputs: CUTS[i] }),
-  );
-  const labels = radios("labels", "labels = whole", SHOWN, 1, (i) =>
-    cut({ labels: CUTS[i] }),
-  );
+  const cutOf = (name, legend) =>
+    oneOf(name, legend, CUTS, (each) => cut({ [name]: each }), SHOWN);
+  const inputs = cutOf("inputs", "input = whole");
+  const labels = cutOf("labels", "labels = whole");
   const ignore = toggle("ignore", "labels ⟨pad⟩ stay out of the loss", true, (on) =>
     commit({ ignore_padding: on }),
   );
@@ -75,8 +73,8 @@ function render({ model, el }) {
     const s = state();
     const found = lessons(s);
     const text = explain(s).join(" ");
-    inputs.pick(CUTS.indexOf(s.inputs));
-    labels.pick(CUTS.indexOf(s.labels));
+    inputs.show(s.inputs);
+    labels.show(s.labels);
     ignore.input.checked = s.ignore;
     walk.show();
     draw(template(s, found, text), root);

@@ -8,6 +8,7 @@ import {
   h,
   kept,
   liveRegion,
+  oneOf,
   radios,
   say,
   textTable,
@@ -57,10 +58,9 @@ function controlsOf(get, current, commit) {
   const causal = rule("causal", "no future", "causal");
   const padding = rule("padding", "no padding", "padding");
   const queries = rule("queries", "no padded queries", "hide_queries");
-  const oneOf = (name, legend, values) =>
-    radios(name, legend, values, 0, (i) => commit({ [name]: values[i] }));
-  const fill = oneOf("fill", "Fill with", Object.keys(FILLS));
-  const precision = oneOf("precision", "in", Object.keys(PRECISIONS));
+  const set = (trait) => (value) => commit({ [trait]: value });
+  const fill = oneOf("fill", "Fill with", Object.keys(FILLS), set("fill"));
+  const precision = oneOf("precision", "in", Object.keys(PRECISIONS), set("precision"));
   const stage = radios("stage", "Show", STAGES, 0, (i) => commit({ stage: i + 1 }));
   const cells = kept("flips", (text) => {
     const flips = flipsIn(text, current());
@@ -71,8 +71,8 @@ function controlsOf(get, current, commit) {
 
   function show({ site, options }) {
     sites.pick(get("site"));
-    fill.pick(Object.keys(FILLS).indexOf(options.fill));
-    precision.pick(Object.keys(PRECISIONS).indexOf(options.precision));
+    fill.show(options.fill);
+    precision.show(options.precision);
     stage.pick(get("stage") - 1);
     causal.input.checked = options.causal;
     padding.input.checked = options.padding;

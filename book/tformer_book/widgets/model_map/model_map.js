@@ -5,8 +5,9 @@ import {
   check,
   figure,
   liveRegion,
+  oneOf,
+  presets,
   put,
-  radios,
   slider,
   textTable,
 } from "../kit/kit.js";
@@ -20,19 +21,11 @@ import { layout } from "./layout.js";
 import { FIELDS, nearestDivisor, parts, SLIDERS, steps, total } from "./maths.js";
 import { template } from "./view.js";
 
-const NORMS = ["post", "pre"];
-
 // What changes the sizes; `show` follows them.
 function controlsOf(model, state, commit) {
-  const presets = model.get("presets");
-  const preset = radios(
-    "preset",
-    "Model",
-    presets.map(({ name }) => name),
-    -1,
-    (i) => commit({ ...presets[i].sizes }),
-  );
-  const norm = radios("norm", "Norm", NORMS, 0, (i) => commit({ norm: NORMS[i] }));
+  const all = model.get("presets").map(({ name, sizes }) => [name, sizes]);
+  const preset = presets("preset", "Model", all, (sizes) => commit({ ...sizes }));
+  const norm = oneOf("norm", "Norm", ["post", "pre"], (each) => commit({ norm: each }));
   const tied = check("tied", "one tied table", true, (on) =>
     commit({ tie_embeddings: on }),
   );
@@ -47,9 +40,8 @@ function controlsOf(model, state, commit) {
     return slider(name, label, { min: 0, max: 1, step: 1, text }, (i) => set(name, i));
   });
   function show(c) {
-    const isSet = ([name, value]) => c[name] === value;
-    preset.pick(presets.findIndex(({ sizes }) => Object.entries(sizes).every(isSet)));
-    norm.pick(NORMS.indexOf(c.norm));
+    preset.show(c);
+    norm.show(c.norm);
     tied.input.checked = c.tie_embeddings;
     SLIDERS.forEach(([name], i) => {
       const list = steps(name, c);

@@ -2,7 +2,7 @@
 // each part adds and in which direction, and what it would say there already. It knows
 // no engine: `show` takes what engine.stream() gives.
 import { DOWN, onArrows, within } from "../kit/arrows.js";
-import { h, liveRegion, radios, textTable } from "../kit/kit.js";
+import { h, liveRegion, oneOf, radios, textTable } from "../kit/kit.js";
 import { chance, format } from "../kit/numbers.js";
 import { meter, shown, spoken } from "../kit/pieces.js";
 import { html, nothing, render, svg } from "../kit/vendor/lit.js";
@@ -87,9 +87,9 @@ function line(row, i, now, most, { number }, onGo) {
       aria-current=${i === now ? "step" : nothing} @click=${() => onGo(i)}>
     <th scope="row"><button type="button" tabindex=${i === now ? 0 : -1} data-row=${i}>${title}</button></th>
     <td data-exact=${length} style=${share(length)}>${format(length, 1)}</td>
-    <td data-exact=${added} style=${share(added)}>+ ${format(added, 1)}</td>
+    <td data-exact=${added} style=${share(added)}>${`+ ${format(added, 1)}`}</td>
     <td data-exact=${cosine ?? nothing}>${cosine === null ? "–" : format(cosine, 2)}</td>
-    <td data-exact=${value} data-piece=${piece}>${shown(piece)} ${number(value)}</td></tr>`;
+    <td data-exact=${value} data-piece=${piece}>${`${shown(piece)} ${number(value)}`}</td></tr>`;
 }
 function table(rows, now, kind, { onGo, keys }) {
   const most = Math.max(...rows.flatMap(({ length, added }) => [length, added]));
@@ -132,12 +132,12 @@ export function residualStreamView({ initial = {}, onState = () => {} } = {}) {
     state.side === "encoder" ? stream.sourcePieces : stream.targetPieces;
   const place = () => Math.min(state.position, pieces().length - 1);
   const go = (i) => change({ step: within(i, rows.length) });
-  const sides = radios(
+  const sides = oneOf(
     "side",
     "Follow",
+    SIDES,
+    (side) => change({ side, position: 0, step: -1 }),
     ["encoder (English)", "decoder (German)"],
-    SIDES.indexOf(state.side),
-    (i) => change({ side: SIDES[i], position: 0, step: -1 }),
   );
   const says = wordsView({ at, last: () => rows.length - 1, onGo: go });
   const keys = onArrows(DOWN, (by) => {
@@ -189,7 +189,7 @@ export function residualStreamView({ initial = {}, onState = () => {} } = {}) {
     const kind = KINDS[state.side];
     const row = rows[now];
     const [piece, value] = row.next[0];
-    sides.pick(SIDES.indexOf(state.side));
+    sides.show(state.side);
     pick();
     render(template(row, now, kind), node);
     says.show();
