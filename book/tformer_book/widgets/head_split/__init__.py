@@ -1,6 +1,6 @@
 """A matrix split into heads and merged again, next to the same with a mistake.
 
-Chapter *Multi-head attention* shows it. ``head_split.js`` does the maths;
+Chapter *Multi-head attention* shows it. ``maths.js`` does the maths;
 `tformer.attention` checks it.
 """
 

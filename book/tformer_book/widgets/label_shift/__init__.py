@@ -1,6 +1,6 @@
 """Inputs and labels cut from one row: every way to cut, and what it would teach.
 
-Chapter *The decoder* shows it. ``label_shift.js`` does the cutting; tests hold it to
+Chapter *The decoder* shows it. ``maths.js`` does the cutting; tests hold it to
 slices of Python's own.
 """
 

@@ -1,6 +1,6 @@
 """Masks to try out: what each does to scores, weights and outputs.
 
-Chapter *Masks* shows it. ``mask_laboratory.js`` does the maths, float16 included;
+Chapter *Masks* shows it. ``maths.js`` does the maths, float16 included;
 `tformer.attention` checks it.
 """
 

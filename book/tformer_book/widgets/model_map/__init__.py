@@ -1,7 +1,7 @@
 """The map of the model: every part with its shape and parameters, to change.
 
 Chapter *The whole Transformer* shows it; other chapters begin with its compact
-form, in which the part that they are about is highlighted. ``model_map.js`` does the
+form, in which the part that they are about is highlighted. ``maths.js`` does the
 arithmetic, tests hold it to `tformer.Transformer`.
 """
 
