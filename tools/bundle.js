@@ -44,6 +44,9 @@ for (const [name, { packages, entry }] of Object.entries(BUNDLES)) {
     format: "esm",
     minify: true,
     target: "es2022",
+    // lit's build for Node also runs in a page; the one for pages needs one at once.
+    platform: "neutral",
+    conditions: ["node"],
     legalComments: "none",
     write: false,
     banner: {
