@@ -31,6 +31,17 @@ export function headMap(attention, site, layer, head) {
   );
 }
 
+// The first map, and where two are compared, the second or the difference.
+export function mapsOf(attention, { site, layer, head, compare, other }) {
+  const first = headMap(attention, site, layer, head);
+  if (compare === "alone") return [first];
+  const [otherLayer, otherHead] = other;
+  const second = headMap(attention, site, otherLayer, otherHead);
+  return compare === "beside"
+    ? [first, second]
+    : [first.map((row, i) => row.map((w, j) => w - second[i][j]))];
+}
+
 // The entries of a row that are largest and do not round to 0: [[index, value], …].
 export function strongest(row, count = 3) {
   const order = [...row.entries()].sort(([, a], [, b]) => Math.abs(b) - Math.abs(a));

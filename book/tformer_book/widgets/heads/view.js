@@ -1,14 +1,16 @@
 // The heads of a Transformer: all in small, one or two in large, and what the model says
 // without some of them. It knows an engine (engine/client.js), no widget.
 import { onColours } from "../kit/colours.js";
-import { h, liveRegion, put, radios, say, select, textTable } from "../kit/kit.js";
+import { h, liveRegion, put, radios, textTable } from "../kit/kit.js";
 import { format } from "../kit/numbers.js";
+import { html, render } from "../kit/vendor/lit.js";
 import { damageMap } from "./damage.js";
-import { gainsOf, knockOutPanel } from "./knockout.js";
+import { knockOutPanel } from "./knockout.js";
 import {
   axes,
   headMap,
   headsAt,
+  mapsOf,
   nameOf,
   SITES,
   same,
@@ -16,6 +18,7 @@ import {
   TITLES,
   upTo,
 } from "./maps.js";
+import { gainsOf } from "./maths.js";
 import { overviewOf } from "./overview.js";
 import { paneOf } from "./panes.js";
 
@@ -28,6 +31,7 @@ const ABOUT = {
     "Each German piece (a row, the query) looks at the English pieces (the columns, the keys), and predicts the next German piece.",
 };
 const COMPARISONS = ["alone", "beside", "difference"];
+const COMPARED = ["one head", "two heads", "difference"];
 const FORMS = ["matrix", "lines"];
 // What the view shows; Python has traits of the same names. head null: the layer's mean.
 export const STATE = {
@@ -44,202 +48,214 @@ export const STATE = {
 
 // engine may be null: then nothing can be knocked out. initial: a part of `STATE`.
 // onState hears what the reader changed, onKnockOut the gains for the engine.
-// -> { node, show(attention, text, prefix?), set(state), state, stop() }; attention is what
-// engine.attention() gives; with `knocked` it also holds what became of a knock-out, with
-// `damage` what a sweep found.
-/**
- * @param {any} engine
- * @param {object} [options]
- * @param {Record<string, any>} [options.initial]
- * @param {(changes: any) => void} [options.onState]
- * @param {(gains: any[]) => void} [options.onKnockOut]
- * @param {string} [options.note]
- */
-export function headsView(
-  engine,
-  { initial = {}, onState = () => {}, onKnockOut = () => {}, note = "" } = {},
-) {
-  const state = { ...STATE, ...initial };
-  let attention = null;
-  let text = "";
-  let prefix = []; // the pieces that the translation was told to begin with
-  let hovered = -1;
+export class HeadsView {
+  #attention = null; // what engine.attention() gives
+  #text = "";
+  #prefix = []; // the pieces that the translation was told to begin with
+  #hovered = -1;
 
-  const live = liveRegion();
-  const controls = controlsOf(change);
-  const about = h("p", { class: "tfh-about" });
-  const overview = overviewOf({
-    onShow: (layer, head) => change({ layer, head }),
-    onKnock: knock,
-  });
-  const panel = knockOutPanel(engine, {
-    note,
-    onKnock: () => knock(state.layer, state.head),
-    onKnockSite: () => toggle(allOf(state.site)),
-    onRestore: () => changeKnocked([]),
-    onAnswer(words) {
-      drawDamage();
-      live.announce(words, true);
-    },
-  });
-  const damage = damageMap(engine, {
-    onPick(...head) {
-      if (engine) changeKnocked(same(state.knocked_out, [head]) ? [] : [head]);
-    },
-  });
-  const title = h("p", { class: "tfh-title" });
-  const pictures = picturesOf({
-    onHover: (i) => {
-      hovered = i;
-      highlight();
-    },
-    onPick: (i) => change({ locked: state.locked === i ? -1 : i }),
-  });
-  const where = h("p", { class: "tfh-where", "data-where": true });
-  const node = h(
-    "div",
-    { class: "tfh-view" },
-    controls.site,
-    about,
-    overview.node,
-    panel.node,
-    damage.node,
-    title,
-    controls.row,
-    pictures.node,
-    where,
-    ...pictures.tables,
-    live.node,
-  );
-  node.addEventListener(
-    "keydown",
-    (event) => event.key === "Escape" && state.locked >= 0 && change({ locked: -1 }),
-  );
-  const endColours = onColours(overview.node, () => attention && drawOverview());
-
-  function change(changes) {
-    Object.assign(state, changes);
-    update();
-    onState({ ...changes });
-    const head = changes.locked === undefined ? `${titleOf(state)}. ` : "";
-    live.announce(head + rowText(attention, state, active()));
-  }
-
-  function knock(layer, head) {
-    toggle(headsAt(attention, state.site, layer, head));
-  }
-  const allOf = (site) =>
-    upTo(attention[site].shape[0]).flatMap((layer) =>
-      headsAt(attention, site, layer, null),
+  /**
+   * @param {any} engine
+   * @param {object} [options]
+   * @param {Record<string, any>} [options.initial]
+   * @param {(changes: any) => void} [options.onState]
+   * @param {(gains: any[]) => void} [options.onKnockOut]
+   * @param {string} [options.note]
+   */
+  constructor(
+    engine,
+    { initial = {}, onState = () => {}, onKnockOut = () => {}, note = "" } = {},
+  ) {
+    const state = { ...STATE, ...initial };
+    this.engine = engine;
+    this.onState = onState;
+    this.onKnockOut = onKnockOut;
+    this.state = state;
+    this.live = liveRegion();
+    this.controls = controlsOf((changes) => this.#change(changes));
+    this.overview = overviewOf({
+      onShow: (layer, head) => this.#change({ layer, head }),
+      onKnock: (layer, head) => this.#toggle(this.#headsAt(layer, head)),
+    });
+    this.panel = knockOutPanel(engine, {
+      note,
+      onKnock: () => this.#toggle(this.#headsAt(state.layer, state.head)),
+      onKnockSite: () => this.#toggle(this.#allHeads()),
+      onRestore: () => this.#knockOut([]),
+      onAnswer: (words) => {
+        this.#drawDamage();
+        this.live.announce(words, true);
+      },
+    });
+    this.damage = damageMap(engine, {
+      onPick: (...head) =>
+        this.#knockOut(same(state.knocked_out, [head]) ? [] : [head]),
+    });
+    this.pictures = picturesOf({
+      onHover: (i) => {
+        this.#hovered = i;
+        this.#draw();
+      },
+      onPick: (i) => this.#change({ locked: state.locked === i ? -1 : i }),
+    });
+    this.node = h("div", { class: "tfh-view" });
+    this.node.addEventListener("keydown", ({ key }) => {
+      if (key === "Escape" && state.locked >= 0) this.#change({ locked: -1 });
+    });
+    this.endColours = onColours(
+      this.overview.node,
+      () => this.#attention && this.#drawOverview(),
     );
+  }
+
+  // The attention of another sentence; a knock-out is tried on it, too. With `knocked` it
+  // also holds what became of a knock-out, with `damage` what a sweep found.
+  show(attention, text, prefix = []) {
+    this.#attention = attention;
+    this.#text = text;
+    this.#prefix = prefix;
+    const { knocked, damage } = attention;
+    const isKnown = knocked && same(knocked.heads, this.state.knocked_out);
+    this.panel.know(isKnown ? knocked : null);
+    this.damage.know(damage?.heads ? damage : null);
+    this.#hovered = -1;
+    this.state.locked = -1;
+    this.#update();
+    if (!isKnown && this.engine) this.panel.ask();
+  }
+
+  // State from elsewhere: nothing is said of it to onState.
+  set(given) {
+    const { state } = this;
+    if (same({ ...state, ...given }, state)) return;
+    const others = given.knocked_out && !same(given.knocked_out, state.knocked_out);
+    Object.assign(state, given);
+    if (others) this.panel.know(null);
+    this.#update();
+    if (others && this.engine) this.panel.ask();
+  }
+
+  stop() {
+    this.panel.stop();
+    this.damage.stop();
+    this.live.stop();
+    this.endColours();
+  }
+
+  #change(changes) {
+    Object.assign(this.state, changes);
+    this.#update();
+    this.onState({ ...changes });
+    const head = changes.locked === undefined ? `${titleOf(this.state)}. ` : "";
+    this.live.announce(head + this.#rowText());
+  }
+
+  #headsAt(layer, head) {
+    return headsAt(this.#attention, this.state.site, layer, head);
+  }
+  #allHeads() {
+    const [nLayers] = this.#attention[this.state.site].shape;
+    return upTo(nLayers).flatMap((layer) => this.#headsAt(layer, null));
+  }
+  #isOut(head) {
+    return this.state.knocked_out.some((each) => same(each, head));
+  }
 
   // Knock these heads out; if all of them are, restore them.
-  function toggle(these) {
-    const others = state.knocked_out.filter(
+  #toggle(these) {
+    const others = this.state.knocked_out.filter(
       (each) => !these.some((one) => same(one, each)),
     );
-    changeKnocked(these.every(isKnockedOut) ? others : [...others, ...these]);
-  }
-  const isKnockedOut = (head) => state.knocked_out.some((each) => same(each, head));
-
-  function changeKnocked(knocked_out) {
-    if (!engine) return;
-    Object.assign(state, { knocked_out });
-    panel.know(null);
-    update();
-    onState({ knocked_out });
-    onKnockOut(gainsOf(knocked_out));
-    panel.ask();
+    const areOut = these.every((each) => this.#isOut(each));
+    this.#knockOut(areOut ? others : [...others, ...these]);
   }
 
-  const active = () => (state.locked >= 0 ? state.locked : hovered);
-  function highlight() {
-    pictures.highlight(active(), state.locked);
-    say(where, rowText(attention, state, active()));
+  #knockOut(knocked_out) {
+    if (!this.engine) return;
+    this.state.knocked_out = knocked_out;
+    this.panel.know(null);
+    this.#update();
+    this.onState({ knocked_out });
+    this.onKnockOut(gainsOf(knocked_out));
+    this.panel.ask();
   }
 
-  function drawOverview() {
-    const [nLayers, nHeads] = attention[state.site].shape;
-    overview.show({
-      label: `${TITLES[state.site]}: the maps of all heads`,
-      nLayers,
-      nHeads,
-      locked: state.locked,
-      chosen: [state.layer, state.head],
-      canKnock: Boolean(engine),
-      map: (layer, head) => headMap(attention, state.site, layer, head),
-      isOut: (layer, head) => isKnockedOut([state.site, layer, head]),
-    });
-  }
-
-  function drawDamage() {
-    damage.show({
-      text,
-      translation: attention.translation,
-      shapes: Object.fromEntries(
-        SITES.map((site) => [site, attention[site].shape.slice(0, 2)]),
-      ),
-      knocked_out: state.knocked_out,
-      without: panel.result()?.translation,
-    });
-  }
-
-  function update() {
+  #update() {
+    const attention = this.#attention;
+    const { state } = this;
     if (!attention) return;
     clamp(state, attention);
     const { site, layer, head, knocked_out } = state;
-    hovered = Math.min(hovered, axes(attention, site).rows.length - 1);
-    controls.show(state, attention[site].shape);
-    say(about, ABOUT[site]);
-    drawOverview();
-    say(title, titleOf(state));
-    pictures.show(attention, state);
-    highlight();
-    panel.show({
-      text,
-      prefix,
+    const areOut = (heads) => heads.every((each) => this.#isOut(each));
+    this.#hovered = Math.min(this.#hovered, axes(attention, site).rows.length - 1);
+    this.#drawOverview();
+    this.pictures.show(attention, state);
+    this.panel.show({
+      text: this.#text,
+      prefix: this.#prefix,
       translation: attention.translation,
       knocked_out,
       site,
       layer,
       head,
-      isOut: headsAt(attention, site, layer, head).every(isKnockedOut),
+      isOut: areOut(this.#headsAt(layer, head)),
       shape: attention[site].shape,
-      isSiteOut: allOf(site).every(isKnockedOut),
+      isSiteOut: areOut(this.#allHeads()),
     });
-    drawDamage();
+    this.#drawDamage();
+    this.#draw();
   }
 
-  return {
-    node,
-    state,
-    // The attention of another sentence; a knock-out is tried on it, too.
-    show(given, sentence, beginning = []) {
-      [attention, text, prefix] = [given, sentence, beginning];
-      const known = given.knocked && same(given.knocked.heads, state.knocked_out);
-      panel.know(known ? given.knocked : null);
-      damage.know(given.damage?.heads ? given.damage : null);
-      hovered = -1;
-      state.locked = -1;
-      update();
-      if (!known && engine) panel.ask();
-    },
-    // State from elsewhere: nothing is said of it to onState.
-    set(given) {
-      if (same({ ...state, ...given }, state)) return;
-      const others = given.knocked_out && !same(given.knocked_out, state.knocked_out);
-      Object.assign(state, given);
-      if (others) panel.know(null);
-      update();
-      if (others && engine) panel.ask();
-    },
-    stop() {
-      panel.stop();
-      damage.stop();
-      live.stop();
-      endColours();
-    },
-  };
+  #draw() {
+    const { state, controls, overview, panel, damage, pictures, live } = this;
+    pictures.highlight(this.#active, state.locked);
+    render(
+      html`
+        ${controls.sites}
+        <p class="tfh-about">${ABOUT[state.site]}</p>
+        ${overview.node}${panel.node}${damage.node}
+        <p class="tfh-title">${titleOf(state)}</p>
+        ${controls.row(state, this.#attention[state.site].shape)}
+        ${pictures.node}
+        <p class="tfh-where" data-where>${this.#rowText()}</p>
+        ${pictures.tables}${live.node}`,
+      this.node,
+    );
+  }
+
+  #drawOverview() {
+    const { state } = this;
+    const [nLayers, nHeads] = this.#attention[state.site].shape;
+    this.overview.show({
+      label: `${TITLES[state.site]}: the maps of all heads`,
+      nLayers,
+      nHeads,
+      locked: state.locked,
+      chosen: [state.layer, state.head],
+      canKnock: Boolean(this.engine),
+      map: (layer, head) => headMap(this.#attention, state.site, layer, head),
+      isOut: (layer, head) => this.#isOut([state.site, layer, head]),
+    });
+  }
+
+  #drawDamage() {
+    const attention = this.#attention;
+    const shapes = SITES.map((site) => [site, attention[site].shape.slice(0, 2)]);
+    this.damage.show({
+      text: this.#text,
+      translation: attention.translation,
+      shapes: Object.fromEntries(shapes),
+      knocked_out: this.state.knocked_out,
+      without: this.panel.result()?.translation,
+    });
+  }
+
+  get #active() {
+    return this.state.locked >= 0 ? this.state.locked : this.#hovered;
+  }
+  #rowText() {
+    return rowText(this.#attention, this.state, this.#active);
+  }
 }
 
 // Bring a state into the range of another model, another sentence.
@@ -255,53 +271,32 @@ function clamp(state, attention) {
   if (state.locked >= axes(attention, state.site).rows.length) state.locked = -1;
 }
 
-// What the reader chooses: the site, and a row of how it is pictured.
+// What the reader chooses: the site, and how it is pictured.
 function controlsOf(change) {
-  const sites = radios(
-    "site",
-    "Where",
-    SITES.map((site) => TITLES[site]),
-    0,
-    (i) => change({ site: SITES[i], locked: -1 }),
+  const sites = radios("site", "Where", Object.values(TITLES), 0, (i) =>
+    change({ site: SITES[i], locked: -1 }),
   );
   const forms = radios("form", "As", FORMS, 0, (i) => change({ form: FORMS[i] }));
-  const comparisons = radios(
-    "compare",
-    "Show",
-    ["one head", "two heads", "difference"],
-    0,
-    (i) => change({ compare: COMPARISONS[i] }),
+  const comparisons = radios("compare", "Show", COMPARED, 0, (i) =>
+    change({ compare: COMPARISONS[i] }),
   );
-  const other = otherHead((head) => change({ other: head }));
-  const row = h("div", { class: "tfh-row" }, forms.set, comparisons.set, other.node);
-  function show(state, [nLayers, nHeads]) {
-    sites.pick(SITES.indexOf(state.site));
-    forms.pick(FORMS.indexOf(state.form));
-    comparisons.pick(COMPARISONS.indexOf(state.compare));
-    other.show(nLayers, nHeads, state.other, state.compare === "alone");
-  }
-  return { site: sites.set, row, show };
-}
-
-// The list of heads to compare with.
-function otherHead(onPick) {
-  const box = h("span");
-  const node = h("label", { class: "tfh-with" }, h("span", {}, "with "), box);
-  let list = null;
-  function show(nLayers, nHeads, chosen, disabled) {
+  // With this list the row says what it compares with.
+  function row({ site, form, compare, other }, [nLayers, nHeads]) {
+    sites.pick(SITES.indexOf(site));
+    forms.pick(FORMS.indexOf(form));
+    comparisons.pick(COMPARISONS.indexOf(compare));
     const choices = upTo(nLayers).flatMap((layer) =>
       [...upTo(nHeads), null].map((head) => [layer, head]),
     );
-    if (box.dataset.size !== `${nLayers} ${nHeads}`) {
-      box.dataset.size = `${nLayers} ${nHeads}`;
-      const names = choices.map((each) => nameOf(...each));
-      list = select("other", names, (i) => onPick(choices[i]));
-      box.replaceChildren(list);
-    }
-    list.value = choices.findIndex((each) => same(each, chosen));
-    put(list, { disabled });
+    const option = (each, i) =>
+      html`<option value=${i} .selected=${same(each, other)}>${nameOf(...each)}</option>`;
+    return html`
+      <div class="tfh-row">${forms.set}${comparisons.set}
+        <label class="tfh-with">with <select data-control="other" ?disabled=${compare === "alone"}
+          @change=${({ target }) => change({ other: choices[target.value] })}>${choices.map(option)}</select></label>
+      </div>`;
   }
-  return { node, show };
+  return { sites: sites.set, row };
 }
 
 // The large pictures, and the same as tables.
@@ -321,11 +316,11 @@ function picturesOf(tools) {
       nameOf(...state.other),
     ];
     node.classList.toggle("tfh-two", maps.length === 2);
-    panes.forEach((pane, k) => {
-      put(pane.node, { hidden: k >= maps.length });
+    for (const k of [0, 1]) {
+      put(panes[k].node, { hidden: k >= maps.length });
       put(tables[k].node, { hidden: k >= maps.length });
-      if (k >= maps.length) return;
-      pane.show({
+      if (k >= maps.length) continue;
+      panes[k].show({
         name: names[k],
         caption: maps.length === 2,
         form: state.form,
@@ -341,26 +336,15 @@ function picturesOf(tools) {
         rows.map((row, i) => [
           row,
           ...maps[k][i].map((w) => format(w, 3)),
-          ...(predicted.length ? [predicted[i]] : []),
+          ...predicted.slice(i, i + 1),
         ]),
       );
-    });
+    }
   }
   function highlight(active, locked) {
     for (const pane of panes) pane.highlight(active, locked);
   }
   return { node, tables: tables.map((each) => each.node), show, highlight };
-}
-
-// The first map, and where two are compared, the second or the difference.
-function mapsOf(attention, { site, layer, head, compare, other }) {
-  const first = headMap(attention, site, layer, head);
-  if (compare === "alone") return [first];
-  const [otherLayer, otherHead] = other;
-  const second = headMap(attention, site, otherLayer, otherHead);
-  return compare === "beside"
-    ? [first, second]
-    : [first.map((row, i) => row.map((w, j) => w - second[i][j]))];
 }
 
 function titleOf({ site, layer, head, compare, other }) {

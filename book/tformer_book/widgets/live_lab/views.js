@@ -6,7 +6,7 @@
 // state is that of the lab, of which onState hears changes; run(work) lets the lab say how
 // a request fares. book: the chapter that explains it, and its page.
 import { DecodingView } from "../decoding/view.js";
-import { headsView } from "../heads/view.js";
+import { HeadsView } from "../heads/view.js";
 import { h } from "../kit/kit.js";
 import { teacherForcingView } from "../teacher_forcing/view.js";
 import { searchOptions } from "./address.js";
@@ -19,7 +19,7 @@ export const INSIDE = [
     title: "Heads",
     book: ["Inside the trained model", "14-inside-the-model.html"],
     make(engine, { state, onState }) {
-      const view = headsView(engine, {
+      const view = new HeadsView(engine, {
         initial: { knocked_out: state.knocked_out },
         onState: ({ knocked_out }) => knocked_out && onState({ knocked_out }),
       });
