@@ -42,11 +42,10 @@ for (const [name, { packages, entry }] of Object.entries(BUNDLES)) {
     stdin: { contents: entry, resolveDir: "." },
     bundle: true,
     format: "esm",
+    platform: "neutral",
+    conditions: ["node"], // lit-html that loads without a page, too
     minify: true,
     target: "es2022",
-    // lit's build for Node also runs in a page; the one for pages needs one at once.
-    platform: "neutral",
-    conditions: ["node"],
     legalComments: "none",
     write: false,
     banner: {

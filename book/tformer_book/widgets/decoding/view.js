@@ -1,7 +1,7 @@
 // A search, step by step: the pieces it could take, the tree it grows, what it finds.
 // A step is one of `Translator.steps`; `search.js` has the logic.
 import { USUAL, used } from "../engine/decode/settings.js";
-import { GRID, walking } from "../kit/arrows.js";
+import { GRID, onArrows } from "../kit/arrows.js";
 import { h, liveRegion, put, slider, textTable } from "../kit/kit.js";
 import { player } from "../kit/player.js";
 import { html, nothing, render } from "../kit/vendor/lit.js";
@@ -65,7 +65,7 @@ export class DecodingView {
     this.behind = textTable("The tree as a table", "written so far");
     this.live = liveRegion({ isShown: true });
     this.node = h("div", { class: "tfd-view" });
-    this.onKey = walking(GRID, (_, { key }) => {
+    this.onKey = onArrows(GRID, (_, { key }) => {
       const { nodes } = this.#search;
       const next = neighbour(nodes, this.#scene().here, this.#position, key);
       if (next !== null) this.#pick(next);

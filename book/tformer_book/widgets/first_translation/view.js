@@ -1,5 +1,5 @@
 // Two lines of words and what joins them.
-import { ALONG, walking, within } from "../kit/arrows.js";
+import { ALONG, onArrows, within } from "../kit/arrows.js";
 import { h, liveRegion, wantsStillness } from "../kit/kit.js";
 import { html, nothing, render, repeat, svg } from "../kit/vendor/lit.js";
 import { linked, lookedAt, mostDecided } from "./words.js";
@@ -32,7 +32,7 @@ export function pairView() {
     show({ known: now.pair.german.length, at });
     heard.announce(told(now));
   }
-  const onKey = walking(ALONG, (move, { currentTarget }) => {
+  const onKey = onArrows(ALONG, (move, { currentTarget }) => {
     if (!now.known) return false;
     show({ cursor: within((now.at ?? 0) + move, now.known) });
     return currentTarget.children[now.cursor].focus();

@@ -1,5 +1,5 @@
 // Small maps of all heads: layers down, heads across, the mean of each layer last.
-import { GRID, walking, within } from "../kit/arrows.js";
+import { GRID, onArrows, within } from "../kit/arrows.js";
 import { h } from "../kit/kit.js";
 import { format } from "../kit/numbers.js";
 import { html, render } from "../kit/vendor/lit.js";
@@ -24,7 +24,7 @@ export function overviewOf({ onShow, onKnock }) {
   const focus = () => node.querySelector('[tabindex="0"]').focus();
   const pickedBy = (act) => act(at[0], headsOf(now.nHeads)[at[1]]);
   const keys = { Enter: onShow, " ": onShow, k: onKnock, K: onKnock };
-  const onKey = walking({ ...GRID, ...keys }, (move, { target }) => {
+  const onKey = onArrows({ ...GRID, ...keys }, (move, { target }) => {
     if (target.tagName === "BUTTON") return false;
     if (typeof move === "function") return pickedBy(move);
     go(at[0] + move[0], at[1] + move[1]);

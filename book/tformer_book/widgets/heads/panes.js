@@ -1,5 +1,5 @@
 // A map in large, as a matrix or as lines.
-import { DOWN, walking, within } from "../kit/arrows.js";
+import { DOWN, onArrows, within } from "../kit/arrows.js";
 import { grid } from "../kit/grid.js";
 import { h, put, say } from "../kit/kit.js";
 import { format } from "../kit/numbers.js";
@@ -100,7 +100,7 @@ function linesOf({ onHover, onPick }) {
     at = i;
     onHover(i); // which draws
   }
-  const onKey = walking(DOWN, (by) =>
+  const onKey = onArrows(DOWN, (by) =>
     queries().children[within(at + by, now.rows.length)].focus(),
   );
   node.addEventListener("pointerleave", () => {

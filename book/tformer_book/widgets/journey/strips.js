@@ -1,6 +1,6 @@
 // Vectors as strips: a cell for each number, blue above zero, orange below, the stronger
 // the larger. And lists of which the reader chooses one.
-import { DOWN, walking, within } from "../kit/arrows.js";
+import { DOWN, onArrows, within } from "../kit/arrows.js";
 import { format } from "../kit/numbers.js";
 import { shown } from "../kit/pieces.js";
 import { html, nothing } from "../kit/vendor/lit.js";
@@ -52,7 +52,7 @@ export const chosen = (
   <button type="button" data-control=${name} class=${look} lang=${lang} style=${style} aria-label=${label}
     aria-pressed=${String(i === at)} tabindex=${i === at ? 0 : -1} @click=${() => onPick(i)}>${inside}</button>`;
 export const walkTo = (moves, at, onPick) =>
-  walking(moves, (by, { currentTarget }) => {
+  onArrows(moves, (by, { currentTarget }) => {
     const buttons = currentTarget.querySelectorAll("button");
     const to = within(at + by, buttons.length);
     onPick(to);

@@ -1,5 +1,5 @@
 // Tabs: arrows, Home and End walk along them; Enter, Space or a click opens one.
-import { ALONG, walking, within } from "../kit/arrows.js";
+import { ALONG, onArrows, within } from "../kit/arrows.js";
 import { h, uid } from "../kit/kit.js";
 import { html, render } from "../kit/vendor/lit.js";
 
@@ -7,7 +7,7 @@ import { html, render } from "../kit/vendor/lit.js";
 export function tabs(label, items, onPick) {
   const id = uid();
   const node = h("div");
-  const onWalk = walking(ALONG, (by, { target }) => {
+  const onWalk = onArrows(ALONG, (by, { target }) => {
     const all = [...node.querySelectorAll("[role=tab]")];
     const to = all.indexOf(target) + by;
     const around = (to + all.length) % all.length; // NaN for Home and End

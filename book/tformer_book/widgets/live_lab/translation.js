@@ -1,6 +1,6 @@
 // A translation that appears piece by piece; each piece can be asked what else the model
 // weighed there, and replaced by it.
-import { ALONG, walking, within } from "../kit/arrows.js";
+import { ALONG, onArrows, within } from "../kit/arrows.js";
 import { h } from "../kit/kit.js";
 import { percent } from "../kit/numbers.js";
 import { byteAsCharacter, written } from "../kit/pieces.js";
@@ -52,7 +52,7 @@ export function translationView({ onChoose, onFree }) {
     draw({ cursor });
     chips()[cursor]?.focus();
   }
-  const onWalk = walking(ALONG, (by, { target }) => go(chips().indexOf(target) + by));
+  const onWalk = onArrows(ALONG, (by, { target }) => go(chips().indexOf(target) + by));
   function onPick(t) {
     now.isOurs = false;
     open(t);
