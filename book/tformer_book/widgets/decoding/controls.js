@@ -2,37 +2,37 @@
 import {
   ALL_K,
   pageName,
-  RANGES,
   SLIDER_OF_K,
+  SLIDERS,
   USED,
 } from "../engine/decode/settings.js";
 import { put, radios, slider } from "../kit/kit.js";
 import { format } from "../kit/numbers.js";
 
 const PLACES = { beam_size: 0, length_penalty: 1, temperature: 1, top_k: 0, seed: 0 };
-const UNCUT = { top_k: ALL_K, top_p: 1 }; // where a slider keeps every piece
 
-// names: the searches, in order; labels: of the sliders, by trait. onChange hears the
-// changed settings.
+// names: of the searches, in order; labels: of the sliders, where they are not the usual
+// ones. onChange hears the changed settings.
 // -> { choice, sliders (elements), show(settings) }
 /**
  * @param {Record<string, string>} names
- * @param {Record<string, string>} labels
  * @param {(changes: any) => void} onChange
+ * @param {Record<string, string>} [labels]
  */
-export function searchControls(names, labels, onChange) {
+export function searchControls(names, onChange, labels = {}) {
   const searches = Object.keys(names);
   const choice = radios("search", "Search", Object.values(names), 0, (i) =>
     onChange({ search: searches[i] }),
   );
-  const sliders = Object.entries(labels).map(([trait, label]) => {
-    const range = trait === "top_k" ? SLIDER_OF_K : RANGES[trait];
-    const text = (x) => (x === UNCUT[trait] ? "all" : format(x, PLACES[trait]));
+  const sliders = SLIDERS.map(({ name: trait, label, min, max, step, everything }) => {
+    const range = trait === "top_k" ? SLIDER_OF_K : { min, max, step };
+    const uncut = trait === "top_k" ? ALL_K : everything; // where it keeps every piece
+    const text = (x) => (x === uncut ? "all" : format(x, PLACES[trait]));
     const name = pageName(trait);
-    const each = slider(trait, label, { ...range, text }, (x) =>
-      onChange({ [name]: x === UNCUT[trait] ? null : x }),
+    const each = slider(trait, labels[trait] ?? label, { ...range, text }, (x) =>
+      onChange({ [name]: x === uncut ? null : x }),
     );
-    return { name, uncut: UNCUT[trait], ...each };
+    return { name, uncut, ...each };
   });
   function show(settings) {
     choice.pick(searches.indexOf(settings.search));

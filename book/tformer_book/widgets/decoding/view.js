@@ -13,14 +13,6 @@ import { reveal, treePicture, treeRows } from "./tree.js";
 
 const PAUSE = 900; // ms a step, when it plays
 const SEARCHES = { greedy: "greedy", sample: "sampling", beam: "beam search" };
-const SETTINGS = {
-  beam_size: "beam size",
-  length_penalty: "penalty α",
-  temperature: "temperature",
-  top_k: "top-k",
-  top_p: "top-p",
-  seed: "seed",
-};
 
 // The figure, given an engine (or null). Settings: those of USUAL; topK and topP may be
 // null: no cut. `step` counts from 0; -1 is the end.
@@ -52,7 +44,7 @@ export class DecodingView {
     this.place = step;
     this.onState = onState;
     this.onNeed = onNeed ?? (() => this.run(this.#text).catch(() => {}));
-    this.controls = searchControls(SEARCHES, SETTINGS, (changes) => {
+    this.controls = searchControls(SEARCHES, (changes) => {
       Object.assign(this.settings, changes);
       this.#find();
       this.#tell();

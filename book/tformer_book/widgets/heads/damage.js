@@ -5,15 +5,13 @@ import { h, textTable } from "../kit/kit.js";
 import { requests } from "../kit/model.js";
 import { format } from "../kit/numbers.js";
 import { html, nothing, render } from "../kit/vendor/lit.js";
-import { nameOf, SITES, same, TITLES, upTo } from "./maps.js";
+import { allAt, isOut, nameOf, SITES, same, TITLES, upTo } from "./maps.js";
 import { brief, falls, largestFall, lessProbable } from "./maths.js";
 
 // engine may be null: then only what is known is shown. onPick(site, layer, head) hears
 // which head is to be knocked out alone.
-// -> { node,
-//      show({ text, translation, shapes: { site: [layers, heads] }, knocked_out, without }):
-//        the sentence, its translation, the heads that are out, and the German without them,
-//      know(result): what a sweep of this translation found, or null,
+// -> { node, show({ attention, text, state, without }): without: the German without the
+//      heads that are out; know(result): what a sweep of this translation found, or null;
 //      stop() }
 export function damageMap(engine, { onPick }) {
   let now = null; // what is shown
@@ -41,12 +39,13 @@ export function damageMap(engine, { onPick }) {
     if (!same(head, pointed)) point(...head);
   }
 
-  const isOf = ({ text, translation }) =>
-    now.text === text && now.translation === translation;
+  const isOf = ({ text, attention }) =>
+    now.text === text && now.attention.translation === attention.translation;
 
   async function sweep(tools) {
     const mine = now;
-    const { text, translation } = mine;
+    const { text, attention } = mine;
+    const { translation } = attention;
     const before = swept;
     const heads = [];
     const whole = await engine.score(text, translation, tools);
@@ -69,12 +68,11 @@ export function damageMap(engine, { onPick }) {
   const onSweep = () => (asked.busy() ? asked.stop() : asked.run(sweep));
 
   function draw() {
-    const { shapes, knocked_out } = now;
     const found = swept ? falls(swept) : {};
-    for (const map of maps) map.show(shapes[map.site], found, knocked_out);
-    table.show(...tableOf(shapes, found));
-    const state = { ...now, found, swept, pointed, engine, isBusy: asked.busy() };
-    render(panelOf(state, parts, { onPointer, onSweep }), node);
+    for (const map of maps) map.show(now, found);
+    table.show(...tableOf(now, found));
+    const about = { ...now, found, swept, pointed, engine, isBusy: asked.busy() };
+    render(panelOf(about, parts, { onPointer, onSweep }), node);
   }
 
   return {
@@ -94,19 +92,18 @@ export function damageMap(engine, { onPick }) {
   };
 }
 
-function panelOf(state, { maps, said, table }, { onPointer, onSweep }) {
-  const sizes = SITES.map((site) => state.shapes[site][0] * state.shapes[site][1]);
-  const count = sizes.reduce((sum, size) => sum + size);
+function panelOf(now, { maps, said, table }, { onPointer, onSweep }) {
+  const all = SITES.flatMap((site) => allAt(now.attention, site));
   return html`
-    <div class="tfh-damage" role="group" data-busy=${state.isBusy ? "true" : nothing}
+    <div class="tfh-damage" role="group" data-busy=${now.isBusy ? "true" : nothing}
       aria-label="A map of damage: what each head is worth to this translation">
       <div class="tfh-row">
         <p class="tfh-title">A map of damage</p>
-        <button type="button" data-control="sweep" ?disabled=${!state.engine} @click=${onSweep}>${state.isBusy ? "Stop" : `Sweep all ${count} heads`}</button>
+        <button type="button" data-control="sweep" ?disabled=${!now.engine} @click=${onSweep}>${now.isBusy ? "Stop" : `Sweep all ${all.length} heads`}</button>
       </div>
       <p class="tfh-hint">Each head is knocked out alone, and the model scores the translation that it gives with all heads. The number says how far log p of that translation falls, in nats for each piece: the stronger the colour, the worse; below 0, it became more probable. Without one head most translations stay the same, word for word; so the map counts probability, not words.</p>
       <div class="tfh-maps" @pointermove=${onPointer}>${maps.map((each) => each.node)}</div>
-      <p class="tfh-where" data-damage-said>${told(state)}</p>
+      <p class="tfh-where" data-damage-said>${told(now)}</p>
       ${said}${table}
     </div>`;
 }
@@ -115,7 +112,7 @@ const change = (fall) =>
   `log p ${fall < 0 ? "rises" : "falls"} by ${format(Math.abs(fall), 3)} nats`;
 
 // What is known of the head that the reader points at.
-function told({ swept, found, pointed, without, knocked_out }) {
+function told({ swept, found, pointed, without, state }) {
   if (!swept) return "Not swept yet for this sentence.";
   if (!pointed)
     return "Point at a head to read more; a click knocks it out alone and translates without it.";
@@ -127,7 +124,7 @@ function told({ swept, found, pointed, without, knocked_out }) {
     fall === undefined
       ? "not swept yet."
       : `${change(fall)} a piece, ${format(Math.abs(nats))} in all. The translation is ${lessProbable(0, -nats)}.`;
-  const isAlone = without && same(knocked_out, [pointed]);
+  const isAlone = without && same(state.knocked_out, [pointed]);
   return `${who}: ${effect}${isAlone ? ` Without it: “${without}”` : ""}`;
 }
 
@@ -141,20 +138,21 @@ function siteMap(site, { onMove, onPick }) {
   });
   const caption = h("p", { class: "tfh-caption" }, TITLES[site]);
   const node = h("div", { "data-damage": site }, caption, map.node);
-  function show([nLayers, nHeads], found, knocked_out) {
+  function show({ attention, state }, found) {
+    const [nLayers, nHeads] = attention[site].shape;
     const largest = largestFall(found);
     map.show({
       rows: upTo(nLayers).map(String),
       columns: upTo(nHeads).map(String),
       cell(layer, head) {
         const fall = found[site]?.[layer]?.[head];
-        const isOut = knocked_out.some((each) => same(each, [site, layer, head]));
+        const isGone = isOut(state, [site, layer, head]);
         const said = fall === undefined ? "not swept yet" : `${change(fall)} a piece`;
         return {
           text: fall === undefined ? "" : brief(fall),
-          label: `${nameOf(layer, head)}, ${said}${isOut ? "; it is out" : ""}`,
+          label: `${nameOf(layer, head)}, ${said}${isGone ? "; it is out" : ""}`,
           share: fall === undefined ? 0 : Math.max(0, fall) / largest,
-          mark: isOut ? "tfh-is-out" : "",
+          mark: isGone ? "tfh-is-out" : "",
           exact: fall,
         };
       },
@@ -164,13 +162,16 @@ function siteMap(site, { onMove, onPick }) {
 }
 
 // Columns and rows of the same as a table.
-function tableOf(shapes, found) {
+function tableOf({ attention }, found) {
+  const heads = upTo(attention.cross.shape[1]);
   const cell = (fall) => (fall === undefined ? "–" : format(fall, 3));
   const rows = SITES.flatMap((site) =>
-    upTo(shapes[site][0]).map((layer) => [
+    upTo(attention[site].shape[0]).map((layer) => [
       `${TITLES[site]}, layer ${layer}`,
-      ...upTo(shapes[site][1]).map((head) => cell(found[site]?.[layer]?.[head])),
+      ...upTo(attention[site].shape[1]).map((head) =>
+        cell(found[site]?.[layer]?.[head]),
+      ),
     ]),
   );
-  return [upTo(shapes.cross[1]).map((head) => `head ${head}`), rows];
+  return [heads.map((head) => `head ${head}`), rows];
 }

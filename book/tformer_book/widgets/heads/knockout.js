@@ -3,7 +3,7 @@ import { h } from "../kit/kit.js";
 import { requests } from "../kit/model.js";
 import { format } from "../kit/numbers.js";
 import { html, nothing, render } from "../kit/vendor/lit.js";
-import { nameOf, same } from "./maps.js";
+import { allAt, headsAt, isOut, same, whatOf } from "./maps.js";
 import { changedWords, gainsOf, lessProbable, listed } from "./maths.js";
 
 const OF_SITES = {
@@ -15,13 +15,9 @@ const OF_SITES = {
 // The panel, given an engine (or null: then nothing can be knocked out). onKnock asks for
 // the chosen head, onKnockSite for all of its site, onRestore for all to come back;
 // onAnswer hears what to announce.
-// -> { node,
-//      show({ text, prefix, translation, knocked_out, site, layer, head, isOut, shape,
-//        isSiteOut }): the sentence, the pieces that its translation has to begin
-//        with, what the whole model makes of it, the heads that are out, the chosen
-//        head, and the layers and heads of its site,
-//      know(result): { heads, translation, before, after }, or null; result(),
-//      ask(): try what is shown, stop() }
+// -> { node, show({ attention, text, prefix (the pieces that the translation has to begin
+//      with), state }), know(result): { heads, translation, before, after }, or null;
+//      result(), ask(): try what is shown, stop() }
 /** @param {any} engine @param {Record<string, any>} tools */
 export function knockOutPanel(engine, { note, onAnswer, ...actions }) {
   let now = null; // what is shown
@@ -40,20 +36,22 @@ export function knockOutPanel(engine, { note, onAnswer, ...actions }) {
   }
 
   async function ask() {
-    if (!now?.knocked_out.length) return asked.stop();
-    const { text, prefix, translation: whole, knocked_out: heads } = now;
+    if (!now?.state.knocked_out.length) return asked.stop();
+    const { text, prefix, attention, state } = now;
+    const { knocked_out: heads } = state;
+    const { translation: whole } = attention;
     await asked.run(async ({ signal, onProgress }) => {
       const tools = { signal, onProgress, gains: gainsOf(heads) };
       const { text: translation } = await engine.translate(text, { ...tools, prefix });
       const { logProbability: before } = await engine.score(text, whole, { signal });
       const { logProbability: after } = await engine.score(text, whole, tools);
-      if (text !== now.text || prefix !== now.prefix || !same(heads, now.knocked_out))
-        return; // too late
+      const isSame = text === now.text && prefix === now.prefix;
+      if (!isSame || !same(heads, now.state.knocked_out)) return; // too late
       result = { heads, translation, before, after };
     });
     if (result)
       onAnswer(
-        `${withoutText(now.knocked_out.length)}: ${result.translation} ${oddsText(result)}`,
+        `${withoutText(heads.length)}: ${result.translation} ${oddsText(result)}`,
       );
   }
   return {
@@ -78,24 +76,27 @@ const oddsText = ({ before, after }) =>
 
 /** @param {any} now @param {Record<string, any>} actions */
 function panelOf(now, { onKnock, onKnockSite, onRestore }) {
-  const { engine, result, isBusy, said, knocked_out, translation, site, layer, head } =
-    now;
-  const [nLayers, nHeads] = now.shape;
-  const what = head === null ? `all of layer ${layer}` : nameOf(layer, head);
-  const action = (isOut) => (isOut ? "Restore" : "Knock out");
+  const { engine, result, isBusy, said, attention, state } = now;
+  const { knocked_out, site, layer, head } = state;
+  const all = allAt(attention, site);
+  const action = (heads) =>
+    heads.every((each) => isOut(state, each)) ? "Restore" : "Knock out";
   const out = knocked_out.length
-    ? `Out: ${listed(knocked_out, nHeads)}. The maps stay those with all heads.`
+    ? `Out: ${listed(knocked_out, attention[site].shape[1])}. The maps stay those with all heads.`
     : "All heads are at work.";
   // The words of both translations that differ stand out.
-  const [whole, without] = changedWords(translation, result?.translation ?? "");
+  const [whole, without] = changedWords(
+    attention.translation,
+    result?.translation ?? "",
+  );
   const old = ([word, isGone]) =>
     html`${isGone && result ? html`<s>${word}</s>` : word} `;
   const fresh = ([word, isNew]) => html`${isNew ? html`<mark>${word}</mark>` : word} `;
   return html`
     <div class="tfh-knock" role="group" aria-label="The translation without some heads" data-busy=${isBusy ? "true" : nothing}>
       <div class="tfh-row">
-        <button type="button" data-control="knock" ?disabled=${!engine} @click=${onKnock}>${action(now.isOut)} ${what}</button>
-        <button type="button" data-control="knock-site" ?disabled=${!engine} @click=${onKnockSite}>${action(now.isSiteOut)} all ${nLayers * nHeads} ${OF_SITES[site]}</button>
+        <button type="button" data-control="knock" ?disabled=${!engine} @click=${onKnock}>${action(headsAt(attention, site, layer, head))} ${whatOf(layer, head)}</button>
+        <button type="button" data-control="knock-site" ?disabled=${!engine} @click=${onKnockSite}>${action(all)} all ${all.length} ${OF_SITES[site]}</button>
         <button type="button" data-control="restore" ?disabled=${!knocked_out.length} @click=${onRestore}>Restore all</button>
         <p class="tfh-out" data-out>${out}</p>
       </div>

@@ -48,15 +48,24 @@ export function strongest(row, count = 3) {
   return order.slice(0, count).filter(([, w]) => Math.abs(w) >= 0.005);
 }
 
-// All heads of a layer that `head` means (null: every one), as a knock-out names them.
+// All heads of a layer that `head` means (null: every one), as a knock-out names them; and
+// all of a site.
 export const headsAt = (attention, site, layer, head) =>
   (head === null ? upTo(attention[site].shape[1]) : [head]).map((each) => [
     site,
     layer,
     each,
   ]);
+export const allAt = (attention, site) =>
+  upTo(attention[site].shape[0]).flatMap((layer) =>
+    headsAt(attention, site, layer, null),
+  );
+export const isOut = ({ knocked_out }, head) =>
+  knocked_out.some((each) => same(each, head));
 
 export const upTo = (n) => Array.from({ length: n }, (_, i) => i);
 export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 export const nameOf = (layer, head) =>
   `layer ${layer}, ${head === null ? "mean of heads" : `head ${head}`}`;
+export const whatOf = (layer, head) =>
+  head === null ? `all of layer ${layer}` : nameOf(layer, head);

@@ -7,9 +7,10 @@ import { html, render } from "../kit/vendor/lit.js";
 import { damageMap } from "./damage.js";
 import { knockOutPanel } from "./knockout.js";
 import {
+  allAt,
   axes,
-  headMap,
   headsAt,
+  isOut,
   mapsOf,
   nameOf,
   SITES,
@@ -18,7 +19,6 @@ import {
   TITLES,
   upTo,
 } from "./maps.js";
-import { gainsOf } from "./maths.js";
 import { overviewOf } from "./overview.js";
 import { paneOf } from "./panes.js";
 
@@ -47,11 +47,11 @@ export const STATE = {
 };
 
 // engine may be null: then nothing can be knocked out. initial: a part of `STATE`.
-// onState hears what the reader changed, onKnockOut the gains for the engine.
+// onState hears what the reader changed.
 export class HeadsView {
-  #attention = null; // what engine.attention() gives
-  #text = "";
-  #prefix = []; // the pieces that the translation was told to begin with
+  // What engine.attention() gives for a text, and the pieces that the translation was told
+  // to begin with.
+  #given = { attention: null, text: "", prefix: [] };
   #hovered = -1;
 
   /**
@@ -59,28 +59,24 @@ export class HeadsView {
    * @param {object} [options]
    * @param {Record<string, any>} [options.initial]
    * @param {(changes: any) => void} [options.onState]
-   * @param {(gains: any[]) => void} [options.onKnockOut]
    * @param {string} [options.note]
    */
-  constructor(
-    engine,
-    { initial = {}, onState = () => {}, onKnockOut = () => {}, note = "" } = {},
-  ) {
+  constructor(engine, { initial = {}, onState = () => {}, note = "" } = {}) {
     const state = { ...STATE, ...initial };
     this.engine = engine;
     this.onState = onState;
-    this.onKnockOut = onKnockOut;
     this.state = state;
     this.live = liveRegion();
     this.controls = controlsOf((changes) => this.#change(changes));
     this.overview = overviewOf({
+      canKnock: Boolean(engine),
       onShow: (layer, head) => this.#change({ layer, head }),
       onKnock: (layer, head) => this.#toggle(this.#headsAt(layer, head)),
     });
     this.panel = knockOutPanel(engine, {
       note,
       onKnock: () => this.#toggle(this.#headsAt(state.layer, state.head)),
-      onKnockSite: () => this.#toggle(this.#allHeads()),
+      onKnockSite: () => this.#toggle(allAt(this.#given.attention, state.site)),
       onRestore: () => this.#knockOut([]),
       onAnswer: (words) => {
         this.#drawDamage();
@@ -102,18 +98,15 @@ export class HeadsView {
     this.node.addEventListener("keydown", ({ key }) => {
       if (key === "Escape" && state.locked >= 0) this.#change({ locked: -1 });
     });
-    this.endColours = onColours(
-      this.overview.node,
-      () => this.#attention && this.#drawOverview(),
-    );
+    this.endColours = onColours(this.overview.node, () => {
+      if (this.#given.attention) this.overview.show(this.#scene);
+    });
   }
 
   // The attention of another sentence; a knock-out is tried on it, too. With `knocked` it
   // also holds what became of a knock-out, with `damage` what a sweep found.
   show(attention, text, prefix = []) {
-    this.#attention = attention;
-    this.#text = text;
-    this.#prefix = prefix;
+    this.#given = { attention, text, prefix };
     const { knocked, damage } = attention;
     const isKnown = knocked && same(knocked.heads, this.state.knocked_out);
     this.panel.know(isKnown ? knocked : null);
@@ -151,14 +144,7 @@ export class HeadsView {
   }
 
   #headsAt(layer, head) {
-    return headsAt(this.#attention, this.state.site, layer, head);
-  }
-  #allHeads() {
-    const [nLayers] = this.#attention[this.state.site].shape;
-    return upTo(nLayers).flatMap((layer) => this.#headsAt(layer, null));
-  }
-  #isOut(head) {
-    return this.state.knocked_out.some((each) => same(each, head));
+    return headsAt(this.#given.attention, this.state.site, layer, head);
   }
 
   // Knock these heads out; if all of them are, restore them.
@@ -166,7 +152,7 @@ export class HeadsView {
     const others = this.state.knocked_out.filter(
       (each) => !these.some((one) => same(one, each)),
     );
-    const areOut = these.every((each) => this.#isOut(each));
+    const areOut = these.every((each) => isOut(this.state, each));
     this.#knockOut(areOut ? others : [...others, ...these]);
   }
 
@@ -176,34 +162,29 @@ export class HeadsView {
     this.panel.know(null);
     this.#update();
     this.onState({ knocked_out });
-    this.onKnockOut(gainsOf(knocked_out));
     this.panel.ask();
   }
 
+  get #scene() {
+    return { ...this.#given, state: this.state };
+  }
+
   #update() {
-    const attention = this.#attention;
-    const { state } = this;
+    const { attention } = this.#given;
     if (!attention) return;
-    clamp(state, attention);
-    const { site, layer, head, knocked_out } = state;
-    const areOut = (heads) => heads.every((each) => this.#isOut(each));
-    this.#hovered = Math.min(this.#hovered, axes(attention, site).rows.length - 1);
-    this.#drawOverview();
-    this.pictures.show(attention, state);
-    this.panel.show({
-      text: this.#text,
-      prefix: this.#prefix,
-      translation: attention.translation,
-      knocked_out,
-      site,
-      layer,
-      head,
-      isOut: areOut(this.#headsAt(layer, head)),
-      shape: attention[site].shape,
-      isSiteOut: areOut(this.#allHeads()),
-    });
+    clamp(this.state, attention);
+    const { rows } = axes(attention, this.state.site);
+    this.#hovered = Math.min(this.#hovered, rows.length - 1);
+    this.overview.show(this.#scene);
+    this.pictures.show(attention, this.state);
+    this.panel.show(this.#scene);
     this.#drawDamage();
     this.#draw();
+  }
+
+  #drawDamage() {
+    const without = this.panel.result()?.translation;
+    this.damage.show({ ...this.#scene, without });
   }
 
   #draw() {
@@ -215,7 +196,7 @@ export class HeadsView {
         <p class="tfh-about">${ABOUT[state.site]}</p>
         ${overview.node}${panel.node}${damage.node}
         <p class="tfh-title">${titleOf(state)}</p>
-        ${controls.row(state, this.#attention[state.site].shape)}
+        ${controls.row(state, this.#given.attention[state.site].shape)}
         ${pictures.node}
         <p class="tfh-where" data-where>${this.#rowText()}</p>
         ${pictures.tables}${live.node}`,
@@ -223,38 +204,11 @@ export class HeadsView {
     );
   }
 
-  #drawOverview() {
-    const { state } = this;
-    const [nLayers, nHeads] = this.#attention[state.site].shape;
-    this.overview.show({
-      label: `${TITLES[state.site]}: the maps of all heads`,
-      nLayers,
-      nHeads,
-      locked: state.locked,
-      chosen: [state.layer, state.head],
-      canKnock: Boolean(this.engine),
-      map: (layer, head) => headMap(this.#attention, state.site, layer, head),
-      isOut: (layer, head) => this.#isOut([state.site, layer, head]),
-    });
-  }
-
-  #drawDamage() {
-    const attention = this.#attention;
-    const shapes = SITES.map((site) => [site, attention[site].shape.slice(0, 2)]);
-    this.damage.show({
-      text: this.#text,
-      translation: attention.translation,
-      shapes: Object.fromEntries(shapes),
-      knocked_out: this.state.knocked_out,
-      without: this.panel.result()?.translation,
-    });
-  }
-
   get #active() {
     return this.state.locked >= 0 ? this.state.locked : this.#hovered;
   }
   #rowText() {
-    return rowText(this.#attention, this.state, this.#active);
+    return rowText(this.#given.attention, this.state, this.#active);
   }
 }
 

@@ -28,7 +28,7 @@ const PAUSE = 400; // ms after a setting's last change, before it is tried
 const STATE = ["text", ...Object.keys(usual())];
 const ASIDE = ["view", "knocked_out"]; // they change nothing in the translation
 const SEARCHES = { beam: "Beam", greedy: "Greedy", sample: "Sampling" };
-const SETTINGS = {
+const LABELS = {
   beam_size: "Beam size",
   length_penalty: "Length α",
   temperature: "Temperature",
@@ -83,7 +83,7 @@ class Lab {
       this.#begin = [];
       this.#compare();
     });
-    const form = searchControls(SEARCHES, SETTINGS, (changes) => this.#try(changes));
+    const form = searchControls(SEARCHES, (changes) => this.#try(changes), LABELS);
     this.form = {
       ...form,
       numbers: h("div", { class: "tfl-numbers" }, ...form.sliders),
