@@ -1,4 +1,6 @@
-// What the heads of a Transformer weigh, as rows of numbers; no page: it runs in Node, too.
+// What the heads of a Transformer weigh, as rows of numbers and in words; no page: it runs
+// in Node, too.
+import { format } from "../kit/numbers.js";
 
 export const SITES = ["encoder", "decoder", "cross"];
 export const TITLES = {
@@ -69,3 +71,39 @@ export const nameOf = (layer, head) =>
   `layer ${layer}, ${head === null ? "mean of heads" : `head ${head}`}`;
 export const whatOf = (layer, head) =>
   head === null ? `all of layer ${layer}` : nameOf(layer, head);
+
+// Bring a state into the range of another model, another sentence.
+export function clamp(state, attention) {
+  const [nLayers, nHeads] = attention[state.site].shape;
+  /** @returns {[number, number | null]} */
+  const fit = ([layer, head]) => [
+    Math.min(layer, nLayers - 1),
+    head === null ? null : Math.min(head, nHeads - 1),
+  ];
+  [state.layer, state.head] = fit([state.layer, state.head]);
+  state.other = fit(state.other);
+  if (state.locked >= axes(attention, state.site).rows.length) state.locked = -1;
+}
+
+export function titleOf({ site, layer, head, compare, other }) {
+  const [a, b] = [nameOf(layer, head), nameOf(...other)];
+  const what = { alone: a, beside: `${a} beside ${b}`, difference: `${a} minus ${b}` };
+  return `${TITLES[site]}, ${what[compare]}`;
+}
+
+// What a query attends to most; -1: no query.
+export function rowText(attention, state, i) {
+  if (i < 0)
+    return "Point at a row, or walk through it with the arrow keys; a click or Enter keeps it.";
+  const { rows, columns, predicted } = axes(attention, state.site);
+  const who = `“${rows[i]}”${predicted.length ? ` (next: “${predicted[i]}”)` : ""}`;
+  const list = (map) =>
+    strongest(map[i])
+      .map(([j, w]) => `“${columns[j]}” ${format(w)}`)
+      .join(", ") || "nothing";
+  const [first, second] = mapsOf(attention, state);
+  const kept = state.locked >= 0 ? " Kept; Escape lets it go." : "";
+  if (state.compare === "difference")
+    return `${who}: largest differences ${list(first)}.${kept}`;
+  return `${who} attends most to ${list(first)}${second ? `; in the second head to ${list(second)}` : ""}.${kept}`;
+}

@@ -1,10 +1,10 @@
-// A map in large, as a matrix or as lines.
+// One or two maps in large, as a matrix or as lines, and as tables.
 import { DOWN, onArrows, within } from "../kit/arrows.js";
 import { grid } from "../kit/grid.js";
-import { h, put, say } from "../kit/kit.js";
+import { h, put, say, textTable } from "../kit/kit.js";
 import { format } from "../kit/numbers.js";
 import { html, nothing, render, svg } from "../kit/vendor/lit.js";
-import { strongest } from "./maps.js";
+import { axes, mapsOf, nameOf, strongest, titleOf } from "./maps.js";
 
 const FAINTEST = 0.01; // a weight below it gets no line
 const ROW = 26; // px between pieces where lines are drawn
@@ -13,9 +13,57 @@ const ROW = 26; // px between pieces where lines are drawn
 const largestOf = (map, signed) =>
   signed ? Math.max(...map.flat().map(Math.abs), 1e-9) : 1;
 
+// The large pictures, and the same as tables.
+export function picturesOf(tools) {
+  const panes = [paneOf("first", tools), paneOf("second", tools)];
+  const tables = [
+    textTable("The same as a table", "query"),
+    textTable("The second head as a table", "query"),
+  ];
+  const node = h("div", { class: "tfh-pictures" }, panes[0].node, panes[1].node);
+  function show(attention, state) {
+    const { rows, columns, predicted } = axes(attention, state.site);
+    const maps = mapsOf(attention, state);
+    const signed = state.compare === "difference";
+    const names = [
+      signed ? titleOf(state) : nameOf(state.layer, state.head),
+      nameOf(...state.other),
+    ];
+    node.classList.toggle("tfh-two", maps.length === 2);
+    for (const k of [0, 1]) {
+      put(panes[k].node, { hidden: k >= maps.length });
+      put(tables[k].node, { hidden: k >= maps.length });
+      if (k >= maps.length) continue;
+      panes[k].show({
+        name: names[k],
+        caption: maps.length === 2,
+        form: state.form,
+        map: maps[k],
+        rows,
+        columns,
+        predicted,
+        signed,
+        future: state.site === "decoder",
+      });
+      tables[k].show(
+        [...columns, ...(predicted.length ? ["predicts"] : [])],
+        rows.map((row, i) => [
+          row,
+          ...maps[k][i].map((w) => format(w, 3)),
+          ...predicted.slice(i, i + 1),
+        ]),
+      );
+    }
+  }
+  function highlight(active, locked) {
+    for (const pane of panes) pane.highlight(active, locked);
+  }
+  return { node, tables: tables.map((each) => each.node), show, highlight };
+}
+
 // -> { node, show(given): what `matrixOf` takes, and { name, caption: whether it shows,
 //      form }, highlight(active, locked): rows, or -1 }
-export function paneOf(name, { onHover, onPick }) {
+function paneOf(name, { onHover, onPick }) {
   const caption = h("p", { class: "tfh-caption" });
   const map = grid("Weights", {
     rowAxis: "query",

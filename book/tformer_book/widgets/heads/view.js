@@ -1,26 +1,26 @@
 // The heads of a Transformer: all in small, one or two in large, and what the model says
 // without some of them. It knows an engine (engine/client.js), no widget.
 import { onColours } from "../kit/colours.js";
-import { h, liveRegion, put, radios, textTable } from "../kit/kit.js";
-import { format } from "../kit/numbers.js";
+import { h, liveRegion, radios } from "../kit/kit.js";
 import { html, render } from "../kit/vendor/lit.js";
 import { damageMap } from "./damage.js";
 import { knockOutPanel } from "./knockout.js";
 import {
   allAt,
   axes,
+  clamp,
   headsAt,
   isOut,
-  mapsOf,
   nameOf,
+  rowText,
   SITES,
   same,
-  strongest,
   TITLES,
+  titleOf,
   upTo,
 } from "./maps.js";
 import { overviewOf } from "./overview.js";
-import { paneOf } from "./panes.js";
+import { picturesOf } from "./panes.js";
 
 const ABOUT = {
   encoder:
@@ -212,19 +212,6 @@ export class HeadsView {
   }
 }
 
-// Bring a state into the range of another model, another sentence.
-function clamp(state, attention) {
-  const [nLayers, nHeads] = attention[state.site].shape;
-  /** @returns {[number, number | null]} */
-  const fit = ([layer, head]) => [
-    Math.min(layer, nLayers - 1),
-    head === null ? null : Math.min(head, nHeads - 1),
-  ];
-  [state.layer, state.head] = fit([state.layer, state.head]);
-  state.other = fit(state.other);
-  if (state.locked >= axes(attention, state.site).rows.length) state.locked = -1;
-}
-
 // What the reader chooses: the site, and how it is pictured.
 function controlsOf(change) {
   const sites = radios("site", "Where", Object.values(TITLES), 0, (i) =>
@@ -251,75 +238,4 @@ function controlsOf(change) {
       </div>`;
   }
   return { sites: sites.set, row };
-}
-
-// The large pictures, and the same as tables.
-function picturesOf(tools) {
-  const panes = [paneOf("first", tools), paneOf("second", tools)];
-  const tables = [
-    textTable("The same as a table", "query"),
-    textTable("The second head as a table", "query"),
-  ];
-  const node = h("div", { class: "tfh-pictures" }, panes[0].node, panes[1].node);
-  function show(attention, state) {
-    const { rows, columns, predicted } = axes(attention, state.site);
-    const maps = mapsOf(attention, state);
-    const signed = state.compare === "difference";
-    const names = [
-      signed ? titleOf(state) : nameOf(state.layer, state.head),
-      nameOf(...state.other),
-    ];
-    node.classList.toggle("tfh-two", maps.length === 2);
-    for (const k of [0, 1]) {
-      put(panes[k].node, { hidden: k >= maps.length });
-      put(tables[k].node, { hidden: k >= maps.length });
-      if (k >= maps.length) continue;
-      panes[k].show({
-        name: names[k],
-        caption: maps.length === 2,
-        form: state.form,
-        map: maps[k],
-        rows,
-        columns,
-        predicted,
-        signed,
-        future: state.site === "decoder",
-      });
-      tables[k].show(
-        [...columns, ...(predicted.length ? ["predicts"] : [])],
-        rows.map((row, i) => [
-          row,
-          ...maps[k][i].map((w) => format(w, 3)),
-          ...predicted.slice(i, i + 1),
-        ]),
-      );
-    }
-  }
-  function highlight(active, locked) {
-    for (const pane of panes) pane.highlight(active, locked);
-  }
-  return { node, tables: tables.map((each) => each.node), show, highlight };
-}
-
-function titleOf({ site, layer, head, compare, other }) {
-  const [a, b] = [nameOf(layer, head), nameOf(...other)];
-  const what = { alone: a, beside: `${a} beside ${b}`, difference: `${a} minus ${b}` };
-  return `${TITLES[site]}, ${what[compare]}`;
-}
-
-// What a query attends to most; -1: no query.
-function rowText(attention, state, i) {
-  if (!attention || i < 0)
-    return "Point at a row, or walk through it with the arrow keys; a click or Enter keeps it.";
-  const { rows, columns, predicted } = axes(attention, state.site);
-  const who = `“${rows[i]}”${predicted.length ? ` (next: “${predicted[i]}”)` : ""}`;
-  const list = (map) =>
-    strongest(map[i])
-      .map(([j, w]) => `“${columns[j]}” ${format(w)}`)
-      .join(", ") || "nothing";
-  const [first, second] = mapsOf(attention, state);
-  const kept = state.locked >= 0 ? " Kept; Escape lets it go." : "";
-  if (state.compare === "difference")
-    return `${who}: largest differences ${list(first)}.${kept}`;
-  return `${who} attends most to ${list(first)}${second ? `; in the second head to ${list(second)}` : ""}.${kept}`;
 }
