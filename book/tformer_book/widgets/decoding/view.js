@@ -30,13 +30,7 @@ export class DecodingView {
   #sight = 0;
   #turn = 0; // counts searches
 
-  /**
-   * @param {any} engine
-   * @param {object} [options]
-   * @param {Record<string, any>} [options.initial]
-   * @param {(state: any) => void} [options.onState]
-   * @param {(() => void) | null} [options.onNeed]
-   */
+  /** @param {any} engine @param {Record<string, any>} [options] */
   constructor(engine, { initial = {}, onState = () => {}, onNeed = null } = {}) {
     const { step = 0, ...given } = initial;
     this.engine = engine;

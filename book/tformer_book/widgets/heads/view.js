@@ -54,13 +54,7 @@ export class HeadsView {
   #given = { attention: null, text: "", prefix: [] };
   #hovered = -1;
 
-  /**
-   * @param {any} engine
-   * @param {object} [options]
-   * @param {Record<string, any>} [options.initial]
-   * @param {(changes: any) => void} [options.onState]
-   * @param {string} [options.note]
-   */
+  /** @param {any} engine @param {Record<string, any>} [options] */
   constructor(engine, { initial = {}, onState = () => {}, note = "" } = {}) {
     const state = { ...STATE, ...initial };
     this.engine = engine;

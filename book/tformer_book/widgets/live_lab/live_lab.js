@@ -1,26 +1,19 @@
 // The live lab: a sentence of the reader's own, translated in the page piece by piece;
 // other ways at every piece; and, behind tabs, what happens inside. Chapter: the lab.
 import { searchControls } from "../decoding/controls.js";
-import { settingsOf, traitsOf, USUAL } from "../engine/decode/settings.js";
+import { settingsOf, traitsOf } from "../engine/decode/settings.js";
 import { addressOf, keep } from "../kit/address.js";
 import { bind, figure, h, liveRegion, put } from "../kit/kit.js";
-import {
-  askBar,
-  engineOf,
-  engineOfFiles,
-  megabytes,
-  PAGE,
-  unpack,
-} from "../kit/model.js";
-import { format } from "../kit/numbers.js";
+import { askBar, engineOf, engineOfFiles, megabytes, PAGE } from "../kit/model.js";
 import { render as draw, nothing } from "../kit/vendor/lit.js";
-import { ofHash, searchOptions, toHash, usual, VIEWS } from "./address.js";
+import { ofHash, toHash, usual, VIEWS } from "./address.js";
 import { examples, knownWrong } from "./examples.js";
 import { insideOf } from "./inside.js";
-import { described, positionsOf, soFar } from "./maths.js";
+import { soFar } from "./maths.js";
 import { exchangeable, ownModel } from "./own_model.js";
-import { cutAt, doubtful, foreign, refusal, tooLong } from "./remarks.js";
+import { refusal } from "./remarks.js";
 import { shareBox } from "./share.js";
+import { recorded, SILENT, translated } from "./shown.js";
 import { tabs } from "./tabs.js";
 import { translationView } from "./translation.js";
 
@@ -36,7 +29,6 @@ const LABELS = {
   top_p: "Top p",
   seed: "Seed",
 };
-const SILENT = "The model ends at once: no German.";
 
 class Lab {
   #shown = null; // what the German, and what is inside, are of
@@ -220,6 +212,8 @@ class Lab {
     if (refused) throw new Error(refused);
     const number = ++this.#asked;
     const isNewest = () => number === this.#asked;
+    const onStep = (step) => this.view.grow(soFar(step));
+    const doubt = this.#isOwn ? {} : this.model.get("doubt");
     const prefix = this.#begin;
     this.#isBusy = true;
     this.#begin = [];
@@ -229,7 +223,10 @@ class Lab {
     this.view.stale("Translating …");
     this.#drawMending(false);
     try {
-      const found = await this.#search(text, prefix, isNewest, tools);
+      await this.engine.load(tools);
+      this.#isLoaded = true;
+      const options = { state: this.state, prefix, doubt, isNewest, onStep };
+      const found = await translated(this.engine, text, options, tools);
       if (!found) return;
       this.#shown = found;
       this.#isBusy = false;
@@ -246,60 +243,6 @@ class Lab {
     }
   }
 
-  // What to show of a text; null if meanwhile another one has been asked for.
-  async #search(text, prefix, isNewest, tools) {
-    const { state } = this;
-    const longest = await this.#ready(text, tools);
-    const started = performance.now();
-    const steps = [];
-    const { hypotheses } = await this.engine.translate(text, {
-      ...searchOptions(state),
-      prefix,
-      ...tools,
-      onStep: (step) => {
-        if (!isNewest()) return;
-        steps.push(step);
-        this.view.grow(soFar(step));
-      },
-    });
-    const seconds = (performance.now() - started) / 1000;
-    if (!isNewest()) return null;
-    const [best] = hypotheses;
-    const { text: german, pieces, logProbability } = best;
-    const positions = positionsOf(steps, best);
-    const n = positions.length;
-    const isFree = !prefix.length && state.search !== "sample";
-    const doubt = this.#isOwn ? {} : this.model.get("doubt");
-    const remarks = [
-      foreign(text),
-      cutAt(pieces.length, longest),
-      isFree ? doubtful({ logProbability, pieces: n }, doubt) : "",
-    ].filter(Boolean);
-    const note = `${german ? "" : `${SILENT} `}${n} pieces in ${format(seconds, 2)} s, ${format(n / seconds, 0)} a second; log p = ${format(logProbability, 2)}; ${described(state)}.`;
-    return {
-      live: true,
-      text,
-      german,
-      pieces,
-      steps,
-      positions,
-      prefix,
-      note,
-      remarks,
-    };
-  }
-
-  // Load the model, and make sure that it can read the text. -> the most pieces it writes
-  async #ready(text, tools) {
-    const { config } = await this.engine.load(tools);
-    this.#isLoaded = true;
-    const { length } = await this.engine.pieces(text, tools);
-    if (!length)
-      throw new Error("There is nothing in this text that the model can read.");
-    if (length >= config.max_len) throw new Error(tooLong(length, config.max_len - 1));
-    return Math.min(USUAL.maxLen, config.max_len - 1);
-  }
-
   // Show what the address says. Later on it may name a place of the page instead.
   #open(isFirst) {
     const found = this.onPage && ofHash(location.hash);
@@ -309,36 +252,19 @@ class Lab {
       this.bar.show(found.text);
       this.bound.commit(found);
     }
-    const { example, settings } = this.#recorded();
+    const example = this.model.get("example");
+    const settings = { ...usual(), text: example.text };
     const isRecorded = STATE.every(
       (key) => ASIDE.includes(key) || String(this.state[key]) === String(settings[key]),
     );
     if (isRecorded) {
-      this.#shown = example;
+      this.#shown = recorded(example, settings);
       this.#present();
     } else {
       this.#wait();
       if (this.engine) this.bar.ask(); // who follows a link wants to see what it leads to
     }
     this.#update();
-  }
-
-  // The translation that came with the page, and its settings.
-  #recorded() {
-    const { steps, text, attention, ...rest } = this.model.get("example");
-    const settings = { ...usual(), text };
-    const [best] = steps.at(-1).finished;
-    const example = {
-      live: false,
-      text,
-      german: best.text,
-      steps,
-      pieces: best.pieces,
-      recorded: { attention: unpack(attention), ...rest },
-      positions: positionsOf(steps, best),
-      note: `Recorded when this page was made: ${described(settings)}.`,
-    };
-    return { example, settings };
   }
 
   stop() {
