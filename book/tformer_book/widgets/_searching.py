@@ -1,7 +1,7 @@
 """Searches step by step, for figures: what the page's engine reports, from PyTorch.
 
 `tformer.decode` searches and yields its steps; here each becomes what the engine's
-`Translator.steps` (``engine/pretrained.js``) yields: the hypotheses with their
+`Translator.steps` (``engine/translator.js``) yields: the hypotheses with their
 likeliest next pieces, what became of the best continuations, and all that have ended.
 """
 

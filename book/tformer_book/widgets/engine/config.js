@@ -14,6 +14,7 @@ const SIZES = [
   "max_len",
 ];
 const SPECIAL = ["pad_id", "bos_id", "eos_id", "unk_id"];
+/** @type {Record<string, any[]>} */
 const CHOICES = {
   norm: ["post", "pre"],
   activation: Object.keys(ACTIVATIONS),
@@ -45,22 +46,16 @@ export function transformerConfig(fields) {
         "model: reload it",
     );
   }
-  for (const name of SIZES) {
-    demand(
-      Number.isInteger(config[name]) && config[name] >= 1,
-      config,
-      name,
-      "at least 1",
-    );
-  }
-  demand(config.d_model % 2 === 0, config, "d_model", "even (sine, cosine)");
+  const demand = (name, holds, rule) => {
+    if (!holds)
+      throw new RangeError(`${name}=${JSON.stringify(config[name])} must be ${rule}`);
+  };
+  const isWhole = (name) => Number.isInteger(config[name]);
+  for (const name of SIZES)
+    demand(name, isWhole(name) && config[name] >= 1, "at least 1");
   const { d_model, n_heads, vocab_size } = config;
-  demand(
-    d_model % n_heads === 0,
-    config,
-    "d_model",
-    `a multiple of n_heads=${n_heads}`,
-  );
+  demand("d_model", d_model % 2 === 0, "even (sine, cosine)");
+  demand("d_model", d_model % n_heads === 0, `a multiple of n_heads=${n_heads}`);
   for (const [name, parts] of Object.entries(PARTS)) {
     if (!parts.includes(config[name]))
       throw new RangeError(
@@ -68,30 +63,13 @@ export function transformerConfig(fields) {
           `${parts.join(" and ")}; Python runs this model`,
       );
   }
-  for (const [name, choices] of Object.entries(CHOICES)) {
-    demand(
-      /** @type {any[]} */ (choices).includes(config[name]),
-      config,
-      name,
-      choices.join(" or "),
-    );
-  }
+  for (const [name, choices] of Object.entries(CHOICES))
+    demand(name, choices.includes(config[name]), choices.join(" or "));
   for (const name of SPECIAL) {
-    const fits =
-      Number.isInteger(config[name]) && config[name] >= 0 && config[name] < vocab_size;
-    const alone =
-      SPECIAL.filter((other) => config[other] === config[name]).length === 1;
-    demand(
-      fits && alone,
-      config,
-      name,
-      `an id of its own below vocab_size=${vocab_size}`,
-    );
+    const id = config[name];
+    const isAlone = SPECIAL.filter((other) => config[other] === id).length === 1;
+    const fits = isWhole(name) && id >= 0 && id < vocab_size && isAlone;
+    demand(name, fits, `an id of its own below vocab_size=${vocab_size}`);
   }
   return Object.freeze(config);
-}
-
-function demand(holds, config, name, rule) {
-  if (!holds)
-    throw new RangeError(`${name}=${JSON.stringify(config[name])} must be ${rule}`);
 }
