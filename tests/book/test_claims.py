@@ -20,7 +20,7 @@ import torch.nn.functional as F
 from docutils.nodes import make_id
 from tformer_book import claims
 from tformer_book.claims import Unproven, all_claims
-from tformer_book.press.chapters import ROOT, read, source, tags
+from tformer_book.press.chapters import chapter, read, source, tags
 from torch import nn
 
 from tformer import decode
@@ -33,7 +33,7 @@ from tformer.loss import cross_entropy
 from tformer.model import Transformer
 from tformer.positions import sinusoids
 
-CELLS = read(ROOT / "book/claims.ipynb")["cells"]
+CELLS = read(chapter("claims"))["cells"]
 CODE = {cell["id"]: source(cell) for cell in CELLS if cell["cell_type"] == "code"}
 TEXT = {cell["id"]: source(cell) for cell in CELLS if cell["cell_type"] == "markdown"}
 NUMBERS = [claim.number for claim in all_claims()]

@@ -4,9 +4,9 @@ import json
 
 import pytest
 from records import recorded
-from tformer_book.press.chapters import ROOT
+from tformer_book.press.chapters import ROOT, chapter
 
-CHAPTER = ROOT / "book" / "15-what-came-after.ipynb"
+CHAPTER = chapter("what-came-after")
 RESULT = ROOT / "results" / "variants.json"
 
 

@@ -7,12 +7,13 @@ import pytest
 import torch
 from driven import Driven
 from tformer_book.press import browser as driver
+from tformer_book.press.chapters import address
 from tformer_book.widgets import OneQuery
 from tformer_book.widgets.one_query import EXAMPLES
 
 from tformer.attention import attention
 
-CHAPTER = "book/05-attention.html"
+CHAPTER = address("attention")
 pytestmark = pytest.mark.xdist_group(CHAPTER)
 
 

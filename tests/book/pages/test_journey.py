@@ -8,10 +8,11 @@ from urllib.parse import parse_qs, quote_plus, urlsplit
 import pytest
 from driven import Driven
 from tformer_book.press import browser as driver
+from tformer_book.press.chapters import address
 from tformer_book.widgets import Journey
 from tformer_book.widgets.journey import OPENING, STOPS, journey
 
-PAGE = "book/journey.html"
+PAGE = address("journey")
 OTHER = "A dog runs in the snow."
 pytestmark = pytest.mark.xdist_group(PAGE)
 

@@ -6,12 +6,13 @@ import pytest
 import torch
 from driven import Driven
 from tformer_book.press import browser as driver
+from tformer_book.press.chapters import address
 from tformer_book.widgets import MaskLaboratory
 
 from tformer.attention import attention
 from tformer.masks import causal_mask
 
-CHAPTER = "book/07-masks.html"
+CHAPTER = address("masks")
 pytestmark = pytest.mark.xdist_group(CHAPTER)
 ENCODER, DECODER, PADDED, CROSS = range(4)
 STATE = 'script[type="application/vnd.jupyter.widget-state+json"]'

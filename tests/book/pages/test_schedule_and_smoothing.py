@@ -6,6 +6,7 @@ import pytest
 import torch
 from driven import Driven
 from tformer_book.press import browser as driver
+from tformer_book.press.chapters import address
 from tformer_book.widgets import ScheduleAndSmoothing
 from tformer_book.widgets.schedule_and_smoothing import BY_HAND, SPREADS
 
@@ -13,7 +14,7 @@ from tformer.loss import cross_entropy
 from tformer.schedule import inverse_square_root
 
 pytestmark = pytest.mark.xdist_group("schedule-and-smoothing")
-CHAPTER = "book/12-training.html"
+CHAPTER = address("training")
 BASE, BIG, CHAPTERS = range(3)  # the presets
 
 

@@ -3,12 +3,13 @@
 import pytest
 from driven import Driven
 from tformer_book.press import browser as driver
+from tformer_book.press.chapters import address
 from tformer_book.widgets import TrainingReplay
 
 from tformer.pretrained import load_history
 
 pytestmark = pytest.mark.xdist_group("training-replay")
-CHAPTER = "book/12-training.html"
+CHAPTER = address("training")
 
 
 class Replay(Driven):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 import torch
-from tformer_book.press.chapters import ROOT, read, source
+from tformer_book.press.chapters import ROOT, keys, read, source
 from tformer_book.widgets import Journey
 from tformer_book.widgets._model import FILES, page_model
 from tformer_book.widgets.journey import LONGEST, OPENING, STOPS, journey
@@ -303,7 +303,7 @@ def test_each_stop_names_the_chapter_that_it_leads_to(node):
         script + "console.log(JSON.stringify(STOPS.map(({ title, book }) =>"
         "[title, ...book])))"
     )
-    page = read(ROOT / "book/journey.ipynb")
+    page = read(keys()["journey"])
     table = next(source(cell) for cell in page["cells"] if cell["id"] == "stops")
     assert len(stops) == STOPS
     for number, (title, name, address) in enumerate(stops, start=1):
