@@ -86,8 +86,8 @@ STILL = """
 }
 .tf-widget { min-height: 0 !important; overflow: visible !important; display: flow-root;
   padding: 4px; }
-.tf-widget :is(details, [data-control="play"], [data-control="start"],
-  [data-control="back"], [data-control="forward"], [data-control="end"]) {
+.tf-widget :is(details, button:is([data-control="play"], [data-control="start"],
+  [data-control="back"], [data-control="forward"], [data-control="end"])) {
   display: none !important;
 }
 """  # figures stand as they are, and where they are
