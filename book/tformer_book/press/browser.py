@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
+
 from tformer_book.press.chapters import HTML, ROOT, pages
 
 BASE = "/some/base/"

@@ -2,6 +2,7 @@
 
 import pytest
 from answers import load
+
 from tformer_book import check
 
 ANSWERS = load()

@@ -4,9 +4,9 @@ import math
 
 import pytest
 import torch
-from tformer_book import check
 
 from tformer.attention import attention as reference
+from tformer_book import check
 
 INF = float("-inf")
 

@@ -5,10 +5,10 @@ import random
 
 import pytest
 import torch
-from tformer_book import check
 
 from tformer.data import cut
 from tformer.data.corpus import sentence_key, split_position
+from tformer_book import check
 
 PAD, BOS, EOS = 0, 1, 2
 

@@ -5,12 +5,12 @@ import math
 import pytest
 import torch
 from answers import diagnoses
+
+from tformer.attention import attention
 from tformer_book import check
 from tformer_book.check.problems import cross_attention as _cross
 from tformer_book.check.problems import decoder_layer as _layer
 from tformer_book.check.problems import greedy as _greedy
-
-from tformer.attention import attention
 
 # --- inputs and labels --------------------------------------------------------------
 

@@ -3,13 +3,13 @@
 import pytest
 import torch
 from sacrebleu.metrics import BLEU
+from torch.testing import assert_close
+
+from tformer import decode
 from tformer_book import check
 from tformer_book.check.problems import cached_greedy, top_p_filter
 from tformer_book.check.problems._bleu import bleu
 from tformer_book.check.problems.sentence_bleu import HYPOTHESES, REFERENCE
-from torch.testing import assert_close
-
-from tformer import decode
 
 
 @pytest.mark.parametrize("hypothesis", HYPOTHESES, ids=" ".join)

@@ -5,10 +5,10 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
-from tformer_book import check
 from torch import nn
 
 from tformer.embedding import ScaledEmbedding
+from tformer_book import check
 
 # --- one-hot ----------------------------------------------------------------------
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 import torch.nn.functional as F
-from tformer_book import check
 from torch import nn
 
 from tformer.feedforward import FeedForward
 from tformer.norm import layer_norm as right_norm
+from tformer_book import check
 
 
 def normal(x, *, axis=-1, correction=0, centred=True, epsilon=0.0, outside=False):

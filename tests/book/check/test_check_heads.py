@@ -4,9 +4,9 @@ import math
 
 import pytest
 import torch
-from tformer_book import check
 
 from tformer.attention import MultiHeadAttention, attention
+from tformer_book import check
 
 
 def split(x, n_heads):

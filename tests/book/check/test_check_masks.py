@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from tformer_book import check
 
 from tformer import masks
+from tformer_book import check
 
 
 def ones(length):

@@ -5,14 +5,14 @@ import math
 
 import pytest
 import torch
-from tformer_book import check
-from tformer_book.check._compare import matches
-from tformer_book.check.problems import forward as _forward
-from tformer_book.check.problems import n_parameters as _count
 
 from tformer import masks
 from tformer.config import TransformerConfig
 from tformer.model import Transformer
+from tformer_book import check
+from tformer_book.check._compare import matches
+from tformer_book.check.problems import forward as _forward
+from tformer_book.check.problems import n_parameters as _count
 
 # --- counting, as readers write it -------------------------------------------------
 

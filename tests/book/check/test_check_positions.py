@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 import torch
-from tformer_book import check
 
 from tformer.positions import sinusoids
+from tformer_book import check
 
 
 def angles(length, d, exponent=None, start=0):

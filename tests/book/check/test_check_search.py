@@ -1,6 +1,7 @@
 """Every mistake that the grader of a beam step knows is made here on purpose."""
 
 import pytest
+
 from tformer_book import check
 from tformer_book.check.problems import beam_step as _search
 

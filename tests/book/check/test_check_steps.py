@@ -4,9 +4,9 @@ import math
 
 import pytest
 import torch
-from tformer_book import check
 
 from tformer.positions import sinusoids
+from tformer_book import check
 
 
 def speeds(d):

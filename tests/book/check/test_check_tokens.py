@@ -5,10 +5,10 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from tformer_book import check
 
 from tformer.tokenization import byte_pairs
 from tformer.tokenization.byte_pairs import END_OF_WORD, BytePairEncoding
+from tformer_book import check
 
 MARK = re.escape(END_OF_WORD)
 

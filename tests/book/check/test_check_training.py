@@ -4,11 +4,11 @@ import math
 
 import pytest
 import torch
-from tformer_book import check
 from torch.nn import functional
 
 from tformer.loss import cross_entropy
 from tformer.schedule import inverse_square_root
+from tformer_book import check
 
 
 def loss(*, each=None, end=None, start=lambda logits: logits.log_softmax(-1)):

@@ -4,10 +4,10 @@ import math
 
 import pytest
 import torch
-from tformer_book import check
 from torch.nn import functional as F
 
 from tformer.analysis import paths
+from tformer_book import check
 
 
 def stub(*arguments):

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+
 from tformer_book.check._compare import Slip, compare, matches, recognise, slips
 from tformer_book.check._grade import Mistake
 

@@ -8,6 +8,7 @@ import random
 
 import pytest
 import torch
+
 from tformer_book import check
 from tformer_book.check import _run
 from tformer_book.check._grade import Mistake
