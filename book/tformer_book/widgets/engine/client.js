@@ -66,8 +66,8 @@ class Engine {
     }
   }
 
-  // Requests, see the methods of `Translator` of the same names. Their last argument are
-  // options, and how they are watched and stopped.
+  // Requests: see the methods of `Translator` that have the same names. The last argument
+  // holds the options, and how the request is watched and stopped.
   /** @param {string} text @param {Options} [options] */
   translate(text, options) {
     return this.#ask("translate", [text], options); // -> { text, hypotheses }

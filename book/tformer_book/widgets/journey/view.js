@@ -42,7 +42,8 @@ export function journeyView({ initial, linked, onState }) {
   }
   function goFurther() {
     go(state.stop + 1);
-    node.querySelector(".tfj-way").scrollIntoView({ block: "nearest" }); // to where the next stop begins
+    // To where the next stop begins.
+    node.querySelector(".tfj-way").scrollIntoView({ block: "nearest" });
   }
 
   function change(changes) {

@@ -1,10 +1,10 @@
 // What the lab shows of its sentence behind the tabs: the figures of the chapters. Each is
 // made when its tab is first opened. `asks`: it asks the model for more than the lab has.
 //
-// make(engine, { run, state, onState }) -> { node, show(shown, tools), stop(), set(state)? }: shown is what
-// the lab shows, { text, german, pieces, steps }, with `recorded` what needs no model;
-// state is that of the lab, of which onState hears changes; run(work) lets the lab say how
-// a request fares. book: the chapter that explains it, and its page.
+// make(engine, { run, state, onState }) -> { node, show(shown, tools), stop(), set(state)? }:
+// shown is what the lab shows, { text, german, pieces, steps }, with `recorded` what needs
+// no model; state is that of the lab, of which onState hears changes; run(work) lets the lab
+// say how a request fares. book: the chapter that explains it, and its page.
 import { DecodingView } from "../decoding/view.js";
 import { HeadsView } from "../heads/view.js";
 import { h } from "../kit/kit.js";
