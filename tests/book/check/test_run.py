@@ -9,9 +9,14 @@ import random
 import pytest
 import torch
 from tformer_book import check
-from tformer_book.check import _run
-from tformer_book.check._grade import Mistake
-from tformer_book.check._run import as_tensor, as_whole, call, probe_gradients
+from tformer_book.check.kit import (
+    Mistake,
+    as_tensor,
+    as_whole,
+    call,
+    probe_gradients,
+    running,
+)
 
 
 def diagnosis(run):
@@ -33,7 +38,7 @@ def test_only_a_raise_of_ones_own_is_a_stub():
 
 
 def test_a_loop_without_end_is_stopped(monkeypatch):
-    monkeypatch.setattr(_run, "SECONDS", 0.2)
+    monkeypatch.setattr(running, "SECONDS", 0.2)
 
     def waits(x):
         while True:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tformer_book.check._grade import Function, Mistake
-from tformer_book.check._run import Stopped, as_whole, call
 from torch import Tensor
+
+from tformer_book.check.kit.grading import Function, Mistake
+from tformer_book.check.kit.returned import as_whole
+from tformer_book.check.kit.running import call
+from tformer_book.check.kit.stopped import Stopped
 
 ENDLESS = 60  # calls of the model, for a sentence of a few pieces
 

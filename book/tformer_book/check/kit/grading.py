@@ -1,19 +1,4 @@
-"""How a grader works, whatever it grades.
-
-A grader is a list of probes, asked in order; the first that finds a mistake ends the
-grading. A probe raises `Mistake`, with a short name and what a teacher would say. It
-has three tools, and each stands in one place:
-
-- `tformer_book.check._run` calls the reader's function, for values and for gradients,
-  so that no traceback of a library reaches the reader;
-- `tformer_book.check._compare` compares what came out with what should have, first with
-  the known mistakes of the problem (`Slip`), then by looking for what kind of
-  difference it is;
-- `Mistake` itself, for a property that fails ("every row of weights sums to 1").
-
-A new problem is one module in `tformer_book.check.problems`, named like its function;
-the package finds it there.
-"""
+"""How a grader works, whatever it grades: probes, mistakes, and the verdict."""
 
 from __future__ import annotations
 
