@@ -18,6 +18,8 @@ from tformer_book.check.kit import (
     running,
 )
 
+from tformer import schedule
+
 
 def diagnosis(run):
     with pytest.raises(Mistake) as found:
@@ -195,3 +197,27 @@ def test_no_grader_lets_an_odd_answer_end_in_a_traceback(name, capsys):
         assert not result
         assert result.diagnosis != "not-judged", result.message
     assert getattr(check, name)(stub).diagnosis == "stub"
+
+
+def test_the_verdict_is_printed_and_the_random_state_left_alone(capsys):
+    before = torch.get_rng_state()
+    assert check.inverse_square_root(schedule.inverse_square_root)
+    assert capsys.readouterr().out.startswith("✓ Your learning rate is right.\n")
+    assert not check.softmax(torch.sigmoid)
+    assert capsys.readouterr().out.startswith("✗ Your softmax is not right yet.\n")
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_what_a_grader_watches_is_as_it_was_afterwards():
+    check.split(lambda pairs, share: ([], pairs))
+    assert type(hash).__name__ == "builtin_function_or_method"
+
+
+def test_two_mistakes_in_one_answer_are_both_told():
+    from tformer_book.check.problems.n_parameters import built
+
+    result = check.n_parameters(
+        lambda config: built(config, attention_bias=0, vectors_per_norm=0)
+    )
+    assert "biases of attention are missing" in result.message
+    assert "And there is a second slip: The norms are missing" in result.message
