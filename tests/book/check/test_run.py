@@ -8,6 +8,7 @@ import random
 
 import pytest
 import torch
+from answers import load
 from tformer_book import check
 from tformer_book.check.kit import (
     Mistake,
@@ -17,6 +18,7 @@ from tformer_book.check.kit import (
     probe_gradients,
     running,
 )
+from torch import Tensor
 
 from tformer import schedule
 
@@ -178,7 +180,53 @@ def test_every_problem_is_the_function_of_its_modules_name():
     assert set(dir(check)) == set(check.__all__)
 
 
-@pytest.mark.parametrize("name", sorted(set(check.__all__) - {"Result"}))
+PROBLEMS = sorted(set(check.__all__) - {"Result"})
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_grader_names_a_signature_and_an_error(name):
+    def stops(*given, **named):
+        raise KeyError("nobody knows this")
+
+    assert getattr(check, name)(lambda: 1).diagnosis == "signature"
+    result = getattr(check, name)(stops)
+    assert not result
+    assert "KeyError" in result.message
+
+
+def changes_its_input(right):
+    """A right answer that writes over the first of its inputs that it can."""
+
+    def mine(*given, **named):
+        found = right(*given, **named)
+        each = next((x for x in given if isinstance(x, Tensor | list | dict | set)), {})
+        if isinstance(each, Tensor):
+            each += each.new_ones(())
+        else:
+            each.clear()
+        return found
+
+    return mine
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_grader_finds_a_changed_input(name):
+    right = next(
+        a.mine for a in load() if (a.problem, a.diagnosis) == (name, "correct")
+    )
+    inputs = []
+
+    def watched(*given, **named):
+        inputs.extend(given)
+        return right(*given, **named)
+
+    assert getattr(check, name)(watched)
+    mutable = any(isinstance(each, Tensor | list | dict | set) for each in inputs)
+    result = getattr(check, name)(changes_its_input(right))
+    assert result.diagnosis == ("changes-inputs" if mutable else "correct")
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
 def test_no_grader_lets_an_odd_answer_end_in_a_traceback(name, capsys):
     def stub(*given, **named):
         raise NotImplementedError

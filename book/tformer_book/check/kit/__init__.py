@@ -1,6 +1,6 @@
 """What graders are made of: a grader imports from here and from nowhere else.
 
-A grader is a list of probes, asked in order (`grade`); the first that finds a mistake
+A grader is a list of probes, asked in order (`grader`); the first that finds a mistake
 ends the grading. A probe raises `Mistake`, with a short name and what a teacher would
 say. It has these tools:
 
@@ -21,7 +21,7 @@ mistake to the grader, made into a whole function.
 
 from tformer_book.check.kit.comparison import compare
 from tformer_book.check.kit.gradients import probe_gradients
-from tformer_book.check.kit.grading import Function, Mistake, Result, grade
+from tformer_book.check.kit.grading import Function, Mistake, Result, grader
 from tformer_book.check.kit.hidden import Case, all_of, cases, if_it_stops, judge
 from tformer_book.check.kit.known import (
     Known,
@@ -61,7 +61,7 @@ __all__ = [
     "compare",
     "draw",
     "generated",
-    "grade",
+    "grader",
     "if_it_stops",
     "judge",
     "matches",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -46,21 +47,35 @@ class Result:
         """Show nothing below the cell: the grader has printed the message."""
 
 
+def grader(
+    *probes: Callable[[Function], str | None], part: str = ""
+) -> Callable[[Callable[[Function], str]], Callable[[Function], Result]]:
+    """Make a grader of a function that says what to praise if no probe finds a mistake.
+
+    Args:
+        *probes: asked in order; each takes the reader's function and raises `Mistake`
+            if it finds one; it may return a remark that follows the praise.
+        part: what is graded, for the headline, if that is not the function's name.
+    """
+
+    def make(praise: Callable[[Function], str]) -> Callable[[Function], Result]:
+        @functools.wraps(praise)
+        def graded(mine: Function) -> Result:
+            return grade(part or praise.__name__, mine, probes, praise(mine))
+
+        graded.__annotations__ = {"mine": Function, "return": Result}
+        return graded
+
+    return make
+
+
 def grade(
     part: str,
     mine: Function,
     probes: Sequence[Callable[[Function], str | None]],
     praise: str,
 ) -> Result:
-    """Ask the probes in order, print what a teacher would say, and return it.
-
-    Args:
-        part: what is graded, for the headline.
-        mine: the reader's function.
-        probes: each takes `mine` and raises `Mistake` if it finds one; it may return a
-            remark that follows the praise.
-        praise: what to say if none does.
-    """
+    """Ask the probes in order, print what a teacher would say, and return it."""
     try:
         _is_a_function(part, mine)
         remarks = [remark for probe in probes if (remark := probe(mine))]

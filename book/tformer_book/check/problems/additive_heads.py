@@ -110,17 +110,15 @@ def _probe_gradients(mine: kit.Function) -> None:
     _cases()[0].learn(mine, built)
 
 
-def additive_heads(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_scores, _probe_gradients)
+def additive_heads(mine: kit.Function) -> str:
     """Grade a reader's additive scores for several readers at once.
 
     A function ``mine(query, key, to_query, to_key, to_score)`` with query (B, Tq,
     Dq), key (B, Tk, Dk), and for each of H heads its own matrices: (H, Dh, Dq), (H,
     Dh, Dk) and (H, Dh). Returns scores (B, H, Tq, Tk).
     """
-    return kit.grade(
-        "additive_heads",
-        mine,
-        [_probe_scores, _probe_gradients],
+    return (
         "Every head compares every query with every key by its own matrices, for any "
-        "sizes, and gradients reach all of them.",
+        "sizes, and gradients reach all of them."
     )

@@ -614,18 +614,16 @@ def well_behaved(mine: kit.Function) -> None:
             )
 
 
-def attention(mine: kit.Function) -> kit.Result:
+@kit.grader(one_sentence, masked, batched, single, well_behaved)
+def attention(mine: kit.Function) -> str:
     """Grade your own ``attention(query, key, value, *, mask=None)``.
 
     ``mine`` takes query (..., Tq, Dh), key (..., Tk, Dh), value (..., Tk, Dv) and a
     bool mask, True = may attend; it returns output (..., Tq, Dv) and weights (...,
     Tq, Tk).
     """
-    return kit.grade(
-        "attention",
-        mine,
-        [one_sentence, masked, batched, single, well_behaved],
+    return (
         "It agrees with tformer.attention for one sentence and for batches with "
         "heads, with masks and without, for large scores too; and gradients flow "
-        "through it.",
+        "through it."
     )

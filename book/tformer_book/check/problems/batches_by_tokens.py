@@ -300,25 +300,23 @@ def _probe_too_long(mine: kit.Function) -> None:
     )
 
 
-def batches_by_tokens(mine: kit.Function) -> kit.Result:
+@kit.grader(
+    _probe_whole,
+    _probe_budget,
+    _probe_thrift,
+    _probe_widths,
+    _probe_exact,
+    _probe_too_long,
+)
+def batches_by_tokens(mine: kit.Function) -> str:
     """Grade how a reader fills batches up to a budget of tokens.
 
     A function ``mine(pairs, max_tokens)`` that gets pairs (source ids, target ids),
     special ids included, and returns a list of batches, each a list of pairs. B·(S
     + T) must not exceed ``max_tokens``. The order is free.
     """
-    return kit.grade(
-        "batches_by_tokens",
-        mine,
-        [
-            _probe_whole,
-            _probe_budget,
-            _probe_thrift,
-            _probe_widths,
-            _probe_exact,
-            _probe_too_long,
-        ],
+    return (
         "Every pair is in one batch, every batch fits, padding counted, and little of "
         "it is padding. What is left to do: shuffle before sorting, and the batches "
-        "after, so that epochs differ.",
+        "after, so that epochs differ."
     )

@@ -160,7 +160,8 @@ def _probe(mine: kit.Function) -> None:
     )
 
 
-def beam_step(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe)
+def beam_step(mine: kit.Function) -> str:
     """Grade ``mine(beams, log_p, *, beam_size)``, one step of a beam search.
 
     ``beams`` are n pairs of a list of ids and its score, the sum of its
@@ -168,10 +169,7 @@ def beam_step(mine: kit.Function) -> kit.Result:
     returns the ``beam_size`` best continuations of all, the best first, as pairs of
     the same kind.
     """
-    return kit.grade(
-        "beam_step",
-        mine,
-        [_probe],
+    return (
         "All continuations compete by the sum of their log-probabilities, and the best "
-        "of them stay, each after its own beginning.",
+        "of them stay, each after its own beginning."
     )

@@ -188,16 +188,14 @@ def _refuses(mine: kit.Function, word: str, log_p: dict[str, float]) -> None:
         )
 
 
-def best_cut(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_cut)
+def best_cut(mine: kit.Function) -> str:
     """Grade a reader's unigram cut of a word.
 
     A function ``mine(word, log_p)``: a word, and the log-probability of each piece,
     to the list of pieces with the largest sum, or None where no cut is possible.
     """
-    return kit.grade(
-        "best_cut",
-        mine,
-        [_probe_cut],
+    return (
         "It finds the most probable cut where the longest piece, the likeliest piece "
-        "and the fewest pieces all mislead, and says so where there is none.",
+        "and the fewest pieces all mislead, and says so where there is none."
     )

@@ -95,14 +95,10 @@ def _probe(mine: kit.Function) -> None:
     kit.judge(mine, CASES, cost.cache_bytes, SLIPS, take=_take, otherwise=_unknown)
 
 
-def cache_bytes(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe)
+def cache_bytes(mine: kit.Function) -> str:
     """Grade ``mine(config, rows, source, target, bytes_each) -> int``.
 
     ``mine`` the bytes of the key/value cache when ``target`` pieces are written.
     """
-    return kit.grade(
-        "cache_bytes",
-        mine,
-        [_probe],
-        "Keys and values, source and target, in every decoder layer.",
-    )
+    return "Keys and values, source and target, in every decoder layer."

@@ -138,16 +138,12 @@ def _probe(mine: kit.Function) -> None:
     )
 
 
-def cached_greedy(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe)
+def cached_greedy(mine: kit.Function) -> str:
     """Grade ``mine(step, *, bos_id, eos_id, max_len)``, greedy search with a cache.
 
     ``step(piece, cache)`` reads one piece and returns the logits (V,) of the next
     and the cache for the next step; the first cache is None. `mine` returns the
     list of pieces, at most ``max_len``, without bos and eos.
     """
-    return kit.grade(
-        "cached_greedy",
-        mine,
-        [_probe],
-        "Each piece is read once, and the cache remembers the rest.",
-    )
+    return "Each piece is read once, and the cache remembers the rest."

@@ -64,16 +64,14 @@ def _probe_causal(mine: kit.Function) -> None:
         compare_masks(found[None], right_causal(length)[None], known)
 
 
-def causal_mask(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_causal)
+def causal_mask(mine: kit.Function) -> str:
     """Grade a reader's causal mask.
 
     A function ``mine(length)`` that returns a (T, T) bool mask, True = may attend,
     as `tformer.masks.causal_mask` does.
     """
-    return kit.grade(
-        "causal_mask",
-        mine,
-        [_probe_causal],
+    return (
         "Each position sees itself and its past, at lengths 1, 3 and 5; bool, and no "
-        "row is empty.",
+        "row is empty."
     )

@@ -109,16 +109,12 @@ def _probe(mine: kit.Function) -> None:
     kit.judge(mine, CASES, _rule(), SLIPS, take=_pair, otherwise=_unknown)
 
 
-def clipped_precision(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe)
+def clipped_precision(mine: kit.Function) -> str:
     """Grade ``mine(hypothesis, reference, n)``, the counts behind one precision.
 
     ``mine`` takes two lists of words and n; returns how many n-grams of the
     hypothesis the reference has, each counted at most as often as there, and how
     many n-grams the hypothesis has.
     """
-    return kit.grade(
-        "clipped_precision",
-        mine,
-        [_probe],
-        "Counted with repetitions, but never more often than the reference has it.",
-    )
+    return "Counted with repetitions, but never more often than the reference has it."

@@ -121,16 +121,14 @@ def _probe_counts(mine: kit.Function) -> None:
         kit.judge(mine, [case], right_counts, SLIPS, take=_counts, otherwise=_unknown)
 
 
-def count_pairs(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_counts)
+def count_pairs(mine: kit.Function) -> str:
     """Grade a reader's count of neighbouring symbols.
 
     A function ``mine(words)``: symbols of each word -> how often the word occurs,
     to pair -> number of places, as `tformer.tokenization.byte_pairs.count_pairs`.
     """
-    return kit.grade(
-        "count_pairs",
-        mine,
-        [_probe_counts],
+    return (
         "Every place counts, as often as its word occurs, in its order, and no pair "
-        "crosses from one word to the next.",
+        "crosses from one word to the next."
     )

@@ -290,17 +290,15 @@ def _probe_gradients(mine: kit.Function) -> None:
     _case(3, 5, 6, 4, 2).learn(mine, built, take=_output)
 
 
-def cross_attention(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_cross, _probe_uneven, _probe_gradients)
+def cross_attention(mine: kit.Function) -> str:
     """Grade ``mine(x, memory, w_query, w_key, w_value, *, mask=None)``, with one head.
 
     ``mine`` gets the decoder's stream x (B, T, D), the memory (B, S, D), matrices
     (D, Dh), (D, Dh), (D, Dv) and a bool mask (B, 1, S), True = may attend; returns
     (B, T, Dv).
     """
-    return kit.grade(
-        "cross_attention",
-        mine,
-        [_probe_cross, _probe_uneven, _probe_gradients],
+    return (
         "The decoder asks, the memory answers; padding of the source is hidden, and "
-        "there are as many rows as queries, whatever the length of the source.",
+        "there are as many rows as queries, whatever the length of the source."
     )

@@ -289,16 +289,14 @@ def _hard_cases(mine: kit.Function) -> None:
     _case(seed=2).learn(mine, right_loss, "logits", take=_loss)
 
 
-def cross_entropy(mine: kit.Function) -> kit.Result:
+@kit.grader(_plain_loss, _smoothed_loss, _other_padding, _other_axes, _hard_cases)
+def cross_entropy(mine: kit.Function) -> str:
     """Grade your own ``cross_entropy(logits, labels, *, pad_id, smoothing=0.0)``.
 
     ``mine`` takes logits (..., V) and labels (...), and returns the mean loss over
     the labels that are not ``pad_id``, in nats.
     """
-    return kit.grade(
-        "cross_entropy",
-        mine,
-        [_plain_loss, _smoothed_loss, _other_padding, _other_axes, _hard_cases],
+    return (
         "It agrees with tformer.loss, with smoothing and without; padding adds "
-        "nothing to it and gets no gradient; and large logits do not break it.",
+        "nothing to it and gets no gradient; and large logits do not break it."
     )

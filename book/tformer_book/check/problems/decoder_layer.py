@@ -355,15 +355,13 @@ def _probe_gradients(mine: kit.Function) -> None:
     LayerCase.random("pre", 3, 5).learn(mine, built, "x", "memory")
 
 
-def decoder_layer(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_layer, _probe_lengths, _probe_gradients)
+def decoder_layer(mine: kit.Function) -> str:
     """Grade ``mine(layer, x, memory, target_mask, source_mask)``, one decoder layer.
 
     ``mine`` puts a `DecoderLayer` together from its parts and returns the stream.
     """
-    return kit.grade(
-        "decoder_layer",
-        mine,
-        [_probe_layer, _probe_lengths, _probe_gradients],
+    return (
         "Look back, look across, think; each beside the stream, with its own mask; "
-        "pre- and post-norm, for sources longer and shorter than the target.",
+        "pre- and post-norm, for sources longer and shorter than the target."
     )

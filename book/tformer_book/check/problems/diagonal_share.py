@@ -62,15 +62,11 @@ def _probe(mine: kit.Function) -> None:
             case.compare(mine, _right, SLIPS, take=_number, said=said)
 
 
-def diagonal_share(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe)
+def diagonal_share(mine: kit.Function) -> str:
     """Grade a reader's share of the weight at a fixed distance.
 
     A function ``mine(weights, offset)``: (T, S) weights and -1, 0, 1, … to the mean
     weight of query i on key i + offset, over the rows that have it.
     """
-    return kit.grade(
-        "diagonal_share",
-        mine,
-        [_probe],
-        "Before, behind and in place, and only over rows that have such a place.",
-    )
+    return "Before, behind and in place, and only over rows that have such a place."

@@ -49,8 +49,8 @@ def _other_root(name: str) -> tuple[kit.Function, kit.Function]:
         _of(
             lambda t: (
                 f"You take the root of the wrong size: that of the {name}, "
-                f"{getattr(t, sizes[name])}. The width of the vectors is table.size(-1) = "
-                f"{t.width}."
+                f"{getattr(t, sizes[name])}. The width of the vectors is "
+                f"table.size(-1) = {t.width}."
             )
         ),
     )
@@ -61,9 +61,10 @@ SLIPS: kit.Table = {
         _of(lambda t: t.rows + t.places),
         _of(
             lambda t: (
-                f"The factor is missing: multiply the rows by √d_model, here √{t.width} = "
-                f"{t.root:g}, before the positions are added. Rows start with length 1, because "
-                "the same table also makes the logits; positions would drown them."
+                "The factor is missing: multiply the rows by √d_model, here "
+                f"√{t.width} = {t.root:g}, before the positions are added. Rows start "
+                "with length 1, because the same table also makes the logits; "
+                "positions would drown them."
             )
         ),
     ),
@@ -227,17 +228,15 @@ def _learnable_rows(mine: kit.Function) -> None:
     _case(2, 3, 11, 4).learn(mine, _right, "table")
 
 
-def embedding(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_embedding, _learnable_rows)
+def embedding(mine: kit.Function) -> str:
     """Grade a reader's way in: from ids to what the first layer reads.
 
     A function ``mine(ids, table, positions)``: (B, T) int64 ids, a (V, D) table and
     positions of at least T rows -> (B, T, D), the rows times sqrt(D) plus the first
     T positions.
     """
-    return kit.grade(
-        "embedding",
-        mine,
-        [_probe_embedding, _learnable_rows],
+    return (
         "Rows of the table, times the root of the width, then the positions: for any "
-        "batch, with the table left as it was, and with a gradient back to it.",
+        "batch, with the table left as it was, and with a gradient back to it."
     )

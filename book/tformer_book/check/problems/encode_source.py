@@ -196,16 +196,14 @@ def _own_norm(mine: kit.Function) -> str | None:
     return "Now with your own layer norm: it needs norm.gain, .bias and .epsilon."
 
 
-def encode_source(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe, _own_norm)
+def encode_source(mine: kit.Function) -> str:
     """Grade a reader's whole encoder, put together from a pre-norm model's parts.
 
     A function ``mine(model, source_ids)``: a `Transformer` whose norm is "pre", and
     (B, S) ids, to its memory (B, S, D).
     """
-    return kit.grade(
-        "encode_source",
-        mine,
-        [_probe, _own_norm],
+    return (
         "Embedding and positions, every layer with a norm before each sub-layer, and "
-        "one norm at the end: the memory of the package, padding hidden.",
+        "one norm at the end: the memory of the package, padding hidden."
     )

@@ -181,17 +181,15 @@ def _probe_encode(mine: kit.Function) -> None:
     kit.judge(mine, CASES, _right, SLIPS, take=_pieces, otherwise=_unknown)
 
 
-def encode_word(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_encode)
+def encode_word(mine: kit.Function) -> str:
     """Grade a reader's byte-pair encoding of one word.
 
     A function ``mine(word, merges)``: a word without its mark, and pairs in the
     order in which they were learned; it returns the list of pieces, the last of
     which ends with ``</w>``.
     """
-    return kit.grade(
-        "encode_word",
-        mine,
-        [_probe_encode],
+    return (
         "The word begins as characters and its mark, and the merges are replayed in "
-        "the order in which they were learned, everywhere in the word.",
+        "the order in which they were learned, everywhere in the word."
     )

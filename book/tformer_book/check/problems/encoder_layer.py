@@ -307,7 +307,8 @@ def _probe_layer_again(mine: kit.Function) -> None:
     case.learn(mine, built, "x")
 
 
-def encoder_layer(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_layer, _probe_layer_again)
+def encoder_layer(mine: kit.Function) -> str:
     """Grade a reader's encoder layer, post-norm as in the paper, without dropout.
 
     A function ``mine(x, source_mask, self_attention, feed_forward, norm_1,
@@ -315,10 +316,7 @@ def encoder_layer(mine: kit.Function) -> kit.Result:
     ``self_attention(x, mask=source_mask)``, the others on one tensor. It returns
     (B, S, D).
     """
-    return kit.grade(
-        "encoder_layer",
-        mine,
-        [_probe_layer, _probe_layer_again],
+    return (
         "Attention with the mask, then the feed-forward network; each beside the "
-        "stream, each with its own norm round the sum, as in the paper.",
+        "stream, each with its own norm round the sum, as in the paper."
     )

@@ -67,16 +67,12 @@ def _probe(mine: kit.Function) -> None:
         kit.judge(mine, [case], _right, SLIPS, take=kit.as_number, otherwise=_unknown)
 
 
-def error_rate(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe)
+def error_rate(mine: kit.Function) -> str:
     """Grade a reader's alignment error rate of one sentence.
 
     A function ``mine(found, sure, possible)`` of three sets of links, where
     ``possible`` includes ``sure``, as `tformer.evaluate.alignment_error_rate`
     counts them.
     """
-    return kit.grade(
-        "error_rate",
-        mine,
-        [_probe],
-        "Wrong links and missing ones cost; links that are only possible are free.",
-    )
+    return "Wrong links and missing ones cost; links that are only possible are free."

@@ -212,16 +212,14 @@ def _probe_feed_forward_gradient(mine: kit.Function) -> None:
     case.learn(mine, built)
 
 
-def feed_forward(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_feed_forward, _probe_feed_forward_gradient)
+def feed_forward(mine: kit.Function) -> str:
     """Grade a reader's feed-forward network.
 
     A function ``mine(x, w_1, b_1, w_2, b_2)`` with x (B, T, D), w_1 (D, F), b_1
     (F,), w_2 (F, D), b_2 (D,), that returns (B, T, D); equation 2 of the paper.
     """
-    return kit.grade(
-        "feed_forward",
-        mine,
-        [_probe_feed_forward, _probe_feed_forward_gradient],
+    return (
         "max(0, x W₁ + b₁) W₂ + b₂, at each position alone, for any widths; gradients "
-        "reach every weight.",
+        "reach every weight."
     )

@@ -499,17 +499,15 @@ def _training_probe(mine: kit.Function) -> None:
         )
 
 
-def forward(mine: kit.Function) -> kit.Result:
+@kit.grader(_pass_probe, _padding_probe, _training_probe, _mode_probe)
+def forward(mine: kit.Function) -> str:
     """Grade ``mine(model, source_ids, target_ids)``, the whole forward pass.
 
     ``mine`` puts the pass together from the parts of a `tformer.Transformer` and
     returns the logits (B, T, V).
     """
-    return kit.grade(
-        "forward",
-        mine,
-        [_pass_probe, _padding_probe, _training_probe, _mode_probe],
+    return (
         "It agrees with the model, number for number: pre- and post-norm, tied and "
         "not, with padding on both sides; gradients flow, and dropout stands in both "
-        "places.",
+        "places."
     )

@@ -174,16 +174,14 @@ def _numbers(mine: kit.Function) -> None:
         )
 
 
-def gradient(mine: kit.Function) -> kit.Result:
+@kit.grader(_numbers)
+def gradient(mine: kit.Function) -> str:
     """Grade your own ``gradient(loss, p)`` by central differences.
 
     ``mine`` takes a loss, which maps a vector to one number, and the parameters p
     (N,) in float64; it returns the N slopes at p.
     """
-    return kit.grade(
-        "gradient",
-        mine,
-        [_numbers],
+    return (
         "It agrees with automatic differentiation to five digits, and every slope "
-        "comes from a small step to both sides.",
+        "comes from a small step to both sides."
     )

@@ -307,16 +307,14 @@ def _probe_repeats(mine: kit.Function) -> None:
         )
 
 
-def greedy(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_chance, _probe_greedy, _probe_ids, _probe_list, _probe_repeats)
+def greedy(mine: kit.Function) -> str:
     """Grade ``mine(next_logits, *, bos_id, eos_id, max_len)``, greedy search.
 
     ``next_logits`` takes (1, t) ids, bos + pieces so far, and returns logits (1, t,
     V); `mine` returns the list of pieces, without bos and eos, at most ``max_len``.
     """
-    return kit.grade(
-        "greedy",
-        mine,
-        [_probe_chance, _probe_greedy, _probe_ids, _probe_list, _probe_repeats],
+    return (
         "It begins with bos, reads the last row, gives each piece back to the model, "
-        "and stops at eos or at max_len, without either in its list.",
+        "and stops at eos or at max_len, without either in its list."
     )

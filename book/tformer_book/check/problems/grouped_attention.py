@@ -99,17 +99,15 @@ def _probe_gradient(mine: kit.Function) -> None:
     _case(4, 2, None, 30).learn(mine, _right, take=_output)
 
 
-def grouped_attention(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_numbers, _probe_gradient)
+def grouped_attention(mine: kit.Function) -> str:
     """Grade a reader's attention with grouped queries.
 
     A function ``mine(query, key, value, *, mask=None)`` with query (B, H, Tq, Dh),
     key and value (B, G, Tk, Dh), as `tformer.variants.grouped_attention`; it may
     return the output alone.
     """
-    return kit.grade(
-        "grouped_attention",
-        mine,
-        [_probe_numbers, _probe_gradient],
+    return (
         "Neighbouring heads share a head of keys and values, for any number of groups, "
-        "with a mask and without.",
+        "with a mask and without."
     )

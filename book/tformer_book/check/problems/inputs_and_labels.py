@@ -263,7 +263,8 @@ def _probe_lists(mine: kit.Function) -> None:
         _judge_lists(case, _as_pair(returned), known)
 
 
-def inputs_and_labels(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_lists)
+def inputs_and_labels(mine: kit.Function) -> str:
     """Grade how a reader makes decoder inputs and labels out of lists of pieces.
 
     A function ``mine(targets, *, pad_id, bos_id, eos_id)`` that gets lists of ids
@@ -271,11 +272,8 @@ def inputs_and_labels(mine: kit.Function) -> kit.Result:
     eos), both (B, T) int64, padded on the right. Eos may stay in the input of short
     rows, as slicing leaves it.
     """
-    return kit.grade(
-        "inputs_and_labels",
-        mine,
-        [_probe_lists],
+    return (
         "The input begins with bos, the label ends with eos, each before the padding; "
         "every place meets the piece that follows, for one row and for many, whatever "
-        "the ids.",
+        "the ids."
     )

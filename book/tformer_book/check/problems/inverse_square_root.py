@@ -121,15 +121,13 @@ def _scale(mine: kit.Function) -> None:
         )
 
 
-def inverse_square_root(mine: kit.Function) -> kit.Result:
+@kit.grader(_rates, _scale, part="learning rate")
+def inverse_square_root(mine: kit.Function) -> str:
     """Grade your own ``inverse_square_root(step, *, d_model, warmup_steps, scale=1)``.
 
     ``mine`` returns the learning rate of a step, from 1.
     """
-    return kit.grade(
-        "learning rate",
-        mine,
-        [_rates, _scale],
+    return (
         "It is the paper's equation 3: up in a straight line, down with the root of "
-        "the step, and the peak at step = warmup_steps.",
+        "the step, and the peak at step = warmup_steps."
     )

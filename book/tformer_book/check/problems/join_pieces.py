@@ -99,16 +99,14 @@ def _probe_join(mine: kit.Function) -> None:
         kit.judge(mine, [case], _right, SLIPS, take=_text, otherwise=_unknown)
 
 
-def join_pieces(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_join)
+def join_pieces(mine: kit.Function) -> str:
     """Grade a reader's way from pieces back to text.
 
     A function ``mine(pieces)``: pieces, of which some end with ``</w>``, to the
     text with a blank between words.
     """
-    return kit.grade(
-        "join_pieces",
-        mine,
-        [_probe_join],
+    return (
         "Blanks stand between words and nowhere else, no mark is left, and a word that "
-        "was cut off is kept.",
+        "was cut off is kept."
     )

@@ -301,17 +301,15 @@ def _probe_norm_gradient(mine: kit.Function) -> None:
         raise
 
 
-def layer_norm(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_norm, _probe_norm_square, _probe_norm_gradient)
+def layer_norm(mine: kit.Function) -> str:
     """Grade a reader's layer norm.
 
     A function ``mine(x, gain, bias, epsilon)`` with x (..., D), gain and bias (D,),
     as `tformer.norm.layer_norm`; epsilon is passed by name.
     """
-    return kit.grade(
-        "layer_norm",
-        mine,
-        [_probe_norm, _probe_norm_square, _probe_norm_gradient],
+    return (
         "Each vector has its own mean and variance, epsilon stands inside the root, "
         "gain and bias come last; for any number of axes, and the gradient is finite "
-        "even for a vector of equal numbers.",
+        "even for a vector of equal numbers."
     )

@@ -137,16 +137,14 @@ def _probe(mine: kit.Function) -> None:
             )
 
 
-def leaks(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe)
+def leaks(mine: kit.Function) -> str:
     """Grade a reader's test of whether a model sees the future.
 
     A function ``mine(model, source_ids, target_ids)``: True if any logit of
     ``model(source_ids, target_ids)`` depends on a later target piece.
     """
-    return kit.grade(
-        "leaks",
-        mine,
-        [_probe],
+    return (
         "It accepts a causal model and catches leaks that are wide or narrow, near or "
-        "far, large or small, in any sentence.",
+        "far, large or small, in any sentence."
     )

@@ -200,17 +200,15 @@ def _probe(mine: kit.Function) -> None:
     kit.judge(mine, CASES, _right, SLIPS, built, take=_merges, otherwise=_unknown)
 
 
-def learn_merges(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe)
+def learn_merges(mine: kit.Function) -> str:
     """Grade a reader's whole training of byte-pair encoding.
 
     A function ``mine(words, n_merges)``: how often each word occurs, to the list of
     merged pairs in the order of learning. Words are spelled with the mark ``</w>``;
     of equally frequent pairs the first in the alphabet counts.
     """
-    return kit.grade(
-        "learn_merges",
-        mine,
-        [_probe],
+    return (
         "Count, take the most frequent pair, join it everywhere, count again: the same "
-        "merges as tformer.tokenization.byte_pairs, ties and the end included.",
+        "merges as tformer.tokenization.byte_pairs, ties and the end included."
     )

@@ -73,15 +73,11 @@ def _probe(mine: kit.Function) -> None:
     kit.judge(mine, CASES, _right, SLIPS, take=kit.as_number, otherwise=_unknown)
 
 
-def length_penalised(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe)
+def length_penalised(mine: kit.Function) -> str:
     """Grade ``mine(log_p, length, alpha)``, by which beam search ranks.
 
     ``mine`` takes a log-probability, the number of pieces (the end sign counted)
     and alpha; returns ``log_p / ((5 + length) / 6) ** alpha``.
     """
-    return kit.grade(
-        "length_penalised",
-        mine,
-        [_probe],
-        "Divided by ((5 + n) / 6)^alpha; with alpha = 0 nothing changes.",
-    )
+    return "Divided by ((5 + n) / 6)^alpha; with alpha = 0 nothing changes."

@@ -124,17 +124,15 @@ def _probe(mine: kit.Function) -> None:
     kit.judge(mine, CASES, built, SLIPS, built, take=_take, otherwise=_unknown)
 
 
-def loss_scales(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe)
+def loss_scales(mine: kit.Function) -> str:
     """Grade a reader's loss scaling of mixed precision.
 
     A function ``mine(is_finite, patience)``: whether the gradients of each step
     were finite, and after how many good steps in a row the scale doubles. Returns
     the scale after each step; it starts at 2¹⁶.
     """
-    return kit.grade(
-        "loss_scales",
-        mine,
-        [_probe],
+    return (
         "Down by half at once, up again after enough good steps in a row, and both "
-        "begin the count anew: as torch.amp.GradScaler does.",
+        "begin the count anew: as torch.amp.GradScaler does."
     )

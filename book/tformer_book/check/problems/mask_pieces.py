@@ -148,17 +148,15 @@ def _probe(mine: kit.Function) -> None:
                 )
 
 
-def mask_pieces(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe)
+def mask_pieces(mine: kit.Function) -> str:
     """Grade a reader's masking.
 
     A function ``mine(ids, chance, others, mask_id)``, as
     `tformer.variants.mask_pieces`; ids below 4 are special, pad_id is 0, and
     mask_id is passed by name.
     """
-    return kit.grade(
-        "mask_pieces",
-        mine,
-        [_probe],
+    return (
         "15 % are chosen and named, of these 80 % hidden, 10 % exchanged and 10 % "
-        "kept; special pieces are left alone.",
+        "kept; special pieces are left alone."
     )

@@ -37,7 +37,8 @@ SLIPS: kit.Table = {
     "one-term-short": (
         lambda a, b: a[:, :-1] @ b[:-1],
         lambda a, b: (
-            f"Your sums leave the last product out: range({(len(b))}) already ends at {(len(b)) - 1}."
+            f"Your sums leave the last product out: range({(len(b))}) already ends at "
+            f"{(len(b)) - 1}."
         ),
     ),
     "one-term-short:2": (
@@ -155,16 +156,14 @@ def _own_work(mine: kit.Function) -> None:
     kit.by_hand(mine, {"a": a, "b": b}, ready, remedy)
 
 
-def matrix_product(mine: kit.Function) -> kit.Result:
+@kit.grader(_square, _oblong, _impossible, _own_work, part="matrix product")
+def matrix_product(mine: kit.Function) -> str:
     """Grade your own ``matrix_product(a, b)``, written with loops.
 
     ``mine`` takes a (M, K) and b (K, N) and returns (M, N); where the inner lengths
     differ it raises a ValueError that names both shapes.
     """
-    return kit.grade(
-        "matrix product",
-        mine,
-        [_square, _oblong, _impossible, _own_work],
+    return (
         "Rows times columns, for square matrices and others; and a product that "
-        "cannot be is refused, with both shapes named.",
+        "cannot be is refused, with both shapes named."
     )

@@ -133,17 +133,15 @@ def _probe_merge(mine: kit.Function) -> None:
         kit.judge(mine, [case], right_merge, SLIPS, take=_symbols, otherwise=_unknown)
 
 
-def merge(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_merge)
+def merge(mine: kit.Function) -> str:
     """Grade a reader's merge step.
 
     A function ``mine(symbols, pair)`` that joins every occurrence of the pair in a
     word, from the left, as `tformer.tokenization.byte_pairs.merge` does; it returns
     a list or a tuple of symbols.
     """
-    return kit.grade(
-        "merge",
-        mine,
-        [_probe_merge],
+    return (
         "Every occurrence is joined, from the left, whole symbols only, and nothing is "
-        "lost.",
+        "lost."
     )

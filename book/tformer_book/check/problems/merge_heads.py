@@ -92,16 +92,14 @@ def _probe_gradients(mine: kit.Function) -> None:
     kit.Case({"x": numbered(2, 3, 5, 4)}).learn(mine, right_merge, take=one_tensor)
 
 
-def merge_heads(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_merge, _probe_gradients)
+def merge_heads(mine: kit.Function) -> str:
     """Grade your own ``merge_heads(x)``.
 
     ``mine`` takes the heads' outputs (B, H, T, Dh); returns (B, T, H · Dh), head
     0's numbers first.
     """
-    return kit.grade(
-        "merge_heads",
-        mine,
-        [_probe_merge, _probe_gradients],
+    return (
         "It undoes the split, for any sizes and any order in memory: each word gets "
-        "its own rows of all heads, side by side.",
+        "its own rows of all heads, side by side."
     )

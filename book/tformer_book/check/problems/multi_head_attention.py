@@ -147,9 +147,9 @@ SLIPS: kit.Table = {
         {"root": lambda each, d_model, n: math.sqrt(d_model)},
         _said(
             lambda width, heads, each: (
-                f"You divide by √{width}, the root of d_model. A dot product in a head has "
-                f"only d_model / n_heads = {each} terms: divide by √{each}. (Take the "
-                "width from the query after the split: query.size(-1).)"
+                f"You divide by √{width}, the root of d_model. A dot product in a "
+                f"head has only d_model / n_heads = {each} terms: divide by √{each}. "
+                "(Take the width from the query after the split: query.size(-1).)"
             )
         ),
     ),
@@ -174,8 +174,8 @@ SLIPS: kit.Table = {
         {"root": lambda each, d_model, n: math.sqrt(n)},
         _said(
             lambda width, heads, each: (
-                "You divide by the root of the number of heads. What counts is the number "
-                f"of terms in a dot product, the head's width: √{each}."
+                "You divide by the root of the number of heads. What counts is the "
+                f"number of terms in a dot product, the head's width: √{each}."
             )
         ),
     ),
@@ -441,7 +441,8 @@ def _probe_layer_gradients(mine: kit.Function) -> None:
     )
 
 
-def multi_head_attention(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_layer, _probe_masked, _probe_layer_gradients)
+def multi_head_attention(mine: kit.Function) -> str:
     """Grade your own ``multi_head_attention(layer, query, key, value, *, mask=None)``.
 
     ``mine`` takes a layer with ``to_query``, ``to_key``, ``to_value``,
@@ -449,11 +450,8 @@ def multi_head_attention(mine: kit.Function) -> kit.Result:
     D), key and value (B, Tk, D); and a bool mask that broadcasts to (B, H, Tq, Tk),
     True = may attend. Returns (B, Tq, D).
     """
-    return kit.grade(
-        "multi_head_attention",
-        mine,
-        [_probe_layer, _probe_masked, _probe_layer_gradients],
+    return (
         "It agrees with tformer's layer for one head and for several, for self- and "
         "cross-attention, with every form of mask; and the gradient reaches all four "
-        "maps.",
+        "maps."
     )

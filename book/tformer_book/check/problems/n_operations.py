@@ -130,14 +130,10 @@ def _probe(mine: kit.Function) -> None:
     kit.judge(mine, CASES, _right, SLIPS, built, take=_take, otherwise=_unknown)
 
 
-def n_operations(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe)
+def n_operations(mine: kit.Function) -> str:
     """Grade ``mine(config, source, target) -> int``, the operations of a forward pass.
 
     ``mine`` takes a `tformer.TransformerConfig` and the lengths of one pair.
     """
-    return kit.grade(
-        "n_operations",
-        mine,
-        [_probe],
-        "Stacks of different depth, lengths that differ: every product is counted.",
-    )
+    return "Stacks of different depth, lengths that differ: every product is counted."

@@ -232,15 +232,13 @@ def _probe_other_sizes(mine: kit.Function) -> None:
         )
 
 
-def n_parameters(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_counts, _probe_other_sizes)
+def n_parameters(mine: kit.Function) -> str:
     """Grade ``mine(config) -> int``, the parameters of a model by arithmetic.
 
     ``mine`` takes a `tformer.TransformerConfig`.
     """
-    return kit.grade(
-        "n_parameters",
-        mine,
-        [_probe_counts, _probe_other_sizes],
+    return (
         "It counts every hidden configuration to the last number: tied and not, pre- "
-        "and post-norm, stacks of different depth.",
+        "and post-norm, stacks of different depth."
     )

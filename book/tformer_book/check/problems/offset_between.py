@@ -126,16 +126,14 @@ def _probe_rounded(mine: kit.Function) -> None:
             )
 
 
-def offset_between(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_offsets, _probe_rounded)
+def offset_between(mine: kit.Function) -> str:
     """Grade a reader's way to tell how far apart two rows of positions are.
 
     A function ``mine(a, b)``: two rows (d,) of `tformer.positions.sinusoids` to the
     whole number k for which b stands k positions after a.
     """
-    return kit.grade(
-        "offset_between",
-        mine,
-        [_probe_offsets, _probe_rounded],
+    return (
         "Distance and direction, near and far, from nothing but two rows, whatever "
-        "their width.",
+        "their width."
     )

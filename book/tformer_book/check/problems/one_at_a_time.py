@@ -223,16 +223,14 @@ def _reads_in_turn(mine: kit.Function) -> None:
         )
 
 
-def one_at_a_time(mine: kit.Function) -> kit.Result:
+@kit.grader(_small, _large, _reads_in_turn)
+def one_at_a_time(mine: kit.Function) -> str:
     """Grade one query's attention that reads keys and values one at a time.
 
     A function ``mine(query, keys, values)``: query (Dh,), keys (Tk, Dh), values
     (Tk, Dv) to the output (Dv,), as `tformer.attention.attention`.
     """
-    return kit.grade(
-        "one_at_a_time",
-        mine,
-        [_small, _large, _reads_in_turn],
+    return (
         "The same output as with all keys at once, whatever their order, and scores "
-        "near 1000 do not break it.",
+        "near 1000 do not break it."
     )

@@ -95,16 +95,14 @@ def _vectors(found: object) -> Tensor:
     return kit.as_tensor(found, TENSOR)
 
 
-def one_hot(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_one_hot)
+def one_hot(mine: kit.Function) -> str:
     """Grade a reader's one-hot vectors.
 
     A function ``mine(ids, vocab_size)``: (..., T) int64 ids -> (..., T, V) floats,
     zero everywhere but 1 at each id.
     """
-    return kit.grade(
-        "one_hot",
-        mine,
-        [_probe_one_hot],
+    return (
         "A 1 at each id, as wide as the vocabulary, for one sentence and for a batch, "
-        "ready to be multiplied with a table.",
+        "ready to be multiplied with a table."
     )

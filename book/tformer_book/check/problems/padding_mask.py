@@ -90,16 +90,14 @@ def _probe_padding(mine: kit.Function) -> None:
             compare_masks(found, case.of(right_padding), kit.slips(SLIPS, case.of))
 
 
-def padding_mask(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_padding)
+def padding_mask(mine: kit.Function) -> str:
     """Grade a reader's padding mask.
 
     A function ``mine(ids, pad_id)``: (B, Tk) int64 ids -> (B, 1, 1, Tk) bool, True
     = may attend, as `tformer.masks.padding_mask`.
     """
-    return kit.grade(
-        "padding_mask",
-        mine,
-        [_probe_padding],
+    return (
         "Padded keys are hidden, queries never; it broadcasts over heads and queries, "
-        "for any batch size and any pad_id.",
+        "for any batch size and any pad_id."
     )

@@ -150,15 +150,11 @@ def _explain(kind: str, found: list[float], wanted: list[float]) -> None:
     )
 
 
-def path_length(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_paths)
+def path_length(mine: kit.Function) -> str:
     """Grade a reader's count of the steps between two tokens.
 
     A function ``mine(kind, distance, kernel)`` that returns a whole number, as
     `tformer.analysis.paths.path_length` does.
     """
-    return kit.grade(
-        "path_length",
-        mine,
-        [_probe_paths],
-        "All four kinds of layers, near and far, for three sizes of kernels.",
-    )
+    return "All four kinds of layers, near and far, for three sizes of kernels."

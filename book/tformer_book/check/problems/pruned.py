@@ -132,17 +132,15 @@ def _leaves_them_out(mine: kit.Function) -> None:
         )
 
 
-def pruned(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe, _leaves_them_out)
+def pruned(mine: kit.Function) -> str:
     """Grade a reader's multi-head self-attention with some heads cut off.
 
     A function ``mine(layer, x, keep)``: a `MultiHeadAttention`, x (B, T, D) and the
     list of heads that stay. Returns (B, T, D), from the smaller matrices alone.
     """
-    return kit.grade(
-        "pruned",
-        mine,
-        [_probe, _leaves_them_out],
+    return (
         "The same output as with the other heads times 0, without computing them: "
         "each head took its rows, its columns and its biases with it; the output's "
-        "stays.",
+        "stays."
     )

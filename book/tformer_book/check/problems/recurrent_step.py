@@ -120,16 +120,12 @@ def _probe_learnable(mine: kit.Function) -> None:
     _case(2, 3, 4, *range(5)).learn(mine, _of(lambda t: t.total.tanh()))
 
 
-def recurrent_step(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_step, _probe_learnable)
+def recurrent_step(mine: kit.Function) -> str:
     """Grade a reader's step of a plain recurrent network, against `torch.nn.RNNCell`.
 
     A function ``mine(x, state, input_weights, state_weights, bias)`` with x (B,
     Dx), state (B, Dh), weights (Dh, Dx) and (Dh, Dh), bias (Dh,) that returns the
     new state (B, Dh).
     """
-    return kit.grade(
-        "recurrent_step",
-        mine,
-        [_probe_step, _probe_learnable],
-        "It reads, remembers and bends as torch.nn.RNNCell does.",
-    )
+    return "It reads, remembers and bends as torch.nn.RNNCell does."

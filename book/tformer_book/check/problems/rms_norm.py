@@ -112,16 +112,14 @@ def _probe_gradient(mine: kit.Function) -> None:
     case.learn(mine, right_norm)
 
 
-def rms_norm(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_numbers, _probe_shapes, _probe_gradient)
+def rms_norm(mine: kit.Function) -> str:
     """Grade a reader's RMSNorm.
 
     A function ``mine(x, gain, epsilon)`` with x (..., D) and gain (D,), as
     `tformer.variants.rms_norm`; epsilon is passed by name.
     """
-    return kit.grade(
-        "rms_norm",
-        mine,
-        [_probe_numbers, _probe_shapes, _probe_gradient],
+    return (
         "The mean stays, the length goes, epsilon stands inside the root; for any "
-        "number of axes, and with a gradient even for a vector of zeros.",
+        "number of axes, and with a gradient even for a vector of zeros."
     )

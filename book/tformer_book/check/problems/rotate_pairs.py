@@ -120,16 +120,14 @@ def _probe_gradient(mine: kit.Function) -> None:
     _case(2, 5, 4, seed=13).learn(mine, right_turn, take=_turned_pairs)
 
 
-def rotate_pairs(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_numbers, _probe_shapes, _probe_gradient)
+def rotate_pairs(mine: kit.Function) -> str:
     """Grade a reader's rotary positions.
 
     A function ``mine(x)``, x (..., T, Dh), as `tformer.variants.rotate_pairs` from
     position 0 on, with base 10,000.
     """
-    return kit.grade(
-        "rotate_pairs",
-        mine,
-        [_probe_numbers, _probe_shapes, _probe_gradient],
+    return (
         "Neighbours are a pair, each turns at its own speed, forwards, and the first "
-        "position stays as it is.",
+        "position stays as it is."
     )

@@ -72,16 +72,14 @@ def _probe(mine: kit.Function) -> None:
     kit.judge(mine, given, built, SLIPS, built, take=kit.as_number, otherwise=_unknown)
 
 
-def sentence_bleu(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe)
+def sentence_bleu(mine: kit.Function) -> str:
     """Grade ``mine(hypothesis, reference)``, BLEU of one sentence.
 
     ``mine`` takes two lists of words, the hypothesis of at least four, and returns
     what sacreBLEU does (0 to 100, smoothing ``exp``, all four orders).
     """
-    return kit.grade(
-        "sentence_bleu",
-        mine,
-        [_probe],
+    return (
         "Clipped counts, the geometric mean, a half for the first 0, and a penalty for "
-        "brevity alone: sacreBLEU's number.",
+        "brevity alone: sacreBLEU's number."
     )

@@ -159,17 +159,15 @@ def _probe_shift(mine: kit.Function) -> None:
         )
 
 
-def shift(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_shift)
+def shift(mine: kit.Function) -> str:
     """Grade how a reader makes the decoder's input and the labels.
 
     A function ``mine(target_ids)`` that gets (B, T + 1) ids, bos + pieces + eos,
     padded, and returns inputs and labels, both (B, T).
     """
-    return kit.grade(
-        "shift",
-        mine,
-        [_probe_shift],
+    return (
         "The input lacks its last column, the labels lack bos; for one row and for "
         "many. Where eos stays in the input of a short row, its label is padding, so "
-        "it does no harm.",
+        "it does no harm."
     )

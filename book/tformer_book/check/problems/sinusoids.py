@@ -302,16 +302,14 @@ def _probe(mine: kit.Function) -> None:
     )
 
 
-def sinusoids(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe)
+def sinusoids(mine: kit.Function) -> str:
     """Grade a reader's table of sinusoidal positions.
 
     A function ``mine(length, d_model)`` that returns a (length, d_model) float
     table with base 10,000, as `tformer.positions.sinusoids` does.
     """
-    return kit.grade(
-        "sinusoids",
-        mine,
-        [_probe],
+    return (
         "Every pair is a hand of its own speed, sine beside cosine of the same angle, "
-        "from position 0, for any length and any even width.",
+        "from position 0, for any length and any even width."
     )

@@ -132,17 +132,15 @@ def _probe(mine: kit.Function) -> None:
         )
 
 
-def sinusoids_at(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe)
+def sinusoids_at(mine: kit.Function) -> str:
     """Grade a reader's sinusoids in halves, at any positions and with any base.
 
     A function ``mine(positions, d_model, *, base=10_000.0)``: positions (T,),
     floats, to a table (T, d_model) that holds all sines first, then the cosines of
     the same angles.
     """
-    return kit.grade(
-        "sinusoids_at",
-        mine,
-        [_probe],
+    return (
         "Sines and cosines of the same angles in two halves, at any position, whole or "
-        "not, and with any base: the layout that rotary positions use today.",
+        "not, and with any base: the layout that rotary positions use today."
     )

@@ -46,9 +46,10 @@ SLIPS: kit.Table = {
         _of(lambda t: (1 - t.epsilon) * t.hot + t.epsilon / (t.size - 1) * t.cold),
         _of(
             lambda t: (
-                f"You spread the mass over the other {t.size - 1} pieces only. In the paper's "
-                "source and in PyTorch the label gets its share of ε/V, too. (Both are "
-                "called label smoothing; the floor of the loss differs a little.)"
+                f"You spread the mass over the other {t.size - 1} pieces only. In the "
+                "paper's source and in PyTorch the label gets its share of ε/V, too. "
+                "(Both are called label smoothing; the floor of the loss differs a "
+                "little.)"
             )
         ),
     ),
@@ -60,9 +61,10 @@ SLIPS: kit.Table = {
         ],
         _of(
             lambda t: (
-                f"You spread ε over {t.size - 2} or {t.size - 1} pieces, and <pad> (id 0) and "
-                "the label get none of it, as in The Annotated Transformer. Here, as in "
-                "PyTorch, all V pieces get ε/V, the label and <pad> included."
+                f"You spread ε over {t.size - 2} or {t.size - 1} pieces, and <pad> "
+                "(id 0) and the label get none of it, as in The Annotated "
+                "Transformer. Here, as in PyTorch, all V pieces get ε/V, the label "
+                "and <pad> included."
             )
         ),
     ),
@@ -74,8 +76,8 @@ SLIPS: kit.Table = {
         _of(lambda t: (1 - t.epsilon) * t.hot + t.epsilon / (t.size - 2) * t.cold),
         _of(
             lambda t: (
-                f"You divide ε by {t.size - 2} and give nothing of it to the label. All V pieces "
-                "get ε/V."
+                f"You divide ε by {t.size - 2} and give nothing of it to the label. "
+                "All V pieces get ε/V."
             )
         ),
     ),
@@ -83,8 +85,9 @@ SLIPS: kit.Table = {
         _of(lambda t: (1 - t.epsilon) * t.hot + t.epsilon / t.size * t.cold),
         _of(
             lambda t: (
-                f"Your rows sum to {1 - t.epsilon / t.size:.4f}, not to 1: the others get ε/V "
-                "each, but the label forgets its own share. It keeps 1 − ε + ε/V."
+                f"Your rows sum to {1 - t.epsilon / t.size:.4f}, not to 1: the others "
+                "get ε/V each, but the label forgets its own share. It keeps 1 − ε + "
+                "ε/V."
             )
         ),
     ),
@@ -193,16 +196,14 @@ def _hard_target(mine: kit.Function) -> None:
         )
 
 
-def smoothed_target(mine: kit.Function) -> kit.Result:
+@kit.grader(_targets, _hard_target)
+def smoothed_target(mine: kit.Function) -> str:
     """Grade your own ``smoothed_target(labels, *, vocab_size, smoothing)``.
 
     ``mine`` takes labels (...) int64 and returns the target distributions (..., V):
     ``smoothing`` spread over all V pieces, the rest on the label.
     """
-    return kit.grade(
-        "smoothed_target",
-        mine,
-        [_targets, _hard_target],
+    return (
         "Every row is a distribution: the label keeps 1 − ε + ε/V, each other piece "
-        "gets ε/V; and with ε = 0 it is one-hot.",
+        "gets ε/V; and with ε = 0 it is one-hot."
     )

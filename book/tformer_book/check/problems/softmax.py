@@ -211,15 +211,13 @@ def _own_work(mine: kit.Function) -> None:
     kit.by_hand(mine, {"scores": kit.draw(3, seed=8)}, ready, remedy)
 
 
-def softmax(mine: kit.Function) -> kit.Result:
+@kit.grader(_one_row, _rows, _batches, _large_scores, _learnable, _own_work)
+def softmax(mine: kit.Function) -> str:
     """Grade your own ``softmax(scores)``, along the last axis.
 
     ``mine`` takes scores (..., N) and returns shares (..., N).
     """
-    return kit.grade(
-        "softmax",
-        mine,
-        [_one_row, _rows, _batches, _large_scores, _learnable, _own_work],
+    return (
         "Rows sum to 1 along the last axis, for any number of axes; large scores and "
-        "very negative ones do not break it; and gradients flow through it.",
+        "very negative ones do not break it; and gradients flow through it."
     )

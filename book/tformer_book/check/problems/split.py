@@ -169,16 +169,14 @@ def _probe_stays(mine: kit.Function) -> None:
             )
 
 
-def split(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_split, _probe_stays)
+def split(mine: kit.Function) -> str:
     """Grade how a reader splits a corpus.
 
     A function ``mine(pairs, share)`` that returns two lists of pairs, train and
     test, of which the second holds about that share.
     """
-    return kit.grade(
-        "split",
-        mine,
-        [_probe_split, _probe_stays],
+    return (
         "No English sentence is on both sides, not even with another mark; nothing is "
-        "lost; and a sentence stays where it is when the corpus grows.",
+        "lost; and a sentence stays where it is when the corpus grows."
     )

@@ -24,17 +24,19 @@ SLIPS: kit.Table = {
         lambda x, n_heads: x.unflatten(-1, (n_heads, -1)),
         lambda x, n_heads: (
             "The width is cut correctly, but the heads come after the words: "
-            f"{((len(x)), (x.size(1)), n_heads, (x.size(2)) // n_heads)}. Attention works on the last "
-            "two axes, which would be heads and numbers, so each word would attend to its "
-            "own heads. Bring the heads forward: .transpose(-3, -2)."
+            f"{(len(x), x.size(1), n_heads, x.size(2) // n_heads)}. Attention "
+            "works on the last two axes, which would be heads and numbers, so each "
+            "word would attend to its own heads. Bring the heads forward: "
+            ".transpose(-3, -2)."
         ),
     ),
     "interleaved": (
         interleaved_split,
         lambda x, n_heads: (
-            f"Each head gets every {n_heads}th number instead of neighbours: you cut the "
-            "width into (Dh, H). By our rule, and that of nearly every trained model's "
-            "weights, head 0 has the first Dh numbers, head 1 the next: (H, Dh)."
+            f"Each head gets every {n_heads}th number instead of neighbours: you cut "
+            "the width into (Dh, H). By our rule, and that of nearly every trained "
+            "model's weights, head 0 has the first Dh numbers, head 1 the next: (H, "
+            "Dh)."
         ),
     ),
     "heads-reversed": (
@@ -64,9 +66,9 @@ SLIPS: kit.Table = {
             else right_split(x, n_heads)
         ),
         lambda x, n_heads: (
-            f"You put batch and heads into one axis, ({(len(x)) * n_heads}, {(x.size(1))}, "
-            f"{(x.size(2)) // n_heads}). That can work, but masks of shape (B, 1, 1, Tk) no "
-            "longer broadcast. Keep them apart: (B, H, T, Dh)."
+            f"You put batch and heads into one axis, ({len(x) * n_heads}, "
+            f"{x.size(1)}, {x.size(2) // n_heads}). That can work, but masks of "
+            "shape (B, 1, 1, Tk) no longer broadcast. Keep them apart: (B, H, T, Dh)."
         ),
     ),
     "every-head-gets-all": (
@@ -161,16 +163,14 @@ def _probe_gradients(mine: kit.Function) -> None:
     _case(numbered(2, 3, 8), 2).learn(mine, right_split, "x", take=one_tensor)
 
 
-def split_heads(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_one_head, _probe_split, _probe_strided, _probe_gradients)
+def split_heads(mine: kit.Function) -> str:
     """Grade your own ``split_heads(x, n_heads)``.
 
     ``mine`` takes x (B, T, D) and a number of heads H; returns (B, H, T, D / H),
     where head 0 has the first D / H numbers of every word.
     """
-    return kit.grade(
-        "split_heads",
-        mine,
-        [_probe_one_head, _probe_split, _probe_strided, _probe_gradients],
+    return (
         "Every head has a row for every word and its own part of the numbers, for any "
-        "sizes.",
+        "sizes."
     )

@@ -142,15 +142,11 @@ def _probe_base(mine: kit.Function) -> None:
         )
 
 
-def step_by_rotation(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_walks, _probe_base)
+def step_by_rotation(mine: kit.Function) -> str:
     """Grade a reader's step: rows of positions, moved on by turning each pair.
 
     A function ``mine(x, k)``: rows (T, d) of `tformer.positions.sinusoids` to the
     rows k positions on.
     """
-    return kit.grade(
-        "step_by_rotation",
-        mine,
-        [_probe_walks, _probe_base],
-        "Every pair turns by its own angle, forwards and backwards, at any width.",
-    )
+    return "Every pair turns by its own angle, forwards and backwards, at any width."

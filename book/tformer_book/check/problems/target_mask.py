@@ -220,17 +220,15 @@ def _device(mine: kit.Function) -> str | None:
     )
 
 
-def target_mask(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_target, _device)
+def target_mask(mine: kit.Function) -> str:
     """Grade a reader's mask for the decoder's self-attention.
 
     A function ``mine(target_ids, pad_id)`` or ``mine(source_ids, target_ids,
     pad_id)`` that returns a (B, 1, T, T) bool mask, True = may attend, as
     `tformer.masks.target_mask` does.
     """
-    return kit.grade(
-        "target_mask",
-        mine,
-        [_probe_target, _device],
+    return (
         "No future, no padding, made from the target alone, for any batch size and "
-        "any pad_id. And no row is empty.",
+        "any pad_id. And no row is empty."
     )

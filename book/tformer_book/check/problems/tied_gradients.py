@@ -156,17 +156,15 @@ def _own_work(mine: kit.Function) -> None:
         ) from stopped
 
 
-def tied_gradients(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe, _own_work)
+def tied_gradients(mine: kit.Function) -> str:
     """Grade a reader's way back through ``logits = hidden @ table.T``, by hand.
 
     A function ``mine(hidden, table, push)`` with hidden (B, T, D), the table (V, D)
     and push (B, T, V), the gradient of the loss for the logits. Returns the
     gradients for hidden (B, T, D) and for the table (V, D).
     """
-    return kit.grade(
-        "tied_gradients",
-        mine,
-        [_probe, _own_work],
+    return (
         "Both gradients are autograd's: each hidden vector gets the rows, weighted by "
-        "their pushes; each row gets the hidden vectors of all places.",
+        "their pushes; each row gets the hidden vectors of all places."
     )

@@ -130,16 +130,14 @@ def _learns_from_both_ends(mine: kit.Function) -> None:
         ) from None
 
 
-def tied_logits(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe_logits, _learns_from_both_ends)
+def tied_logits(mine: kit.Function) -> str:
     """Grade a reader's way out: from the last vectors to a score for each piece.
 
     A function ``mine(hidden, table)``: (B, T, D) vectors and the (V, D) table that
     embeds the pieces, too -> (B, T, V) logits, ``hidden table^T``.
     """
-    return kit.grade(
-        "tied_logits",
-        mine,
-        [_probe_logits, _learns_from_both_ends],
+    return (
         "Each vector times each row of the table, unscaled, for every position; and "
-        "the gradient reaches the table from this end, too.",
+        "the gradient reaches the table from this end, too."
     )

@@ -101,17 +101,15 @@ def _probe(mine: kit.Function) -> None:
         kit.compare(each, case.of(_keep), said=said)
 
 
-def top_p_filter(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe)
+def top_p_filter(mine: kit.Function) -> str:
     """Grade ``mine(p, top_p)``, which cuts the tail of a distribution.
 
     ``mine`` takes probabilities (V,) and a mass in (0, 1]; returns (V,), in which
     only the smallest set of most probable pieces that reaches the mass is left,
     scaled to sum to 1.
     """
-    return kit.grade(
-        "top_p_filter",
-        mine,
-        [_probe],
+    return (
         "The smallest set that reaches the mass stays, each probability at its own "
-        "piece, and the rest is exactly 0.",
+        "piece, and the rest is exactly 0."
     )

@@ -63,14 +63,10 @@ def _probe(mine: kit.Function) -> None:
     kit.judge(mine, CASES, built, SLIPS, built, take=_take, otherwise=_unknown)
 
 
-def training_bytes(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe)
+def training_bytes(mine: kit.Function) -> str:
     """Grade ``mine(n_parameters, optimizer) -> int``, bytes without activations.
 
     ``mine`` takes a number of parameters and "sgd", "momentum" or "adam".
     """
-    return kit.grade(
-        "training_bytes",
-        mine,
-        [_probe],
-        "Weight, gradient, and what each optimizer remembers, in float32.",
-    )
+    return "Weight, gradient, and what each optimizer remembers, in float32."

@@ -132,7 +132,8 @@ def _probe(mine: kit.Function) -> None:
         )
 
 
-def two_sided_path(mine: kit.Function) -> kit.Result:
+@kit.grader(_probe)
+def two_sided_path(mine: kit.Function) -> str:
     """Grade a reader's count of the steps between two tokens, in an encoder.
 
     A function ``mine(kind, distance, kernel)`` like
@@ -140,9 +141,4 @@ def two_sided_path(mine: kit.Function) -> kit.Result:
     is a recurrent network in each direction, and a kernel (odd) has (k − 1)/2
     neighbours on each side.
     """
-    return kit.grade(
-        "two_sided_path",
-        mine,
-        [_probe],
-        "All four kinds of layers, near and far, for three sizes of kernels.",
-    )
+    return "All four kinds of layers, near and far, for three sizes of kernels."

@@ -134,9 +134,3 @@ def sorts_each_side(pairs, max_tokens):
     sources = sorted((s for s, _ in pairs), key=len)
     targets = sorted((t for _, t in pairs), key=len)
     return plain(list(zip(sources, targets, strict=True)), max_tokens)
-
-
-@wrong("changes-inputs")
-def sorts_in_place(pairs, max_tokens):
-    pairs.sort(key=lambda pair: len(pair[0]))
-    return plain(pairs, max_tokens)

@@ -22,7 +22,6 @@ wrong("not-sorted")(
     lambda beams, log_p, *, beam_size: plain(beams, log_p, beam_size=beam_size)[::-1]
 )
 wrong("wrong-beams")(lambda beams, log_p, *, beam_size: [([0], 0.0)] * beam_size)
-wrong("signature")(lambda beams: beams)
 wrong("beam-size")(lambda beams, log_p, *, beam_size: plain(beams, log_p, beam_size=9))
 
 

@@ -26,10 +26,3 @@ wrong("keys-are-strings")(
 )
 wrong("wrong-count")(lambda words: {pair: n + 1 for pair, n in plain(words).items()})
 right(lambda words: {**plain(words), ("never", "there"): 0})
-
-
-@wrong("changes-inputs")
-def pops(words):
-    counts = plain(words)
-    words.clear()
-    return counts

@@ -133,9 +133,6 @@ def by_width(x, memory, w_query, w_key, w_value, *, mask=None):
     return torch.softmax(s, dim=-1) @ v
 
 
-wrong("signature")(lambda x: x)
-
-
 @wrong("wrong-numbers")
 def shifted(x, memory, w_query, w_key, w_value, *, mask=None):
     return with_attention(x, memory, w_query, w_key, w_value, mask=mask) + 0.1

@@ -56,10 +56,3 @@ def glued(word, merges):
 
 
 wrong("wrong-pieces")(lambda word, merges: [word + "</w>"])
-
-
-@wrong("changes-inputs")
-def pops(word, merges):
-    found = plain(word, merges)
-    merges.clear()
-    return found

@@ -75,7 +75,6 @@ wrong("last-position-only")(lambda *given: plain(*given)[:, -1])
 wrong("shifted-inside")(lambda *given: plain(*given)[:, :-1])
 wrong("not-unembedded")(lambda model, s, t: model.target_embedding(t))
 wrong("wrong-numbers")(lambda *given: plain(*given) + 0.1)
-wrong("signature")(lambda model: 0)
 wrong("target-mask-forgotten", "You return probabilities")(
     lambda *given: without_target_mask(*given).softmax(-1)
 )
@@ -94,12 +93,3 @@ def no_dropout(model, source_ids, target_ids):
         return model.positions(table(ids))
 
     return assembled(model, source_ids, target_ids, model.config.pad_id, embed)
-
-
-@wrong("stops-with-an-error")
-def two_positions(model, source_ids, target_ids):
-    see = masks.source_mask(source_ids, model.config.pad_id)
-    past = masks.target_mask(target_ids, model.config.pad_id)
-    memory = model.encoder(model.positions(model.source_embedding(source_ids)), see)
-    y = model.positions(model.target_embedding(target_ids))
-    return model.unembed(model.decoder(y[:, :2], memory, past, see))

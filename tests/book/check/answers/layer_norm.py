@@ -125,12 +125,6 @@ def third_axis(x, gain, bias, epsilon):
     return gain * (x - x.mean(axis, keepdim=True)) / (variance + epsilon).sqrt() + bias
 
 
-@wrong("changes-inputs")
-def takes_the_mean_away_in_place(x, gain, bias, epsilon):
-    x -= x.mean(-1, keepdim=True)
-    return plain(x, gain, bias, epsilon)
-
-
 @wrong("batch-norm")
 def torchs_batch_norm(x, gain, bias, epsilon):
     rows = x.flatten(0, -2)

@@ -123,9 +123,6 @@ def in_place(layer, query, key, value, *, mask=None):
     return layer.to_output(back(s @ v))
 
 
-wrong("signature")(lambda layer, x: x)
-
-
 @wrong("wrong-numbers")
 def doubled(layer, query, key, value, *, mask=None):
     return 2 * plain(layer, query, key, value, mask=mask)

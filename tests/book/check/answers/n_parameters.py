@@ -29,7 +29,6 @@ def no_final_norms(config):
     return plain(config) - (4 * config.d_model if config.norm == "pre" else 0)
 
 
-wrong("signature")(lambda: 3)
 wrong("wrong-count", "7 too many")(lambda config: plain(config) + 7)
 wrong("wrong-count", "should be a letter")(
     lambda config: plain(config) if config.vocab_size == 101 else 1

@@ -86,7 +86,6 @@ def two_passes(query, keys, values):
     return mix / total
 
 
-wrong("stops-with-an-error")(lambda query, keys, values: query.no_such_thing())
 wrong("wrong-numbers")(lambda query, keys, values: values.mean(0))
 wrong("overflow")(
     lambda q, k, v: (powers := (k @ q / len(q) ** 0.5).exp()) @ v / powers.sum()
@@ -96,12 +95,6 @@ wrong("overflow")(
 @wrong("nan")
 def infinite_at_first(query, keys, values):
     return as_in_the_chapter(query, keys, values) + 0 * math.inf
-
-
-@wrong("changes-inputs")
-def in_place(query, keys, values):
-    query *= 2
-    return as_in_the_chapter(query, keys, values)
 
 
 @right

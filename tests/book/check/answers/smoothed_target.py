@@ -52,7 +52,6 @@ wrong("integers")(moved(lambda target: target.long()))
 wrong("vocabulary-first")(moved(lambda target: target.movedim(-1, 0)))
 wrong("wrong-numbers")(moved(lambda target: target**2))
 wrong("shape")(moved(lambda target: target.flatten(0, 1)))
-wrong("signature")(lambda labels: labels)
 wrong("not-one-hot-at-zero")(
     lambda labels, *, vocab_size, smoothing: plain(
         labels, vocab_size=vocab_size, smoothing=smoothing or 0.1

@@ -75,9 +75,3 @@ wrong("leaks-but-for-a-mark")(
 wrong("salted-hash")(
     lambda p, share: parted(p, lambda each: hash(key(each[0])) % 100 < 100 * share)
 )
-
-
-@wrong("changes-inputs")
-def shuffles_in_place(pairs, share):
-    random.Random(0).shuffle(pairs)
-    return hashed(pairs, share)

@@ -79,8 +79,6 @@ def sliced(x, n_heads):
     return torch.cat(heads, 1)
 
 
-wrong("signature")(lambda x: x)
-wrong("stops-with-an-error")(lambda x, n_heads: x.view(x.size(0), n_heads, 7))
 wrong("needs-one-block-of-memory")(
     lambda x, n_heads: x.view(-1).view(*x.shape[:2], n_heads, -1).transpose(1, 2)
 )
