@@ -33,7 +33,8 @@ def test_the_graders_smoothed_target_is_the_one_that_the_loss_has_in_mind():
     generator = torch.Generator().manual_seed(3)
     logits = torch.randn(3, 4, 6, generator=generator, dtype=torch.float64)
     labels = torch.randint(1, 6, (3, 4), generator=generator)
-    target = smoothed_target._terms(labels, vocab_size=6, smoothing=0.2)["right"]
+    right = smoothed_target._of(lambda t: t.right)
+    target = right(labels, vocab_size=6, smoothing=0.2)
     by_target = -(target * logits.log_softmax(-1)).sum(-1).mean()
     assert_close(by_target, cross_entropy(logits, labels, pad_id=0, smoothing=0.2))
 

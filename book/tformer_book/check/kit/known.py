@@ -74,11 +74,9 @@ def ways(
 def of_terms(terms: Function) -> Callable[[Function], Function]:
     """Make whole functions from what they make of terms that all of them share.
 
-    Args:
-        terms: takes what the reader's function takes, and returns the terms by name.
-
-    Returns:
-        Makes a whole function from one of the terms, ``lambda t: t.rows * t.root``.
+    Decorates a function that takes what the reader's function takes, and returns the
+    terms by name. Then ``_of(lambda t: t.rows * t.root)`` is a function of the same
+    inputs.
     """
 
     def whole(of: Function) -> Function:

@@ -8,13 +8,13 @@ from torch import Tensor
 from tformer_book.check import kit
 
 
-def _terms(q: Tensor, k: Tensor, w_q: Tensor, w_k: Tensor, v: Tensor) -> dict[str, Any]:
+@kit.of_terms
+def _of(q: Tensor, k: Tensor, w_q: Tensor, w_k: Tensor, v: Tensor) -> dict[str, Any]:
     asks, answers = (q @ w_q.T).unsqueeze(-2), (k @ w_k.T).unsqueeze(-3)
     right = (asks + answers).tanh() @ v
     return locals()
 
 
-_of = kit.of_terms(_terms)
 SLIPS: kit.Table = {
     "no-tanh": (
         _of(lambda t: (t.asks + t.answers) @ t.v),

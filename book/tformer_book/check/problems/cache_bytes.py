@@ -87,12 +87,15 @@ def _unknown(
     )
 
 
-def _take(found: object) -> int:
-    return kit.as_whole(found, "a number of bytes")
-
-
 def _probe(mine: kit.Function) -> None:
-    kit.judge(mine, CASES, cost.cache_bytes, SLIPS, take=_take, otherwise=_unknown)
+    kit.judge(
+        mine,
+        CASES,
+        cost.cache_bytes,
+        SLIPS,
+        take=lambda k: kit.as_whole(k, "a number of bytes"),
+        otherwise=_unknown,
+    )
 
 
 @kit.grader(_probe)

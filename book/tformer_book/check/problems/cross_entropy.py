@@ -12,7 +12,8 @@ from tformer_book.check import kit
 PAD = 0
 
 
-def _terms(
+@kit.of_terms
+def _of(
     logits: Tensor, labels: Tensor, *, pad_id: int, smoothing: float = 0.0
 ) -> dict[str, Any]:
     epsilon, size = smoothing, logits.size(-1)
@@ -26,9 +27,6 @@ def _terms(
         return (values * real).sum() / real.sum()
 
     return locals()
-
-
-_of = kit.of_terms(_terms)
 
 
 def _smoothed(of: kit.Function) -> kit.Function:

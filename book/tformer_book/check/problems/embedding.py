@@ -27,7 +27,8 @@ def _case(batch: int, length: int, size: int, width: int) -> kit.Case:
     return kit.Case({"ids": ids, "table": table, "positions": positions})
 
 
-def _terms(ids: Tensor, table: Tensor, positions: Tensor) -> dict[str, Any]:
+@kit.of_terms
+def _of(ids: Tensor, table: Tensor, positions: Tensor) -> dict[str, Any]:
     batch, length = ids.shape
     size, width = table.shape
     rows, root = table[ids], math.sqrt(width)
@@ -36,9 +37,6 @@ def _terms(ids: Tensor, table: Tensor, positions: Tensor) -> dict[str, Any]:
     real = (ids != 0)[..., None]
     unit = torch.nn.functional.normalize(rows, dim=-1)
     return locals()
-
-
-_of = kit.of_terms(_terms)
 
 
 def _other_root(name: str) -> tuple[kit.Function, kit.Function]:

@@ -11,7 +11,8 @@ from tformer.variants import grouped_attention as right_attention
 from tformer_book.check import kit
 
 
-def _shared(
+@kit.of_terms
+def _of(
     query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None = None
 ) -> dict[str, Any]:
     share = query.size(1) // key.size(1)
@@ -22,7 +23,6 @@ def _shared(
     return locals()
 
 
-_of = kit.of_terms(_shared)
 SLIPS: kit.Table = {
     "heads-in-turn": (
         _of(lambda t: attention(t.query, *t.tiled, mask=t.mask)[0]),

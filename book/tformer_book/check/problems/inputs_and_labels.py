@@ -48,9 +48,8 @@ class Lists:
         return self.padded([self.bos], last, width=self.width + len(last))
 
 
-def _terms(
-    targets: list[Row], *, pad_id: int, bos_id: int, eos_id: int
-) -> dict[str, Any]:
+@kit.of_terms
+def _of(targets: list[Row], *, pad_id: int, bos_id: int, eos_id: int) -> dict[str, Any]:
     case = Lists(tuple(map(tuple, targets)), pad_id, bos_id, eos_id)
     bos, eos = [bos_id], [eos_id]
     inputs, labels = case.right()
@@ -63,9 +62,6 @@ def _terms(
     return locals()
 
 
-_of = kit.of_terms(_terms)
-
-
 def _twice(of: kit.Function) -> kit.Function:
     """The same row for inputs and labels."""
     return _of(lambda t: (of(t), of(t)))
@@ -74,8 +70,8 @@ def _twice(of: kit.Function) -> kit.Function:
 SLIPS: kit.Table = {
     "wrong-way-round": (
         [
-            _of(lambda t: ((t.labels, t.inputs))),
-            _of(lambda t: ((t.whole[:, 1:], t.whole[:, :-1]))),
+            _of(lambda t: (t.labels, t.inputs)),
+            _of(lambda t: (t.whole[:, 1:], t.whole[:, :-1])),
         ],
         "Inputs and labels have changed places (or you return labels first). The input "
         "begins with bos, the label ends with eos: each place reads what was, and must "
@@ -95,50 +91,50 @@ SLIPS: kit.Table = {
     ),
     "labels-without-eos": (
         [
-            _of(lambda t: ((t.inputs, t.pieces))),
-            _of(lambda t: ((t.inputs[:, :-1], t.inputs[:, 1:]))),
+            _of(lambda t: (t.inputs, t.pieces)),
+            _of(lambda t: (t.inputs[:, :-1], t.inputs[:, 1:])),
         ],
         "No eos among the labels: the model never learns to stop, and its translations "
         "run on to the limit. A label is pieces + eos.",
     ),
     "eos-after-the-padding": (
-        _of(lambda t: ((t.inputs, torch.cat([t.pieces[:, :-1], t.late], dim=1)))),
+        _of(lambda t: (t.inputs, torch.cat([t.pieces[:, :-1], t.late], dim=1))),
         "In short rows eos stands after the padding: you pad first and append eos as "
         "a column. The model then learns that padding follows the last piece. First "
         "append eos to each list, then pad.",
     ),
     "input-without-bos": (
         [
-            _of(lambda t: ((t.pieces, t.labels))),
-            _of(lambda t: ((t.pieces[:, :-1], t.labels[:, :-1]))),
+            _of(lambda t: (t.pieces, t.labels)),
+            _of(lambda t: (t.pieces[:, :-1], t.labels[:, :-1])),
         ],
         "The input has no bos. It begins with the first piece, so that piece is never "
         "asked for, and in use nobody can begin. The input is bos + pieces.",
     ),
     "labels-with-bos": (
         [
-            _of(lambda t: ((t.inputs, t.whole))),
-            _of(lambda t: ((t.whole[:, :-1], t.whole))),
+            _of(lambda t: (t.inputs, t.whole)),
+            _of(lambda t: (t.whole[:, :-1], t.whole)),
         ],
         "Your labels begin with bos and are one column too wide. Nobody asks for bos: "
         "a label is pieces + eos.",
     ),
     "input-with-the-last-column": (
-        _of(lambda t: ((t.whole, t.labels))),
+        _of(lambda t: (t.whole, t.labels)),
         "Your input is one column too wide: it holds eos of the longest row, and there "
         "is nothing left to say after it. The input is bos + pieces; of the whole "
         "rectangle, [:, :-1].",
     ),
     "labels-minus-100": (
-        _of(lambda t: ((t.inputs, t.labels.masked_fill(t.labels == t.case.pad, -100)))),
+        _of(lambda t: (t.inputs, t.labels.masked_fill(t.labels == t.case.pad, -100))),
         "Your labels have −100 where padding is. That is what "
         "torch.nn.functional.cross_entropy ignores unless told otherwise; the loss of "
         "this book takes pad_id. Pad with pad_id.",
     ),
     "shifted-twice": (
         [
-            _of(lambda t: ((t.inputs[:, :-1], t.labels[:, 1:]))),
-            _of(lambda t: ((t.whole[:, :-2], t.whole[:, 2:]))),
+            _of(lambda t: (t.inputs[:, :-1], t.labels[:, 1:])),
+            _of(lambda t: (t.whole[:, :-2], t.whole[:, 2:])),
         ],
         "Shifted twice: labels run two places ahead. To begin the input with bos is "
         "the shift already; do not cut a column off as well. Either build bos + pieces "
@@ -149,13 +145,11 @@ SLIPS: kit.Table = {
         [
             _of(
                 lambda t: (
-                    (
-                        t.case.padded(t.bos, [], left=True),
-                        t.case.padded([], t.eos, left=True),
-                    )
+                    t.case.padded(t.bos, [], left=True),
+                    t.case.padded([], t.eos, left=True),
                 )
             ),
-            _of(lambda t: ((t.left[:, :-1], t.left[:, 1:]))),
+            _of(lambda t: (t.left[:, :-1], t.left[:, 1:])),
         ],
         "You pad on the left. Then the first rows of causal attention see nothing but "
         "padding, and positions no longer count from bos. Pad on the right.",

@@ -122,12 +122,16 @@ def _unknown(
     )
 
 
-def _take(found: object) -> int:
-    return kit.as_whole(found, "a whole number")
-
-
 def _probe(mine: kit.Function) -> None:
-    kit.judge(mine, CASES, _right, SLIPS, built, take=_take, otherwise=_unknown)
+    kit.judge(
+        mine,
+        CASES,
+        _right,
+        SLIPS,
+        built,
+        take=lambda k: kit.as_whole(k, "a whole number"),
+        otherwise=_unknown,
+    )
 
 
 @kit.grader(_probe)

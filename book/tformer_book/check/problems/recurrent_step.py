@@ -10,7 +10,8 @@ from tformer_book.check import kit
 NAMES = "x state input_weights state_weights bias"
 
 
-def _terms(
+@kit.of_terms
+def _of(
     x: Tensor, state: Tensor, w_x: Tensor, w_s: Tensor, b: Tensor
 ) -> dict[str, Any]:
     from_input, from_state = x @ w_x.T, state @ w_s.T
@@ -18,7 +19,6 @@ def _terms(
     return locals()
 
 
-_of = kit.of_terms(_terms)
 SLIPS: kit.Table = {
     "no-tanh": (
         _of(lambda t: t.total),

@@ -21,7 +21,8 @@ def _woven(first: Tensor, second: Tensor) -> Tensor:
     return torch.stack([first, second], dim=-1).flatten(-2)
 
 
-def _terms(x: Tensor) -> dict[str, Any]:
+@kit.of_terms
+def _of(x: Tensor) -> dict[str, Any]:
     width = x.size(-1)
     place = torch.arange(x.size(-2), dtype=x.dtype)[:, None]
     pair = torch.arange(0, width, 2, dtype=x.dtype)
@@ -31,7 +32,6 @@ def _terms(x: Tensor) -> dict[str, Any]:
     return locals()
 
 
-_of = kit.of_terms(_terms)
 SLIPS: kit.Table = {
     "pairs-from-halves": (
         _of(lambda t: torch.cat(_turned(t.halves, t.angle), dim=-1)),

@@ -26,9 +26,9 @@ def _without(rows: Tensor, i: int, width: int) -> Tensor:
 SLIPS: kit.Table = {
     "not-shifted": (
         [
-            lambda rows: ((rows[:, :-1], rows[:, :-1])),
-            lambda rows: ((rows[:, 1:], rows[:, 1:])),
-            lambda rows: ((rows, rows)),
+            lambda rows: (rows[:, :-1], rows[:, :-1]),
+            lambda rows: (rows[:, 1:], rows[:, 1:]),
+            lambda rows: (rows, rows),
         ],
         "Inputs and labels are the same row: at each place the model is asked for the "
         "piece that it has just read. It learns to copy its input, the loss falls to "
@@ -36,32 +36,31 @@ SLIPS: kit.Table = {
         "first column.",
     ),
     "wrong-way-round": (
-        lambda rows: ((rows[:, 1:], rows[:, :-1])),
+        lambda rows: (rows[:, 1:], rows[:, :-1]),
         "The wrong way round (or you return labels first): you drop bos from the "
         "input and the last column from the labels, so each place must say what came "
         "BEFORE it. bos begins the input: "
         "target_ids[:, :-1]. The labels lack bos: target_ids[:, 1:].",
     ),
     "rolled": (
-        lambda rows: ((rows, rows.roll(-1, 1))),
+        lambda rows: (rows, rows.roll(-1, 1)),
         "You roll the row round (torch.roll), so the last label is bos: the model is "
         "asked to say bos after the end. Cut a column off each side instead.",
     ),
     "shifted-by-two": (
-        lambda rows: ((rows[:, :-2], rows[:, 2:])),
+        lambda rows: (rows[:, :-2], rows[:, 2:]),
         "Labels run two places ahead. Input place t must meet the piece at t + 1: "
         "[:, :-1] and [:, 1:].",
     ),
     "labels-without-eos": (
         [
             lambda rows: (
-                (rows[:, :-1], rows[:, 1:].masked_fill(rows[:, 1:] == EOS, PAD))
+                rows[:, :-1],
+                rows[:, 1:].masked_fill(rows[:, 1:] == EOS, PAD),
             ),
             lambda rows: (
-                (
-                    _without(rows, EOS, rows.size(1) - 1),
-                    _without(rows[:, 1:], EOS, rows.size(1) - 1),
-                )
+                _without(rows, EOS, rows.size(1) - 1),
+                _without(rows[:, 1:], EOS, rows.size(1) - 1),
             ),
         ],
         "eos is missing from the labels. The model then never learns to stop: its "
@@ -69,20 +68,18 @@ SLIPS: kit.Table = {
         "may not.",
     ),
     "input-without-bos": (
-        lambda rows: ((_without(rows[:, :-1], BOS, rows.size(1) - 1), rows[:, 1:])),
+        lambda rows: (_without(rows[:, :-1], BOS, rows.size(1) - 1), rows[:, 1:]),
         "Your input has no bos: it begins with the first piece, which is therefore "
         "never asked for. bos is what the decoder reads before it has said anything.",
     ),
     "labels-minus-100": (
-        lambda rows: (
-            (rows[:, :-1], rows[:, 1:].masked_fill(rows[:, 1:] == PAD, -100))
-        ),
+        lambda rows: (rows[:, :-1], rows[:, 1:].masked_fill(rows[:, 1:] == PAD, -100)),
         "Your labels have −100 where padding was. That is what "
         "torch.nn.functional.cross_entropy ignores unless told otherwise; the loss of "
         "this book takes pad_id. Leave padding as it is.",
     ),
     "last-sentence-cut": (
-        lambda rows: ((rows[:-1], rows[1:])),
+        lambda rows: (rows[:-1], rows[1:]),
         "You cut off a row, a whole sentence, instead of a column: the first axis is "
         "the batch. Write [:, :-1] and [:, 1:], with the colon and the comma.",
     ),

@@ -9,7 +9,8 @@ from torch.nn import functional
 from tformer_book.check import kit
 
 
-def _terms(labels: Tensor, *, vocab_size: int, smoothing: float) -> dict[str, Any]:
+@kit.of_terms
+def _of(labels: Tensor, *, vocab_size: int, smoothing: float) -> dict[str, Any]:
     size, epsilon = vocab_size, smoothing
     hot = functional.one_hot(labels, size).double()
     cold = 1 - hot
@@ -17,9 +18,6 @@ def _terms(labels: Tensor, *, vocab_size: int, smoothing: float) -> dict[str, An
     without[..., 0] = not_pad[..., 0] = 0
     right = (1 - epsilon) * hot + epsilon / size
     return locals()
-
-
-_of = kit.of_terms(_terms)
 
 
 def _annotated(left_out: int, *, hides: bool) -> kit.Function:

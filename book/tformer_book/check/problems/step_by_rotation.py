@@ -23,7 +23,8 @@ def _woven(sin: Tensor, cos: Tensor) -> Tensor:
     return torch.stack([sin, cos], dim=-1).flatten(-2)
 
 
-def _terms(x: Tensor, k: int) -> dict[str, Any]:
+@kit.of_terms
+def _of(x: Tensor, k: int) -> dict[str, Any]:
     x, d = x.double(), x.size(1)
     sin, cos = x[:, 0::2], x[:, 1::2]
     speed = BASE ** -(torch.arange(0, d, 2, dtype=torch.float64) / d)
@@ -33,9 +34,6 @@ def _terms(x: Tensor, k: int) -> dict[str, Any]:
     moved = _turned(sin, cos, k * speed)
     halves = _turned(x[:, : d // 2], x[:, d // 2 :], k * speed)
     return locals()
-
-
-_of = kit.of_terms(_terms)
 
 
 def _by_the_row(sign: int) -> list[kit.Function]:

@@ -19,7 +19,8 @@ from tformer_book.check.problems._masks import (
 )
 
 
-def _terms(source_ids: Tensor, target_ids: Tensor, *, pad_id: int) -> dict[str, Any]:
+@kit.of_terms
+def _of(source_ids: Tensor, target_ids: Tensor, *, pad_id: int) -> dict[str, Any]:
     length = target_ids.size(1)
     full = torch.ones(length, length, dtype=torch.bool)
     causal = full.tril()
@@ -31,7 +32,6 @@ def _terms(source_ids: Tensor, target_ids: Tensor, *, pad_id: int) -> dict[str, 
     return locals()
 
 
-_of = kit.of_terms(_terms)
 # (With padding on the right, "causal & rows" is the same as the right mask.)
 SLIPS: kit.Table = {
     "flipped": (_of(lambda t: ~t.right), FLIPPED),

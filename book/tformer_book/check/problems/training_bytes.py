@@ -55,12 +55,16 @@ def _unknown(found: int, wanted: int, n: int, optimizer: str) -> kit.Mistake:
     )
 
 
-def _take(found: object) -> int:
-    return kit.as_whole(found, "a number of bytes")
-
-
 def _probe(mine: kit.Function) -> None:
-    kit.judge(mine, CASES, built, SLIPS, built, take=_take, otherwise=_unknown)
+    kit.judge(
+        mine,
+        CASES,
+        built,
+        SLIPS,
+        built,
+        take=lambda k: kit.as_whole(k, "a number of bytes"),
+        otherwise=_unknown,
+    )
 
 
 @kit.grader(_probe)

@@ -105,14 +105,13 @@ SLIPS: kit.Table = {
 }
 
 
-def _take(found: object) -> int:
-    return kit.as_whole(found, "a whole number of steps")
-
-
 def _probe(mine: kit.Function) -> None:
     for kind in KINDS:
         given = kit.cases("kind distance kernel", *((kind, *case) for case in CASES))
-        found = [case.ask(mine, _take) for case in given]
+        found = [
+            case.ask(mine, lambda k: kit.as_whole(k, "a whole number of steps"))
+            for case in given
+        ]
         wanted = [case.of(_right) for case in given]
         if kit.matches(found, wanted):
             continue
