@@ -114,9 +114,9 @@ def _probe_gradients(mine: kit.Function) -> None:
 def additive_heads(mine: kit.Function) -> str:
     """Grade a reader's additive scores for several readers at once.
 
-    A function ``mine(query, key, to_query, to_key, to_score)`` with query (B, Tq,
-    Dq), key (B, Tk, Dk), and for each of H heads its own matrices: (H, Dh, Dq), (H,
-    Dh, Dk) and (H, Dh). Returns scores (B, H, Tq, Tk).
+    ``mine`` is a function ``mine(query, key, to_query, to_key, to_score)`` with query
+    (B, Tq, Dq), key (B, Tk, Dk), and for each of H heads its own matrices: (H, Dh, Dq),
+    (H, Dh, Dk) and (H, Dh). Returns scores (B, H, Tq, Tk).
     """
     return (
         "Every head compares every query with every key by its own matrices, for any "

@@ -96,8 +96,8 @@ def _probe_scores(mine: kit.Function) -> None:
 def additive_scores(mine: kit.Function) -> str:
     """Grade a reader's additive scores, before mask and softmax.
 
-    A function ``mine(query, key, to_query, to_key, to_score)`` with query (B, Tq,
-    Dq), key (B, Tk, Dk), matrices (Dh, Dq) and (Dh, Dk) and a vector (Dh,) that
+    ``mine`` is a function ``mine(query, key, to_query, to_key, to_score)`` with query
+    (B, Tq, Dq), key (B, Tk, Dk), matrices (Dh, Dq) and (Dh, Dk) and a vector (Dh,) that
     returns scores (B, Tq, Tk), as `tformer.variants.additive` has them.
     """
     return (

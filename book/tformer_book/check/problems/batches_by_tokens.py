@@ -311,9 +311,9 @@ def _probe_too_long(mine: kit.Function) -> None:
 def batches_by_tokens(mine: kit.Function) -> str:
     """Grade how a reader fills batches up to a budget of tokens.
 
-    A function ``mine(pairs, max_tokens)`` that gets pairs (source ids, target ids),
-    special ids included, and returns a list of batches, each a list of pairs. B·(S
-    + T) must not exceed ``max_tokens``. The order is free.
+    ``mine`` is a function ``mine(pairs, max_tokens)`` that gets pairs (source ids,
+    target ids), special ids included, and returns a list of batches, each a list of
+    pairs. B·(S + T) must not exceed ``max_tokens``. The order is free.
     """
     return (
         "Every pair is in one batch, every batch fits, padding counted, and little of "

@@ -192,8 +192,9 @@ def _refuses(mine: kit.Function, word: str, log_p: dict[str, float]) -> None:
 def best_cut(mine: kit.Function) -> str:
     """Grade a reader's unigram cut of a word.
 
-    A function ``mine(word, log_p)``: a word, and the log-probability of each piece,
-    to the list of pieces with the largest sum, or None where no cut is possible.
+    ``mine`` is a function ``mine(word, log_p)``: a word, and the log-probability of
+    each piece, to the list of pieces with the largest sum, or None where no cut is
+    possible.
     """
     return (
         "It finds the most probable cut where the longest piece, the likeliest piece "

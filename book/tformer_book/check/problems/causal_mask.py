@@ -68,8 +68,8 @@ def _probe_causal(mine: kit.Function) -> None:
 def causal_mask(mine: kit.Function) -> str:
     """Grade a reader's causal mask.
 
-    A function ``mine(length)`` that returns a (T, T) bool mask, True = may attend,
-    as `tformer.masks.causal_mask` does.
+    ``mine`` is a function ``mine(length)`` that returns a (T, T) bool mask, True = may
+    attend, as `tformer.masks.causal_mask` does.
     """
     return (
         "Each position sees itself and its past, at lengths 1, 3 and 5; bool, and no "

@@ -125,8 +125,9 @@ def _probe_counts(mine: kit.Function) -> None:
 def count_pairs(mine: kit.Function) -> str:
     """Grade a reader's count of neighbouring symbols.
 
-    A function ``mine(words)``: symbols of each word -> how often the word occurs,
-    to pair -> number of places, as `tformer.tokenization.byte_pairs.count_pairs`.
+    ``mine`` is a function ``mine(words)``: symbols of each word -> how often the word
+    occurs, to pair -> number of places, as
+    `tformer.tokenization.byte_pairs.count_pairs`.
     """
     return (
         "Every place counts, as often as its word occurs, in its order, and no pair "

@@ -66,7 +66,7 @@ def _probe(mine: kit.Function) -> None:
 def diagonal_share(mine: kit.Function) -> str:
     """Grade a reader's share of the weight at a fixed distance.
 
-    A function ``mine(weights, offset)``: (T, S) weights and -1, 0, 1, … to the mean
-    weight of query i on key i + offset, over the rows that have it.
+    ``mine`` is a function ``mine(weights, offset)``: (T, S) weights and -1, 0, 1, … to
+    the mean weight of query i on key i + offset, over the rows that have it.
     """
     return "Before, behind and in place, and only over rows that have such a place."

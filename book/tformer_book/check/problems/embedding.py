@@ -230,9 +230,9 @@ def _learnable_rows(mine: kit.Function) -> None:
 def embedding(mine: kit.Function) -> str:
     """Grade a reader's way in: from ids to what the first layer reads.
 
-    A function ``mine(ids, table, positions)``: (B, T) int64 ids, a (V, D) table and
-    positions of at least T rows -> (B, T, D), the rows times sqrt(D) plus the first
-    T positions.
+    ``mine`` is a function ``mine(ids, table, positions)``: (B, T) int64 ids, a (V, D)
+    table and positions of at least T rows -> (B, T, D), the rows times sqrt(D) plus the
+    first T positions.
     """
     return (
         "Rows of the table, times the root of the width, then the positions: for any "

@@ -200,8 +200,8 @@ def _own_norm(mine: kit.Function) -> str | None:
 def encode_source(mine: kit.Function) -> str:
     """Grade a reader's whole encoder, put together from a pre-norm model's parts.
 
-    A function ``mine(model, source_ids)``: a `Transformer` whose norm is "pre", and
-    (B, S) ids, to its memory (B, S, D).
+    ``mine`` is a function ``mine(model, source_ids)``: a `Transformer` whose norm is
+    "pre", and (B, S) ids, to its memory (B, S, D).
     """
     return (
         "Embedding and positions, every layer with a norm before each sub-layer, and "

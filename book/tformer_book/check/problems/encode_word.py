@@ -185,8 +185,8 @@ def _probe_encode(mine: kit.Function) -> None:
 def encode_word(mine: kit.Function) -> str:
     """Grade a reader's byte-pair encoding of one word.
 
-    A function ``mine(word, merges)``: a word without its mark, and pairs in the
-    order in which they were learned; it returns the list of pieces, the last of
+    ``mine`` is a function ``mine(word, merges)``: a word without its mark, and pairs in
+    the order in which they were learned; it returns the list of pieces, the last of
     which ends with ``</w>``.
     """
     return (

@@ -311,10 +311,9 @@ def _probe_layer_again(mine: kit.Function) -> None:
 def encoder_layer(mine: kit.Function) -> str:
     """Grade a reader's encoder layer, post-norm as in the paper, without dropout.
 
-    A function ``mine(x, source_mask, self_attention, feed_forward, norm_1,
-    norm_2)`` with x (B, S, D), a bool mask, and four parts to call:
-    ``self_attention(x, mask=source_mask)``, the others on one tensor. It returns
-    (B, S, D).
+    ``mine`` is a function ``mine(x, source_mask, self_attention, feed_forward, norm_1,
+    norm_2)`` with x (B, S, D), a bool mask, and four parts to call: ``self_attention(x,
+    mask=source_mask)``, the others on one tensor. It returns (B, S, D).
     """
     return (
         "Attention with the mask, then the feed-forward network; each beside the "

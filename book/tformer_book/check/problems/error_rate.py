@@ -71,8 +71,8 @@ def _probe(mine: kit.Function) -> None:
 def error_rate(mine: kit.Function) -> str:
     """Grade a reader's alignment error rate of one sentence.
 
-    A function ``mine(found, sure, possible)`` of three sets of links, where
-    ``possible`` includes ``sure``, as `tformer.evaluate.alignment_error_rate`
-    counts them.
+    ``mine`` is a function ``mine(found, sure, possible)`` of three sets of links, where
+    ``possible`` includes ``sure``, as `tformer.evaluate.alignment_error_rate` counts
+    them.
     """
     return "Wrong links and missing ones cost; links that are only possible are free."

@@ -216,8 +216,8 @@ def _probe_feed_forward_gradient(mine: kit.Function) -> None:
 def feed_forward(mine: kit.Function) -> str:
     """Grade a reader's feed-forward network.
 
-    A function ``mine(x, w_1, b_1, w_2, b_2)`` with x (B, T, D), w_1 (D, F), b_1
-    (F,), w_2 (F, D), b_2 (D,), that returns (B, T, D); equation 2 of the paper.
+    ``mine`` is a function ``mine(x, w_1, b_1, w_2, b_2)`` with x (B, T, D), w_1 (D, F),
+    b_1 (F,), w_2 (F, D), b_2 (D,), that returns (B, T, D); equation 2 of the paper.
     """
     return (
         "max(0, x W₁ + b₁) W₂ + b₂, at each position alone, for any widths; gradients "

@@ -103,9 +103,9 @@ def _probe_gradient(mine: kit.Function) -> None:
 def grouped_attention(mine: kit.Function) -> str:
     """Grade a reader's attention with grouped queries.
 
-    A function ``mine(query, key, value, *, mask=None)`` with query (B, H, Tq, Dh),
-    key and value (B, G, Tk, Dh), as `tformer.variants.grouped_attention`; it may
-    return the output alone.
+    ``mine`` is a function ``mine(query, key, value, *, mask=None)`` with query (B, H,
+    Tq, Dh), key and value (B, G, Tk, Dh), as `tformer.variants.grouped_attention`; it
+    may return the output alone.
     """
     return (
         "Neighbouring heads share a head of keys and values, for any number of groups, "

@@ -261,8 +261,8 @@ def _probe_lists(mine: kit.Function) -> None:
 def inputs_and_labels(mine: kit.Function) -> str:
     """Grade how a reader makes decoder inputs and labels out of lists of pieces.
 
-    A function ``mine(targets, *, pad_id, bos_id, eos_id)`` that gets lists of ids
-    without special ones, and returns inputs (bos + pieces) and labels (pieces +
+    ``mine`` is a function ``mine(targets, *, pad_id, bos_id, eos_id)`` that gets lists
+    of ids without special ones, and returns inputs (bos + pieces) and labels (pieces +
     eos), both (B, T) int64, padded on the right. Eos may stay in the input of short
     rows, as slicing leaves it.
     """

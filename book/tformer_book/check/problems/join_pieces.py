@@ -103,8 +103,8 @@ def _probe_join(mine: kit.Function) -> None:
 def join_pieces(mine: kit.Function) -> str:
     """Grade a reader's way from pieces back to text.
 
-    A function ``mine(pieces)``: pieces, of which some end with ``</w>``, to the
-    text with a blank between words.
+    ``mine`` is a function ``mine(pieces)``: pieces, of which some end with ``</w>``, to
+    the text with a blank between words.
     """
     return (
         "Blanks stand between words and nowhere else, no mark is left, and a word that "

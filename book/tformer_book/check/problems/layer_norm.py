@@ -305,8 +305,8 @@ def _probe_norm_gradient(mine: kit.Function) -> None:
 def layer_norm(mine: kit.Function) -> str:
     """Grade a reader's layer norm.
 
-    A function ``mine(x, gain, bias, epsilon)`` with x (..., D), gain and bias (D,),
-    as `tformer.norm.layer_norm`; epsilon is passed by name.
+    ``mine`` is a function ``mine(x, gain, bias, epsilon)`` with x (..., D), gain and
+    bias (D,), as `tformer.norm.layer_norm`; epsilon is passed by name.
     """
     return (
         "Each vector has its own mean and variance, epsilon stands inside the root, "

@@ -141,7 +141,7 @@ def _probe(mine: kit.Function) -> None:
 def leaks(mine: kit.Function) -> str:
     """Grade a reader's test of whether a model sees the future.
 
-    A function ``mine(model, source_ids, target_ids)``: True if any logit of
+    ``mine`` is a function ``mine(model, source_ids, target_ids)``: True if any logit of
     ``model(source_ids, target_ids)`` depends on a later target piece.
     """
     return (

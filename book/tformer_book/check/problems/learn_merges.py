@@ -204,9 +204,9 @@ def _probe(mine: kit.Function) -> None:
 def learn_merges(mine: kit.Function) -> str:
     """Grade a reader's whole training of byte-pair encoding.
 
-    A function ``mine(words, n_merges)``: how often each word occurs, to the list of
-    merged pairs in the order of learning. Words are spelled with the mark ``</w>``;
-    of equally frequent pairs the first in the alphabet counts.
+    ``mine`` is a function ``mine(words, n_merges)``: how often each word occurs, to the
+    list of merged pairs in the order of learning. Words are spelled with the mark
+    ``</w>``; of equally frequent pairs the first in the alphabet counts.
     """
     return (
         "Count, take the most frequent pair, join it everywhere, count again: the same "

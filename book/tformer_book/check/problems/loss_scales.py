@@ -128,8 +128,8 @@ def _probe(mine: kit.Function) -> None:
 def loss_scales(mine: kit.Function) -> str:
     """Grade a reader's loss scaling of mixed precision.
 
-    A function ``mine(is_finite, patience)``: whether the gradients of each step
-    were finite, and after how many good steps in a row the scale doubles. Returns
+    ``mine`` is a function ``mine(is_finite, patience)``: whether the gradients of each
+    step were finite, and after how many good steps in a row the scale doubles. Returns
     the scale after each step; it starts at 2¹⁶.
     """
     return (

@@ -152,9 +152,9 @@ def _probe(mine: kit.Function) -> None:
 def mask_pieces(mine: kit.Function) -> str:
     """Grade a reader's masking.
 
-    A function ``mine(ids, chance, others, mask_id)``, as
-    `tformer.variants.mask_pieces`; ids below 4 are special, pad_id is 0, and
-    mask_id is passed by name.
+    ``mine`` is a function ``mine(ids, chance, others, mask_id)``, as
+    `tformer.variants.mask_pieces`; ids below 4 are special, pad_id is 0, and mask_id is
+    passed by name.
     """
     return (
         "15 % are chosen and named, of these 80 % hidden, 10 % exchanged and 10 % "

@@ -137,9 +137,9 @@ def _probe_merge(mine: kit.Function) -> None:
 def merge(mine: kit.Function) -> str:
     """Grade a reader's merge step.
 
-    A function ``mine(symbols, pair)`` that joins every occurrence of the pair in a
-    word, from the left, as `tformer.tokenization.byte_pairs.merge` does; it returns
-    a list or a tuple of symbols.
+    ``mine`` is a function ``mine(symbols, pair)`` that joins every occurrence of the
+    pair in a word, from the left, as `tformer.tokenization.byte_pairs.merge` does; it
+    returns a list or a tuple of symbols.
     """
     return (
         "Every occurrence is joined, from the left, whole symbols only, and nothing is "

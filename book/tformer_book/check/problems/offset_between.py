@@ -130,8 +130,9 @@ def _probe_rounded(mine: kit.Function) -> None:
 def offset_between(mine: kit.Function) -> str:
     """Grade a reader's way to tell how far apart two rows of positions are.
 
-    A function ``mine(a, b)``: two rows (d,) of `tformer.positions.sinusoids` to the
-    whole number k for which b stands k positions after a.
+    ``mine`` is a function ``mine(a, b)``: two rows (d,) of
+    `tformer.positions.sinusoids` to the whole number k for which b stands k positions
+    after a.
     """
     return (
         "Distance and direction, near and far, from nothing but two rows, whatever "

@@ -227,8 +227,8 @@ def _reads_in_turn(mine: kit.Function) -> None:
 def one_at_a_time(mine: kit.Function) -> str:
     """Grade one query's attention that reads keys and values one at a time.
 
-    A function ``mine(query, keys, values)``: query (Dh,), keys (Tk, Dh), values
-    (Tk, Dv) to the output (Dv,), as `tformer.attention.attention`.
+    ``mine`` is a function ``mine(query, keys, values)``: query (Dh,), keys (Tk, Dh),
+    values (Tk, Dv) to the output (Dv,), as `tformer.attention.attention`.
     """
     return (
         "The same output as with all keys at once, whatever their order, and scores "

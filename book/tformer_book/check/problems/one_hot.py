@@ -99,8 +99,8 @@ def _vectors(found: object) -> Tensor:
 def one_hot(mine: kit.Function) -> str:
     """Grade a reader's one-hot vectors.
 
-    A function ``mine(ids, vocab_size)``: (..., T) int64 ids -> (..., T, V) floats,
-    zero everywhere but 1 at each id.
+    ``mine`` is a function ``mine(ids, vocab_size)``: (..., T) int64 ids -> (..., T, V)
+    floats, zero everywhere but 1 at each id.
     """
     return (
         "A 1 at each id, as wide as the vocabulary, for one sentence and for a batch, "

@@ -94,8 +94,8 @@ def _probe_padding(mine: kit.Function) -> None:
 def padding_mask(mine: kit.Function) -> str:
     """Grade a reader's padding mask.
 
-    A function ``mine(ids, pad_id)``: (B, Tk) int64 ids -> (B, 1, 1, Tk) bool, True
-    = may attend, as `tformer.masks.padding_mask`.
+    ``mine`` is a function ``mine(ids, pad_id)``: (B, Tk) int64 ids -> (B, 1, 1, Tk)
+    bool, True = may attend, as `tformer.masks.padding_mask`.
     """
     return (
         "Padded keys are hidden, queries never; it broadcasts over heads and queries, "

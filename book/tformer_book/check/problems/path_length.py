@@ -154,7 +154,7 @@ def _explain(kind: str, found: list[float], wanted: list[float]) -> None:
 def path_length(mine: kit.Function) -> str:
     """Grade a reader's count of the steps between two tokens.
 
-    A function ``mine(kind, distance, kernel)`` that returns a whole number, as
-    `tformer.analysis.paths.path_length` does.
+    ``mine`` is a function ``mine(kind, distance, kernel)`` that returns a whole number,
+    as `tformer.analysis.paths.path_length` does.
     """
     return "All four kinds of layers, near and far, for three sizes of kernels."

@@ -136,8 +136,8 @@ def _leaves_them_out(mine: kit.Function) -> None:
 def pruned(mine: kit.Function) -> str:
     """Grade a reader's multi-head self-attention with some heads cut off.
 
-    A function ``mine(layer, x, keep)``: a `MultiHeadAttention`, x (B, T, D) and the
-    list of heads that stay. Returns (B, T, D), from the smaller matrices alone.
+    ``mine`` is a function ``mine(layer, x, keep)``: a `MultiHeadAttention`, x (B, T, D)
+    and the list of heads that stay. Returns (B, T, D), from the smaller matrices alone.
     """
     return (
         "The same output as with the other heads times 0, without computing them: "

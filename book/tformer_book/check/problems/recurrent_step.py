@@ -124,8 +124,8 @@ def _probe_learnable(mine: kit.Function) -> None:
 def recurrent_step(mine: kit.Function) -> str:
     """Grade a reader's step of a plain recurrent network, against `torch.nn.RNNCell`.
 
-    A function ``mine(x, state, input_weights, state_weights, bias)`` with x (B,
-    Dx), state (B, Dh), weights (Dh, Dx) and (Dh, Dh), bias (Dh,) that returns the
+    ``mine`` is a function ``mine(x, state, input_weights, state_weights, bias)`` with x
+    (B, Dx), state (B, Dh), weights (Dh, Dx) and (Dh, Dh), bias (Dh,) that returns the
     new state (B, Dh).
     """
     return "It reads, remembers and bends as torch.nn.RNNCell does."

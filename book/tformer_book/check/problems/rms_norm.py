@@ -116,7 +116,7 @@ def _probe_gradient(mine: kit.Function) -> None:
 def rms_norm(mine: kit.Function) -> str:
     """Grade a reader's RMSNorm.
 
-    A function ``mine(x, gain, epsilon)`` with x (..., D) and gain (D,), as
+    ``mine`` is a function ``mine(x, gain, epsilon)`` with x (..., D) and gain (D,), as
     `tformer.variants.rms_norm`; epsilon is passed by name.
     """
     return (

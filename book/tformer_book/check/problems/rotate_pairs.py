@@ -124,8 +124,8 @@ def _probe_gradient(mine: kit.Function) -> None:
 def rotate_pairs(mine: kit.Function) -> str:
     """Grade a reader's rotary positions.
 
-    A function ``mine(x)``, x (..., T, Dh), as `tformer.variants.rotate_pairs` from
-    position 0 on, with base 10,000.
+    ``mine`` is a function ``mine(x)``, x (..., T, Dh), as
+    `tformer.variants.rotate_pairs` from position 0 on, with base 10,000.
     """
     return (
         "Neighbours are a pair, each turns at its own speed, forwards, and the first "

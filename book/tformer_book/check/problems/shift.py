@@ -160,8 +160,8 @@ def _probe_shift(mine: kit.Function) -> None:
 def shift(mine: kit.Function) -> str:
     """Grade how a reader makes the decoder's input and the labels.
 
-    A function ``mine(target_ids)`` that gets (B, T + 1) ids, bos + pieces + eos,
-    padded, and returns inputs and labels, both (B, T).
+    ``mine`` is a function ``mine(target_ids)`` that gets (B, T + 1) ids, bos + pieces +
+    eos, padded, and returns inputs and labels, both (B, T).
     """
     return (
         "The input lacks its last column, the labels lack bos; for one row and for "

@@ -306,8 +306,8 @@ def _probe(mine: kit.Function) -> None:
 def sinusoids(mine: kit.Function) -> str:
     """Grade a reader's table of sinusoidal positions.
 
-    A function ``mine(length, d_model)`` that returns a (length, d_model) float
-    table with base 10,000, as `tformer.positions.sinusoids` does.
+    ``mine`` is a function ``mine(length, d_model)`` that returns a (length, d_model)
+    float table with base 10,000, as `tformer.positions.sinusoids` does.
     """
     return (
         "Every pair is a hand of its own speed, sine beside cosine of the same angle, "

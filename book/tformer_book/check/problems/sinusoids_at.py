@@ -136,9 +136,9 @@ def _probe(mine: kit.Function) -> None:
 def sinusoids_at(mine: kit.Function) -> str:
     """Grade a reader's sinusoids in halves, at any positions and with any base.
 
-    A function ``mine(positions, d_model, *, base=10_000.0)``: positions (T,),
-    floats, to a table (T, d_model) that holds all sines first, then the cosines of
-    the same angles.
+    ``mine`` is a function ``mine(positions, d_model, *, base=10_000.0)``: positions
+    (T,), floats, to a table (T, d_model) that holds all sines first, then the cosines
+    of the same angles.
     """
     return (
         "Sines and cosines of the same angles in two halves, at any position, whole or "

@@ -173,8 +173,8 @@ def _probe_stays(mine: kit.Function) -> None:
 def split(mine: kit.Function) -> str:
     """Grade how a reader splits a corpus.
 
-    A function ``mine(pairs, share)`` that returns two lists of pairs, train and
-    test, of which the second holds about that share.
+    ``mine`` is a function ``mine(pairs, share)`` that returns two lists of pairs, train
+    and test, of which the second holds about that share.
     """
     return (
         "No English sentence is on both sides, not even with another mark; nothing is "

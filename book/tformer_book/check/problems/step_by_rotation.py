@@ -144,7 +144,7 @@ def _probe_base(mine: kit.Function) -> None:
 def step_by_rotation(mine: kit.Function) -> str:
     """Grade a reader's step: rows of positions, moved on by turning each pair.
 
-    A function ``mine(x, k)``: rows (T, d) of `tformer.positions.sinusoids` to the
-    rows k positions on.
+    ``mine`` is a function ``mine(x, k)``: rows (T, d) of `tformer.positions.sinusoids`
+    to the rows k positions on.
     """
     return "Every pair turns by its own angle, forwards and backwards, at any width."

@@ -224,8 +224,8 @@ def _device(mine: kit.Function) -> str | None:
 def target_mask(mine: kit.Function) -> str:
     """Grade a reader's mask for the decoder's self-attention.
 
-    A function ``mine(target_ids, pad_id)`` or ``mine(source_ids, target_ids,
-    pad_id)`` that returns a (B, 1, T, T) bool mask, True = may attend, as
+    ``mine`` is a function ``mine(target_ids, pad_id)`` or ``mine(source_ids,
+    target_ids, pad_id)`` that returns a (B, 1, T, T) bool mask, True = may attend, as
     `tformer.masks.target_mask` does.
     """
     return (

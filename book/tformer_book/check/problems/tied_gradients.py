@@ -160,9 +160,9 @@ def _own_work(mine: kit.Function) -> None:
 def tied_gradients(mine: kit.Function) -> str:
     """Grade a reader's way back through ``logits = hidden @ table.T``, by hand.
 
-    A function ``mine(hidden, table, push)`` with hidden (B, T, D), the table (V, D)
-    and push (B, T, V), the gradient of the loss for the logits. Returns the
-    gradients for hidden (B, T, D) and for the table (V, D).
+    ``mine`` is a function ``mine(hidden, table, push)`` with hidden (B, T, D), the
+    table (V, D) and push (B, T, V), the gradient of the loss for the logits. Returns
+    the gradients for hidden (B, T, D) and for the table (V, D).
     """
     return (
         "Both gradients are autograd's: each hidden vector gets the rows, weighted by "

@@ -134,8 +134,8 @@ def _learns_from_both_ends(mine: kit.Function) -> None:
 def tied_logits(mine: kit.Function) -> str:
     """Grade a reader's way out: from the last vectors to a score for each piece.
 
-    A function ``mine(hidden, table)``: (B, T, D) vectors and the (V, D) table that
-    embeds the pieces, too -> (B, T, V) logits, ``hidden table^T``.
+    ``mine`` is a function ``mine(hidden, table)``: (B, T, D) vectors and the (V, D)
+    table that embeds the pieces, too -> (B, T, V) logits, ``hidden table^T``.
     """
     return (
         "Each vector times each row of the table, unscaled, for every position; and "

@@ -135,9 +135,9 @@ def _probe(mine: kit.Function) -> None:
 def two_sided_path(mine: kit.Function) -> str:
     """Grade a reader's count of the steps between two tokens, in an encoder.
 
-    A function ``mine(kind, distance, kernel)`` like
-    `tformer.analysis.paths.path_length`, but everything looks to both sides: there
-    is a recurrent network in each direction, and a kernel (odd) has (k − 1)/2
-    neighbours on each side.
+    ``mine`` is a function ``mine(kind, distance, kernel)`` like
+    `tformer.analysis.paths.path_length`, but everything looks to both sides: there is a
+    recurrent network in each direction, and a kernel (odd) has (k − 1)/2 neighbours on
+    each side.
     """
     return "All four kinds of layers, near and far, for three sizes of kernels."
