@@ -49,32 +49,24 @@ class Case:
 
     def compare(
         self,
-        mine: Function,
+        found: Tensor,
         right: Function,
         table: Table,
         built: Function | None = None,
-        *,
-        take: Function = as_tensor,
         **said: Any,
-    ) -> Tensor:
-        """Compare what comes out with what should, and name the difference.
+    ) -> None:
+        """Compare what came out with what should have, and name the difference.
 
         Args:
-            mine: the reader's function.
+            found: what the reader's function gave.
             right: what it should be.
             table: the known mistakes.
             built: the part that settings of the table are settings of.
-            take: makes a tensor of what was returned, or says why it is none.
             **said: as for the function `compare`.
-
-        Returns:
-            What the reader's function gave.
         """
-        found: Tensor = self.ask(mine, take)
         with torch.no_grad():
             wanted = self.of(right)
         compare(found, wanted, slips(table, self.of, built), **said)
-        return found
 
     def learn(
         self,

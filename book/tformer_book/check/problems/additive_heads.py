@@ -96,7 +96,7 @@ def _cases() -> list[kit.Case]:
 def _probe_scores(mine: kit.Function) -> None:
     for case in _cases():
         case.compare(
-            mine,
+            case.ask(mine),
             built,
             SLIPS,
             built,

@@ -84,7 +84,7 @@ def _probe_scores(mine: kit.Function) -> None:
         if tq == tk and found.shape == (2, tq):
             raise _pairs_missing(f"For {tq} queries and {tk} keys I get {tq} scores.")
         case.compare(
-            mine,
+            found,
             _of(lambda t: t.right),
             SLIPS,
             said=f"for {tq} queries and {tk} keys",

@@ -102,6 +102,7 @@ def _probe(mine: kit.Function) -> None:
 def cache_bytes(mine: kit.Function) -> str:
     """Grade ``mine(config, rows, source, target, bytes_each) -> int``.
 
-    ``mine`` returns the bytes of the key/value cache when ``target`` pieces are written.
+    ``mine`` returns the bytes of the key/value cache when ``target`` pieces are
+    written.
     """
     return "Keys and values, source and target, in every decoder layer."

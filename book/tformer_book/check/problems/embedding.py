@@ -179,7 +179,7 @@ def _probe_embedding(mine: kit.Function) -> None:
                 f"{said} your result has shape {tuple(found.shape)}: you take columns, "
                 "table[:, ids]. The table has one ROW for each piece: table[ids].",
             )
-        case.compare(mine, _right, SLIPS, take=_vectors, said=said)
+        case.compare(found, _right, SLIPS, said=said)
         if found.dtype != torch.float32:
             raise kit.Mistake(
                 "dtype",

@@ -171,7 +171,7 @@ def _probe(mine: kit.Function) -> None:
         model.encoder.forward = stop  # type: ignore[method-assign, assignment]
         with torch.no_grad():
             case.compare(
-                mine,
+                case.ask(mine),
                 built,
                 SLIPS,
                 built,

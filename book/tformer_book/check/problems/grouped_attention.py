@@ -92,7 +92,7 @@ def _probe_numbers(mine: kit.Function) -> None:
                 f"Repeat each of the latter {heads // groups} times.",
             ):
                 case = _case(heads, groups, mask, 20)
-                case.compare(mine, _right, SLIPS, take=_output, said=said)
+                case.compare(case.ask(mine, _output), _right, SLIPS, said=said)
 
 
 def _probe_gradient(mine: kit.Function) -> None:

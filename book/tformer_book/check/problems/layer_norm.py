@@ -262,7 +262,7 @@ def _probe_norm(mine: kit.Function) -> None:
                 "and 0 ÷ 0 is NaN. Put it inside the root: √(variance + epsilon).",
             )
     case.compare(
-        mine,
+        found,
         right_norm,
         SLIPS,
         built,

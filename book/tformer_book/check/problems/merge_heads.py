@@ -60,12 +60,12 @@ def _probe_merge(mine: kit.Function) -> None:
         # A result of attention lies as (B, H, T, Dh); a split lies as (B, T, H, Dh).
         strided = plain.transpose(1, 2).contiguous().transpose(1, 2)
         for x in (plain, strided):
+            case = kit.Case({"x": x})
             try:
-                kit.Case({"x": x}).compare(
-                    mine,
+                case.compare(
+                    case.ask(mine, one_tensor),
                     right_merge,
                     SLIPS,
-                    take=one_tensor,
                     said=f"for heads {shape}",
                     hint="Your merge must undo the split: merge(split(x)) is x again.",
                 )

@@ -81,7 +81,7 @@ def _probe_one_hot(mine: kit.Function) -> None:
                 "two sentences fit the same table. F.one_hot guesses in the same "
                 "way unless you give it num_classes.",
             )
-        case.compare(mine, _hot, SLIPS, take=_vectors, said=said)
+        case.compare(found, _hot, SLIPS, said=said)
         if not found.is_floating_point():
             raise kit.Mistake(
                 "not-floats",

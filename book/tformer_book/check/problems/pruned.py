@@ -92,9 +92,10 @@ def _probe(mine: kit.Function) -> None:
             _layer(d_model, n_heads, seed=10 * i),
             kit.draw(2, 5, d_model, seed=i),
         )
+        case = kit.Case({"layer": layer, "x": x, "keep": keep})
         with torch.no_grad():
-            kit.Case({"layer": layer, "x": x, "keep": keep}).compare(
-                mine,
+            case.compare(
+                case.ask(mine),
                 built,
                 SLIPS,
                 built,

@@ -97,7 +97,7 @@ def _probe_step(mine: kit.Function) -> None:
         case = _case(batch, d_in, d_state, *range(seed, seed + 45, 9))
         try:
             case.compare(
-                mine,
+                case.ask(mine),
                 _right,
                 SLIPS,
                 said=f"for x ({batch}, {d_in}) and a state ({batch}, {d_state})",

@@ -86,7 +86,7 @@ def _probe_numbers(mine: kit.Function) -> None:
                 f"Your epsilon is always {ignored:g}. Use the one that you are given.",
             )
     case.compare(
-        mine,
+        found,
         right_norm,
         SLIPS,
         built,

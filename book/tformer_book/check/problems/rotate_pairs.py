@@ -95,11 +95,11 @@ def _case(*shape: int, seed: int) -> kit.Case:
 
 
 def _probe_numbers(mine: kit.Function) -> None:
-    _case(2, 3, 7, 8, seed=11).compare(
-        mine,
+    case = _case(2, 3, 7, 8, seed=11)
+    case.compare(
+        case.ask(mine, _turned_pairs),
         right_turn,
         SLIPS,
-        take=_turned_pairs,
         said="for x (2, 3, 7, 8)",
         hint="Begin with one pair at position 1: it turns by 1 radian.",
     )

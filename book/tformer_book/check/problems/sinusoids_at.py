@@ -122,7 +122,7 @@ def _probe(mine: kit.Function) -> None:
             {"base": base} if base != 10_000.0 else {},
         )
         case.compare(
-            mine,
+            case.ask(mine),
             built,
             SLIPS,
             built,

@@ -98,11 +98,11 @@ def _case(x: Tensor, n_heads: int) -> kit.Case:
 
 
 def _probe_one_head(mine: kit.Function) -> None:
-    _case(numbered(2, 3, 4), 1).compare(
-        mine,
+    case = _case(numbered(2, 3, 4), 1)
+    case.compare(
+        case.ask(mine, one_tensor),
         right_split,
         SLIPS,
-        take=one_tensor,
         said="for x (2, 3, 4) and one head",
         hint="With one head the numbers stay where they are; there is only an axis "
         "more, for the head.",
@@ -116,12 +116,12 @@ def _probe_split(mine: kit.Function) -> None:
         ((1, 5, 6), 3),
         ((3, 1, 6), 2),
     ):
+        case = _case(numbered(*shape), n_heads)
         try:
-            _case(numbered(*shape), n_heads).compare(
-                mine,
+            case.compare(
+                case.ask(mine, one_tensor),
                 right_split,
                 SLIPS,
-                take=one_tensor,
                 said=f"for x {shape} and {n_heads} heads",
                 hint="The numbers stand in wrong places. Number x through, "
                 "torch.arange(24).view(1, 3, 8): head 0 of word 0 must have 0, 1, 2, "
