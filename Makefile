@@ -17,7 +17,7 @@ RUN ?= runs/first
 draft := $(if $(DRAFT),--draft)
 
 .PHONY: help setup book execute site serve offline pdf epub test test-package lab train bench bench-growth bench-peers gpu-report mutate check course \
-	format kernel bundles strip setup-cells address lock site-report clean
+	format kernel bundles declared strip setup-cells address lock site-report clean
 
 help:  ## list these commands
 	@grep -hE '^[a-z -]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' \
@@ -54,6 +54,7 @@ check: setup  ## format, lint and types (Python, JavaScript); who may import who
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(PY) tools/declared.py --check
 	@$(PY) tools/javascript.py
 
 format: setup  ## format the code and mend what the linters can mend
@@ -62,6 +63,9 @@ format: setup  ## format the code and mend what the linters can mend
 
 kernel: setup  ## assemble the browser engine's WebAssembly kernel from its source
 	@$(PY) tools/javascript.py --kernel
+
+declared: setup  ## write for the page what Python declares (settings of a search)
+	@$(PY) tools/declared.py
 
 bundles: setup  ## bundle what the figures' kit takes from npm packages
 	@$(PY) tools/javascript.py --bundles

@@ -8,11 +8,12 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
 from tformer_book.press import setup_cell
-from tformer_book.press.chapters import ROOT, project
+from tformer_book.press.chapters import ROOT, chapters, key, project
 
 VENDOR = ROOT / "book/_static/vendor"
 LOCK, TORCH = ROOT / "requirements.txt", ROOT / "requirements-torch.txt"
@@ -130,12 +131,43 @@ def test_the_package_names_chapters_by_their_titles_so_that_numbers_can_move():
         titles.add(heading.removeprefix("# ").partition(":")[0].strip())
     named = set()
     for path in tracked():
-        if path.suffix in (".py", ".js") and path.is_relative_to(ROOT / "tformer"):
+        homes = [ROOT / "tformer"]
+        homes += [ROOT / "book/tformer_book" / each for each in ("widgets", "check")]
+        if path.suffix in (".py", ".js") and any(map(path.is_relative_to, homes)):
             text = " ".join(path.read_text("utf-8").replace("//", " ").split())
             assert not re.search(r"\bchapters? \d", text, re.I), path
             named |= set(re.findall(r"\bchapters? \*(.+?)\*", text, re.I))
     assert len(named) > 10
     assert named <= titles
+
+
+TEXTS = {".py", ".js", ".md", ".yml", ".toml", ".ipynb", ".html", ".svg"}
+# A link in Markdown (in a notebook, too), in HTML or a drawing.
+LINK = re.compile(r"\]\([^)\s]*\)|<[^>]*\shref=[^>]*>")
+
+
+def named_beside_links(path: Path, names: str) -> list[str]:
+    """Return which of these files a text names, its links apart.
+
+    In a script, a whole string is a link, or what becomes one.
+    """
+    text = LINK.sub("", path.read_text("utf-8", errors="ignore"))
+    if path.suffix == ".js":
+        text = re.sub(rf'"(?:{names})(?:\.html)?"', "", text)
+    return re.findall(rf"(?<![\w-])(?:{names})(?![\w-])", text)
+
+
+def test_a_chapters_file_is_named_by_links_only_so_that_it_can_be_renamed():
+    """All else, tables and tests among it, calls a chapter by its key."""
+    names = [path.stem for path in chapters() if key(path) != path.stem]
+    assert len(names) > 15
+    found = {
+        path.relative_to(ROOT): named
+        for path in tracked()
+        if path.suffix in TEXTS and path.is_file() and path != ROOT / "_toc.yml"
+        if (named := named_beside_links(path, "|".join(names)))
+    }
+    assert found == {}
 
 
 def modules_after(code: str) -> set[str]:

@@ -68,34 +68,48 @@ def test_the_core_is_a_page_of_the_reference():
     )
 
 
-def layers_drawn() -> list[set[str]]:
-    """The names in each layer of the README's diagram."""
+def drawn() -> dict[str, int]:
+    """On which line of the README's diagram each name stands, from the top."""
     readme = (ROOT / "README.md").read_text("utf-8")
-    [diagram] = re.findall(r"```text\n( cli .*?)```", readme, re.S)
-    drawn, names = [], []
-    for line in diagram.splitlines():
-        column = re.split(r"\s{2,}", line.strip())[0]
-        names += [each.strip() for each in column.split("·") if each.strip()]
-        if not column.endswith("·"):
-            assert len(names) == len(set(names))
-            drawn.append(set(names))
-            names = []
-    return drawn
+    [diagram] = re.findall(r"```text\n( the book .*?)```", readme, re.S)
+    lines = [line.split(maxsplit=2)[2] for line in diagram.splitlines()]
+    names = [each.strip() for line in lines for each in re.split("[·:]", line)]
+    assert len(names) == len(set(names))
+    return {
+        each.strip(): number
+        for number, line in enumerate(lines)
+        for each in re.split("[·:]", line)
+    }
 
 
-def test_the_diagram_of_the_layers_is_what_import_linter_holds():
+def contract(name: str) -> dict:
     config = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    [contract] = [
-        each
-        for each in config["tool"]["importlinter"]["contracts"]
-        if each["type"] == "layers"
-    ]
-    layers = [set(re.findall(r"\((\w+)\)", layer)) for layer in contract["layers"]]
+    contracts = config["tool"]["importlinter"]["contracts"]
+    return next(each for each in contracts if each["name"] == name)
+
+
+def test_the_diagram_has_every_room_and_points_where_import_linter_does():
+    line_of = drawn()
     there = {
         path.stem
         for path in Path(ROOT / "tformer").iterdir()
-        if path.suffix == ".py" or (path / "__init__.py").is_file()
+        if (path.suffix == ".py" and not path.name.startswith("_"))
+        or (path / "__init__.py").is_file()
     }
-    apart = set(contract["exhaustive_ignores"]) - {"__init__"}
-    expected = [layer & there for layer in layers if layer != {"__main__"}]
-    assert layers_drawn() == [*expected, apart]
+    assert {name for name, line in line_of.items() if line > 0} == there
+    layers = [
+        set(re.findall(r"\((\w+)\)", layer)) - {"__main__"}
+        for layer in contract("Imports point down in the package")["layers"]
+    ]
+    lines = [{line_of[name] for name in layer} for layer in layers if layer]
+    assert all(len(each) == 1 for each in lines), "a layer stands on two lines"
+    order = [line for [line] in lines]
+    assert order == sorted(order)
+    assert contract("Imports point down")["layers"] == ["tformer_book", "tformer"]
+
+
+def test_the_package_s_own_page_tells_of_every_folder():
+    told = set(re.findall(r"^\| (`.*?) \|", CORE, re.M))
+    named = {name for cell in told for name in re.findall(r"`(\w+)/`", cell)}
+    there = {p.parent.name for p in (ROOT / "tformer").glob("*/__init__.py")}
+    assert named == there

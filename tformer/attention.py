@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
+
+from tformer.fast.attention import fused_attention, stacked
 
 
 def attention(
@@ -183,7 +184,7 @@ class MultiHeadAttention(nn.Module):
         Returns:
             queries, keys, values: each (B, H, T, Dh).
         """
-        projected = _stacked(x, self.to_query, self.to_key, self.to_value)
+        projected = stacked(x, self.to_query, self.to_key, self.to_value)
         query, key, value = projected.chunk(3, dim=-1)  # (B, T, 3D) -> 3 x (B, T, D)
         return self.split_heads(query), self.split_heads(key), self.split_heads(value)
 
@@ -204,7 +205,7 @@ class MultiHeadAttention(nn.Module):
             keys, values: each (B, H, Tk, Dh).
         """
         if value is None or value is key:
-            keys, values = _stacked(key, self.to_key, self.to_value).chunk(2, dim=-1)
+            keys, values = stacked(key, self.to_key, self.to_value).chunk(2, dim=-1)
         else:
             keys, values = self.to_key(key), self.to_value(value)
         return self.split_heads(keys), self.split_heads(values)
@@ -228,7 +229,7 @@ class MultiHeadAttention(nn.Module):
             output = self.weights(weights) @ value  # a hook may have changed them
         else:
             check_attention_shapes(query, key, value, mask)
-            output = _fused_attention(query, key, value, mask)
+            output = fused_attention(query, key, value, mask)
         return self.to_output(self.merge_heads(self.heads(output)))
 
     def split_heads(self, x: Tensor) -> Tensor:
@@ -238,32 +239,3 @@ class MultiHeadAttention(nn.Module):
     def merge_heads(self, x: Tensor) -> Tensor:
         """(B, H, T, Dh) -> (B, T, D): the inverse of `split_heads`."""
         return x.transpose(-3, -2).flatten(-2)
-
-
-def _fused_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
-) -> Tensor:
-    """The output of `attention`, by PyTorch's fused kernel, which keeps no weights."""
-    if query.device.type == "cpu" and query.dtype == torch.bfloat16:
-        # The kernel's gradient is several times slower on a CPU in bfloat16.
-        with torch.autocast("cpu", enabled=False):
-            output = F.scaled_dot_product_attention(
-                query.float(), key.float(), value.float(), attn_mask=mask
-            )
-        return output.to(query.dtype)
-    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
-
-
-def _stacked(x: Tensor, *projections: nn.Linear) -> Tensor:
-    """Several linear maps of the same input as one product, results side by side.
-
-    For the few rows of a decoding step the products are computed one by one, because
-    concatenating the matrices would take longer than all of them.
-    """
-    if not torch.is_grad_enabled() and x.numel() < x.size(-1) ** 2:
-        products = [F.linear(x, each.weight, each.bias) for each in projections]
-        return torch.cat(products, dim=-1)
-    weight = torch.cat([projection.weight for projection in projections])
-    if projections[0].bias is None:
-        return F.linear(x, weight)
-    return F.linear(x, weight, torch.cat([each.bias for each in projections]))

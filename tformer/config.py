@@ -5,15 +5,27 @@ Chapter *The whole Transformer*.
 """
 
 import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
 from tformer.common.values import one_of
+from tformer.parts import (
+    ACTIVATIONS,
+    ATTENTIONS,
+    FEED_FORWARDS,
+    NORM_PLACES,
+    NORMS,
+    POSITIONS,
+    Part,
+)
 
 
-def _choice(default: str, *others: str) -> Any:
-    """A field whose value is one of a few names."""
-    return dataclasses.field(default=default, metadata={"choices": (default, *others)})
+def _choice(names: Iterable[str], **metadata: Any) -> Any:
+    """A field whose value is one of a few names, the first if left out."""
+    choices = tuple(names)
+    metadata = {"choices": choices, **metadata}
+    return dataclasses.field(default=choices[0], metadata=metadata)
 
 
 @dataclass(frozen=True)
@@ -62,12 +74,29 @@ class ModelConfig:
 
     @property
     def n_kept(self) -> int:
-        """Numbers of each token that a training step keeps at least, for gradients."""
+        """Numbers of each token that a training step keeps at least, for gradients.
+
+        Of a Transformer `tformer.analysis.cost.activations` counts them.
+        """
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as a plain dictionary, ready for JSON."""
         return dataclasses.asdict(self)
+
+    def stored(self) -> dict[str, Any]:
+        """The fields that a file needs.
+
+        Newer fields are left out while they say what a model was before they existed,
+        so that older programs and pages can open the file.
+        """
+        return {
+            field.name: value
+            for field, value in zip(
+                dataclasses.fields(self), self.to_dict().values(), strict=True
+            )
+            if value != field.default or not field.metadata.get("is_newer")
+        }
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Self:
@@ -99,9 +128,13 @@ class TransformerConfig(ModelConfig):
         n_decoder_layers: depth of the decoder.
         dropout: on sub-layer outputs and on sums of embedding and position, in [0, 1).
         max_len: longest sequence in tokens, source or target, including special ones.
-        positions: "sinusoidal" as in the paper, or "learned".
+        positions: "sinusoidal" as in the paper, "learned", "rotary", or "none".
         norm: "post" as in the paper, or "pre".
-        activation: "relu" as in the paper, or "gelu" or "swish".
+        norm_kind: "layer" as in the paper, or "rms".
+        attention: "multi-head" as in the paper, or "grouped".
+        n_groups: heads of keys and values in grouped attention; divides n_heads.
+        feed_forward: "plain" as in the paper, or "swiglu".
+        activation: "relu" as in the paper, or "gelu" or "swish"; SwiGLU has its own.
         tie_embeddings: one table for source, target and output, as in the paper.
         output_bias: add a learned bias to the logit of each piece, as Marian does.
         pad_id: pads batches. The four special ids must differ.
@@ -122,9 +155,13 @@ class TransformerConfig(ModelConfig):
     n_decoder_layers: int = 3
     dropout: float = 0.1
     max_len: int = 256
-    positions: str = _choice("sinusoidal", "learned")
-    norm: str = _choice("post", "pre")
-    activation: str = _choice("relu", "gelu", "swish")
+    positions: str = _choice(POSITIONS)
+    norm: str = _choice(NORM_PLACES)
+    norm_kind: str = _choice(NORMS, is_newer=True)
+    attention: str = _choice(ATTENTIONS, is_newer=True)
+    n_groups: int = dataclasses.field(default=1, metadata={"is_newer": True})
+    feed_forward: str = _choice(FEED_FORWARDS, is_newer=True)
+    activation: str = _choice(ACTIVATIONS)
     tie_embeddings: bool = True
     output_bias: bool = False
     pad_id: int = 0
@@ -134,7 +171,7 @@ class TransformerConfig(ModelConfig):
 
     def __post_init__(self) -> None:
         sizes = "vocab_size d_model n_heads d_ff n_encoder_layers n_decoder_layers"
-        self.check(f"{sizes} max_len")
+        self.check(f"{sizes} max_len n_groups")
         require(self.d_model % 2 == 0, "d_model", self.d_model, "even (sine, cosine)")
         require(
             self.d_model % self.n_heads == 0,
@@ -142,21 +179,37 @@ class TransformerConfig(ModelConfig):
             self.d_model,
             f"a multiple of n_heads={self.n_heads}",
         )
+        width, groups = self.d_model // self.n_heads, self.n_groups
+        if POSITIONS[self.positions].attention:
+            rule = "even (pairs of numbers are turned)"
+            require(width % 2 == 0, "d_model / n_heads", width, rule)
+        rule = f"a divisor of n_heads={self.n_heads}"
+        require(self.n_heads % groups == 0, "n_groups", groups, rule)
         for name in ("tie_embeddings", "output_bias"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name}={getattr(self, name)!r} must be a bool")
 
     @property
+    def key_width(self) -> int:
+        """Width of all heads' keys together, and of their values."""
+        if self.attention == "grouped":
+            return self.d_model // self.n_heads * self.n_groups
+        return self.d_model
+
+    @property
     def n_parameters(self) -> int:
         """Numbers that a model of this configuration learns, without building one."""
-        width, inner = self.d_model, self.d_ff
-        attention = 4 * (width * width + width)
-        feed_forward = 2 * width * inner + inner + width
-        norm = 2 * width
+
+        def size(part: Part) -> int:
+            return part.matrices(self) + part.vectors(self)
+
+        norm = size(NORMS[self.norm_kind])
+        attention = size(ATTENTIONS[self.attention])
+        feed_forward = size(FEED_FORWARDS[self.feed_forward])
         encoder = self.n_encoder_layers * (attention + feed_forward + 2 * norm)
         decoder = self.n_decoder_layers * (2 * attention + feed_forward + 3 * norm)
-        tables = (1 if self.tie_embeddings else 3) * self.vocab_size * width
-        positions = self.max_len * width if self.positions == "learned" else 0
+        tables = (1 if self.tie_embeddings else 3) * self.vocab_size * self.d_model
+        positions = size(POSITIONS[self.positions])
         last_norms = 2 * norm if self.norm == "pre" else 0
         bias = self.vocab_size if self.output_bias else 0
         return encoder + decoder + tables + positions + last_norms + bias
@@ -165,16 +218,6 @@ class TransformerConfig(ModelConfig):
     def n_constants(self) -> int:
         """Numbers in its tables that are computed, not learned."""
         return self.max_len * self.d_model if self.positions == "sinusoidal" else 0
-
-    @property
-    def n_kept(self) -> int:
-        """Numbers of each token that a training step keeps at least, for gradients.
-
-        Measured on the default configuration, and with a narrow ``d_ff``: 15 D + F in
-        each layer. A source token passes through one stack, a target token the other.
-        """
-        n_layers = self.n_encoder_layers + self.n_decoder_layers
-        return n_layers * (15 * self.d_model + self.d_ff) // 2
 
 
 def require(holds: bool, name: str, value: object, rule: str) -> None:

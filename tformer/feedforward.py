@@ -3,16 +3,10 @@
 Source: Vaswani et al. 2017, section 3.3. Chapter *The encoder*.
 """
 
-from collections.abc import Callable
-
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "relu": F.relu,
-    "gelu": F.gelu,
-    "swish": F.silu,  # x * sigmoid(x), by its other name
-}
+from tformer.parts import ACTIVATIONS
 
 
 class FeedForward(nn.Module):
@@ -37,7 +31,8 @@ class FeedForward(nn.Module):
             known = ", ".join(ACTIVATIONS)
             raise ValueError(f"activation={activation!r} is none of: {known}")
         self.expand = nn.Linear(d_model, d_ff)
-        self.activation = ACTIVATIONS[activation]
+        name = "silu" if activation == "swish" else activation  # PyTorch's other name
+        self.activation = getattr(F, name)
         self.contract = nn.Linear(d_ff, d_model)
 
     def forward(self, x: Tensor) -> Tensor:

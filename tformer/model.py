@@ -16,8 +16,7 @@ from tformer.embedding import ScaledEmbedding
 from tformer.encoder import Encoder
 from tformer.fast.cache import Cache
 from tformer.fast.dropout import Dropout
-from tformer.parts import PAPER, Parts
-from tformer.positions import POSITIONS
+from tformer.parts import PAPER, Parts, named_by
 
 
 class Transformer(nn.Module):
@@ -25,7 +24,7 @@ class Transformer(nn.Module):
 
     Args:
         config: a validated `TransformerConfig`.
-        parts: the parts that its layers are built from.
+        parts: parts of your own, in place of those that the configuration names.
 
     Example:
         >>> model = Transformer(TransformerConfig())
@@ -34,7 +33,8 @@ class Transformer(nn.Module):
 
     def __init__(self, config: TransformerConfig, *, parts: Parts = PAPER) -> None:
         super().__init__()
-        self.config, self.parts = config, parts
+        self.config, self.own_parts = config, parts
+        parts = named_by(config, parts)
         layer: dict[str, Any] = {
             "d_model": config.d_model,
             "n_heads": config.n_heads,
@@ -52,8 +52,7 @@ class Transformer(nn.Module):
             self.source_embedding = ScaledEmbedding(*sizes)
             self.target_embedding = ScaledEmbedding(*sizes)
             self.output_embedding = ScaledEmbedding(*sizes, output_bias=bias)
-        make_positions = parts.positions or POSITIONS[config.positions]
-        self.positions = make_positions(config.d_model, config.max_len)
+        self.positions = parts.positions(config.d_model, config.max_len)
         self.dropout = Dropout(config.dropout)
         self.encoder = Encoder(config.n_encoder_layers, **layer)
         self.decoder = Decoder(config.n_decoder_layers, **layer)

@@ -1,25 +1,100 @@
-"""The parts that layers are built from: the paper's, and where to plug in others.
+"""The parts that a model is built from: by name, and where to plug in your own.
 
-A variant is a part with the same interface as the paper's. Pass it to the model by
-name, and the stacks pass it down to their layers unchanged::
+A configuration names its parts; this is the one place that says what the names mean. A
+part is imported when it is made, so the names are at hand without torch, and a variant
+costs a model nothing that doesn't use it.
 
-    Transformer(config, parts=Parts(norm=RMSNorm))
+A part of your own has the interface of the paper's; pass its class instead of a name::
+
+    Transformer(config, parts=Parts(norm=MyNorm))
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypedDict
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from torch import nn
+if TYPE_CHECKING:
+    from torch import nn
 
-from tformer.attention import MultiHeadAttention
-from tformer.feedforward import FeedForward
-from tformer.norm import LayerNorm
+    from tformer.attention import MultiHeadAttention
+    from tformer.config import TransformerConfig
+
+Size = Callable[["TransformerConfig"], int]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a name stands for.
+
+    Attributes:
+        home: the module and the name of its class (or function) in `tformer`.
+        matrices: how many numbers its matrices have, given the configuration.
+        vectors: how many its biases, gains and learned tables have.
+        attention: for positions that act inside self-attention: its class's home.
+    """
+
+    home: str
+    matrices: Size = lambda config: 0
+    vectors: Size = lambda config: 0
+    attention: str = ""
+
+    def __call__(self, *sizes: Any, **settings: Any) -> Any:
+        """Make one."""
+        return _imported(self.home)(*sizes, **settings)
+
+
+def _imported(home: str) -> Any:
+    module, _, name = home.rpartition(".")
+    return getattr(import_module(f"tformer.{module}"), name)
+
+
+NORM_PLACES = ("post", "pre")
+POSITIONS = {
+    "sinusoidal": Part("positions.SinusoidalPositions"),
+    "learned": Part(
+        "positions.LearnedPositions", vectors=lambda c: c.max_len * c.d_model
+    ),
+    "rotary": Part(
+        "variants.rotary.NoPositions", attention="variants.rotary.RotaryAttention"
+    ),
+    "none": Part("variants.rotary.NoPositions"),
+}
+NORMS = {
+    "layer": Part("norm.LayerNorm", vectors=lambda c: 2 * c.d_model),
+    "rms": Part("variants.rms_norm.RMSNorm", vectors=lambda c: c.d_model),
+}
+ATTENTIONS = {
+    "multi-head": Part(
+        "attention.MultiHeadAttention",
+        matrices=lambda c: 4 * c.d_model**2,
+        vectors=lambda c: 4 * c.d_model,
+    ),
+    "grouped": Part(
+        "variants.grouped.GroupedAttention",
+        matrices=lambda c: 2 * c.d_model * (c.d_model + c.key_width),
+        vectors=lambda c: 2 * (c.d_model + c.key_width),
+    ),
+}
+FEED_FORWARDS = {
+    "plain": Part(
+        "feedforward.FeedForward",
+        matrices=lambda c: 2 * c.d_model * c.d_ff,
+        vectors=lambda c: c.d_ff + c.d_model,
+    ),
+    "swiglu": Part(
+        "variants.swiglu.SwiGLU", matrices=lambda c: 3 * c.d_model * (2 * c.d_ff // 3)
+    ),
+}
+ACTIVATIONS = ("relu", "gelu", "swish")
 
 
 @dataclass(frozen=True)
 class Parts:
-    """How to make each part; `PAPER` makes those of the paper.
+    """How to make each part. What is left out is what the configuration names.
 
     Args:
         norm: called with d_model.
@@ -28,18 +103,49 @@ class Parts:
         cross_attention: called with d_model and n_heads.
         feed_forward: called with d_model, d_ff and the activation's name.
         positions: called with d_model and max_len; the result is called with the
-            embeddings and the first one's position. None for what the configuration
-            says.
+            embeddings and the first one's position.
     """
 
-    norm: Callable[[int], nn.Module] = LayerNorm
-    self_attention: Callable[[int, int], MultiHeadAttention] = MultiHeadAttention
-    cross_attention: Callable[[int, int], MultiHeadAttention] = MultiHeadAttention
-    feed_forward: Callable[[int, int, str], nn.Module] = FeedForward
-    positions: Callable[[int, int], nn.Module] | None = None
+    norm: Callable[[int], nn.Module] = NORMS["layer"]
+    self_attention: Callable[[int, int], MultiHeadAttention] = ATTENTIONS["multi-head"]
+    cross_attention: Callable[[int, int], MultiHeadAttention] = ATTENTIONS["multi-head"]
+    feed_forward: Callable[[int, int, str], nn.Module] = FEED_FORWARDS["plain"]
+    positions: Callable[[int, int], nn.Module] = POSITIONS["sinusoidal"]
 
 
 PAPER = Parts()
+
+
+def named_by(config: TransformerConfig, own: Parts = PAPER) -> Parts:
+    """The parts that a configuration names, and parts of your own in their place."""
+    attention: Callable[..., Any] = ATTENTIONS[config.attention]
+    self_attention = attention
+    if inside := POSITIONS[config.positions].attention:
+        self_attention = partial(_with_positions, ATTENTIONS[config.attention], inside)
+    if config.attention == "grouped":
+        attention = partial(attention, n_groups=config.n_groups)
+        self_attention = partial(self_attention, n_groups=config.n_groups)
+    named = Parts(
+        norm=NORMS[config.norm_kind],
+        self_attention=self_attention,
+        cross_attention=attention,
+        feed_forward=FEED_FORWARDS[config.feed_forward],
+        positions=POSITIONS[config.positions],
+    )
+    mine = {each.name: getattr(own, each.name) for each in fields(own)}
+    papers = {each.name: each.default for each in fields(own)}
+    return replace(named, **{n: x for n, x in mine.items() if x != papers[n]})
+
+
+def _with_positions(
+    part: Part, inside: str, *sizes: int, **settings: Any
+) -> MultiHeadAttention:
+    """Attention of one class, by which positions of another act as well."""
+    plain, positions = _imported(part.home), _imported(inside)
+    kind = positions
+    if not issubclass(positions, plain):
+        kind = type(f"{positions.__name__}{plain.__name__}", (positions, plain), {})
+    return kind(*sizes, **settings)
 
 
 class LayerSettings(TypedDict, total=False):

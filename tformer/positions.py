@@ -113,6 +113,3 @@ class LearnedPositions(Positions):
                 f"d_model={d_model} and max_len={max_len} must be at least 1"
             )
         self.table = nn.Parameter(torch.randn(max_len, d_model) * 0.5**0.5)
-
-
-POSITIONS = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions}

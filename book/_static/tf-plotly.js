@@ -1,6 +1,7 @@
 // Draws the page's Plotly figures when they come near the viewport, in the colours of
-// the theme, with the bundle that lies beside this file.
-(() => {
+// the theme, with the bundle that lies beside this file. (A block, and no module: pages
+// that are opened from the disk have charts, too.)
+{
   const here = /** @type {HTMLScriptElement} */ (document.currentScript).src;
   /** @type {any} */
   const page = window; // Plotly's bundle puts its name there
@@ -8,7 +9,7 @@
   const boxes = [...document.querySelectorAll(".tf-plotly-box")];
   let library;
 
-  function plotly() {
+  const plotly = () => {
     library ??= new Promise((resolve, reject) => {
       const script = document.createElement("script");
       script.src = new URL("vendor/plotly/plotly-cartesian.min.js", here).href;
@@ -17,10 +18,10 @@
       document.head.append(script);
     });
     return library;
-  }
+  };
 
   // What of a layout follows the theme: text, lines and backgrounds; never the data.
-  function themed(layout) {
+  const themed = (layout) => {
     const css = getComputedStyle(document.documentElement);
     const text = css.getPropertyValue("--pst-color-text-base").trim() || "#222";
     const dark = document.documentElement.dataset.theme === "dark";
@@ -41,13 +42,11 @@
       for (const part of ["gridcolor", "zerolinecolor", "linecolor"])
         update[`${axis}.${part}`] = line;
     return update;
-  }
+  };
 
-  function still() {
-    return matchMedia("(prefers-reduced-motion: reduce)").matches;
-  }
+  const matches = (query) => matchMedia(query).matches;
 
-  async function draw(box) {
+  const draw = async (box) => {
     const Plotly = await plotly();
     const figure = JSON.parse(box.querySelector("script").textContent);
     const layout = { ...figure.layout, autosize: true };
@@ -55,9 +54,10 @@
     layout.yaxis ??= {};
     layout.margin ??= { t: layout.title?.text ? 56 : 24, r: 24, b: 56, l: 64 };
     delete layout.width;
-    if (still()) layout.transition = { duration: 0 };
+    if (matches("(prefers-reduced-motion: reduce)"))
+      layout.transition = { duration: 0 };
     // By finger, a chart answers taps; what swipes over it scrolls the page.
-    const byFinger = matchMedia("(hover: none)").matches;
+    const byFinger = matches("(hover: none)");
     if (byFinger) layout.dragmode = false;
     /** @type {any} */ // Plotly adds to it
     const graph = document.createElement("div");
@@ -74,17 +74,17 @@
     await Plotly.relayout(graph, themed(graph.layout));
     box.graph = graph;
     box.dataset.ready = "true";
-  }
+  };
 
   const waiting = new Set(boxes);
-  function start(box) {
+  const start = (box) => {
     near.unobserve(box);
     if (!waiting.delete(box)) return;
     draw(box).catch((error) => {
       box.append("This chart could not be drawn in this browser.");
       console.error(error);
     });
-  }
+  };
   const near = new IntersectionObserver(
     (entries) =>
       entries.forEach((entry) => entry.isIntersecting && start(entry.target)),
@@ -97,4 +97,4 @@
     for (const { graph } of boxes)
       if (graph) page.Plotly.relayout(graph, themed(graph.layout));
   }).observe(document.documentElement, { attributeFilter: ["data-theme"] });
-})();
+}

@@ -6,10 +6,10 @@ import re
 
 import pytest
 import torch
-from tformer_book.press.chapters import ROOT, read, source
+from tformer_book.press.chapters import chapter, read, source
 from torch.testing import assert_close
 
-CELLS = read(ROOT / "book" / "by-pencil.ipynb")["cells"]
+CELLS = read(chapter("by-pencil"))["cells"]
 DECIMAL = re.compile(r"[-−]?\d+\.\d{3}\b")
 
 

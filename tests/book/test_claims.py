@@ -20,7 +20,7 @@ import torch.nn.functional as F
 from docutils.nodes import make_id
 from tformer_book import claims
 from tformer_book.claims import Unproven, all_claims
-from tformer_book.press.chapters import ROOT, read, source, tags
+from tformer_book.press.chapters import chapter, read, source, tags
 from torch import nn
 
 from tformer import decode
@@ -33,7 +33,7 @@ from tformer.loss import cross_entropy
 from tformer.model import Transformer
 from tformer.positions import sinusoids
 
-CELLS = read(ROOT / "book/claims.ipynb")["cells"]
+CELLS = read(chapter("claims"))["cells"]
 CODE = {cell["id"]: source(cell) for cell in CELLS if cell["cell_type"] == "code"}
 TEXT = {cell["id"]: source(cell) for cell in CELLS if cell["cell_type"] == "markdown"}
 NUMBERS = [claim.number for claim in all_claims()]
@@ -249,7 +249,7 @@ CHANGES = {
     3: part("tformer.positions.sinusoids", dimensions_counted),
     4: part("tformer.positions.sinusoids", partial(sinusoids, base=1_000.0)),
     5: edit('"learned positions": (4.92, 25.7)', '"learned positions": (4.92, 24.9)'),
-    6: part("tformer.attention._fused_attention", distances_count),
+    6: part("tformer.attention.fused_attention", distances_count),
     7: part("tformer.model.Transformer.encode", without_positions),
     8: part("tformer.encoder.Encoder.forward", with_positions),
     9: edit("nearest(2 * math.pi / 8)", "nearest(1.0)"),
@@ -284,7 +284,7 @@ CHANGES = {
     36: part("tformer.model.Transformer.decode", reads_again),
     37: part("tformer.attention.attention", the_best_key),
     38: part("tformer.decoder.DecoderLayer.forward", asks_with_its_input),
-    39: part("tformer.attention._fused_attention", distances_count),
+    39: part("tformer.attention.fused_attention", distances_count),
     40: part("tformer.norm.layer_norm", epsilon_outside),
     41: part("tformer.norm.LayerNorm.forward", lambda self, x: x),
     42: part("tformer.norm.LayerNorm.forward", over_the_batch),

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 
-from tformer_book.press.chapters import ROOT, read, source
+from tformer_book.press.chapters import ROOT, chapter, read, source
 
 TESTS = ("random", "unseen_combination", "longer")
 
 
 def text_of(name):
     """The text of one cell of the chapter."""
-    cells = read(ROOT / "book" / "11-data.ipynb")["cells"]
+    cells = read(chapter("data"))["cells"]
     [text] = [source(cell) for cell in cells if cell["id"] == name]
     return text
 

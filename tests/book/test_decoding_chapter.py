@@ -8,7 +8,7 @@ import re
 
 import pytest
 import torch
-from tformer_book.press.chapters import ROOT, read, source
+from tformer_book.press.chapters import ROOT, chapter, read, source
 
 from tformer import decode, evaluate, load_pretrained
 
@@ -28,7 +28,7 @@ def translator():
 
 
 def prose():
-    cells = read(ROOT / "book/13-decoding-and-scoring.ipynb")["cells"]
+    cells = read(chapter("decoding-and-scoring"))["cells"]
     return {c["id"]: source(c) for c in cells if c["cell_type"] == "markdown"}
 
 

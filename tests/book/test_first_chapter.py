@@ -2,12 +2,12 @@
 
 import ast
 
-from tformer_book.press.chapters import ROOT, read, source
+from tformer_book.press.chapters import chapter, read, source
 
 from tformer.data.corpus import keys, sentence_key
 from tformer.pretrained import load_pretrained
 
-CHAPTER = ROOT / "book" / "00-before-you-start.ipynb"
+CHAPTER = chapter("before-you-start")
 
 
 def sentences():

@@ -6,9 +6,9 @@ import ast
 import json
 
 import pytest
-from tformer_book.press.chapters import ROOT, read, source
+from tformer_book.press.chapters import ROOT, chapter, read, source
 
-CHAPTER = ROOT / "book" / "14-inside-the-model.ipynb"
+CHAPTER = chapter("inside-the-model")
 CELLS = {cell["id"]: source(cell) for cell in read(CHAPTER)["cells"]}
 
 

@@ -6,7 +6,7 @@ import ast
 import re
 
 import pytest
-from tformer_book.press.chapters import ROOT, chapters, read, source
+from tformer_book.press.chapters import ROOT, chapter, chapters, read, source
 
 CHAPTERS = chapters()
 WHICH = re.compile(r"\blayer (\d+)(?:, head (\d+))?")
@@ -42,7 +42,7 @@ def test_some_map_names_a_layer():
 
 
 def test_the_files_that_stand_beside_the_paper_exist():
-    cells = read(ROOT / "book/10-transformer.ipynb")["cells"]
+    cells = read(chapter("transformer"))["cells"]
     tables = [source(c) for c in cells if c["id"] in ("ledger", "ledger-training")]
     rows = [row.split("|") for t in tables for row in t.splitlines()]
     named = {
@@ -65,7 +65,7 @@ def minutes(text):
 
 
 def test_the_table_of_chapters_promises_the_time_that_each_chapter_names():
-    intro = "\n".join(source(c) for c in read(ROOT / "book/intro.ipynb")["cells"])
+    intro = "\n".join(source(c) for c in read(chapter("intro"))["cells"])
     rows = re.findall(r"^\| \[[^\]]+\]\((\S+\.ipynb)\) .*\| ([^|]+) \|$", intro, re.M)
     promised = {name: minutes(time) for name, time in rows}
     named = {}

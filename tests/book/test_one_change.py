@@ -6,11 +6,11 @@ import json
 from statistics import mean
 
 from records import recorded
-from tformer_book.press.chapters import ROOT, read, source
+from tformer_book.press.chapters import ROOT, chapter, read, source
 
 from studies import experiments
 
-PAGE = ROOT / "book/one-change.ipynb"
+PAGE = chapter("one-change")
 RECORD = json.loads((ROOT / "results/ablations.json").read_text("utf-8"))
 STUDY = experiments.STUDIES["ablations"]
 

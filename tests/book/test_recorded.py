@@ -4,9 +4,9 @@ import json
 
 import pytest
 from records import recorded
-from tformer_book.press.chapters import ROOT
+from tformer_book.press.chapters import ROOT, chapter
 
-CHAPTER = ROOT / "book" / "01-transduction.ipynb"
+CHAPTER = chapter("transduction")
 RESULT = ROOT / "results" / "models-on-grammar.json"
 
 

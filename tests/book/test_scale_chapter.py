@@ -6,13 +6,13 @@ import ast
 import json
 
 import pytest
-from tformer_book.press.chapters import ROOT, read, source
+from tformer_book.press.chapters import ROOT, chapter, read, source
 
 from tformer import TransformerConfig
 from tformer.analysis import cost
 from tformer.analysis.cost import BASE, BIG
 
-CHAPTER = ROOT / "book" / "16-scale.ipynb"
+CHAPTER = chapter("scale")
 RESULT = json.loads((ROOT / "results/other-tools.json").read_text("utf-8"))
 
 

@@ -9,7 +9,6 @@ import torch
 from torch.nn import functional as F
 from torch.testing import assert_close
 
-from tformer import loss
 from tformer.loss import cross_entropy, projected_cross_entropy
 
 PAD = 0
@@ -136,7 +135,7 @@ def streams_and_table(dtype=torch.float64, *, v=11, d=6):
 def test_made_in_parts_it_is_the_same_in_value_and_gradients(
     smoothing, rows, monkeypatch
 ):
-    monkeypatch.setattr(loss, "ROWS_ON_A_CPU", rows)
+    monkeypatch.setattr("tformer.fast.loss.ROWS_ON_A_CPU", rows)
     hidden, table, labels = streams_and_table()
     settings = {"pad_id": PAD, "smoothing": smoothing}
     clear = cross_entropy(hidden @ table.T, labels, **settings)

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace
 from importlib import import_module
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from tformer_book import show
+from torch import nn
 from torch.nn import functional as F
 from torch.testing import assert_close
 
-from tformer import Transformer, TransformerConfig, decode
+from tformer import Transformer, TransformerConfig, data, decode, load_pretrained, train
 from tformer.analysis import trace
+from tformer.interop import export
 from tformer.norm import LayerNorm
-from tformer.parts import Parts
-from tformer.translator import Translator
-from tformer.variants import (
-    GroupedAttention,
-    NoPositions,
-    RMSNorm,
-    RotaryAttention,
-    SwiGLU,
+from tformer.parts import (
+    ACTIVATIONS,
+    ATTENTIONS,
+    FEED_FORWARDS,
+    NORM_PLACES,
+    NORMS,
+    POSITIONS,
+    Parts,
 )
+from tformer.translator import Translator
+from tformer.variants import GroupedAttention, RMSNorm, RotaryAttention, SwiGLU
 
 SENTENCES = [
     "A man is riding a horse.",
@@ -33,22 +39,24 @@ SENTENCES = [
     "Die Frau liest dem Kind ein Buch vor.",
 ]
 VARIANTS = {
-    "rms_norm": Parts(norm=RMSNorm),
-    "rotary": Parts(self_attention=RotaryAttention, positions=NoPositions),
-    "grouped": Parts(
-        self_attention=partial(GroupedAttention, n_groups=2),
-        cross_attention=partial(GroupedAttention, n_groups=1),
-    ),
-    "swiglu": Parts(feed_forward=SwiGLU),
+    "rms_norm": {"norm_kind": "rms"},
+    "rotary": {"positions": "rotary"},
+    "grouped": {"attention": "grouped", "n_groups": 2},
+    "swiglu": {"feed_forward": "swiglu"},
 }
+ALL = {name: value for each in VARIANTS.values() for name, value in each.items()}
+
+
+def config_of(name: str, vocab_size: int = 13, **fields) -> TransformerConfig:
+    sizes = {"d_model": 16, "n_heads": 4, "d_ff": 24, "max_len": 24}
+    depth = {"n_encoder_layers": 2, "n_decoder_layers": 2, "dropout": 0.0}
+    named = ALL if name == "all" else VARIANTS[name]
+    return TransformerConfig(vocab_size, **sizes, **depth, **named, **fields)
 
 
 def model_of(name: str, **fields) -> Transformer:
     torch.manual_seed(3)
-    sizes = {"d_model": 16, "n_heads": 4, "d_ff": 24, "max_len": 24}
-    depth = {"n_encoder_layers": 2, "n_decoder_layers": 2, "dropout": 0.0}
-    config = TransformerConfig(13, **sizes, **depth, **fields)
-    model = Transformer(config, parts=VARIANTS[name])
+    model = Transformer(config_of(name, **fields))
     with torch.no_grad():
         for parameter in model.parameters():
             parameter += 0.3 * torch.randn_like(parameter)
@@ -63,7 +71,7 @@ def test_a_variant_takes_at_most_thirty_lines(name):
     assert len(lines) <= 30
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", [*VARIANTS, "all"])
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_a_variant_decodes_with_a_cache_as_in_one_masked_pass(name, norm, random_ids):
     model, source_ids = model_of(name, norm=norm), random_ids([3, 7, 5, 2])
@@ -75,7 +83,7 @@ def test_a_variant_decodes_with_a_cache_as_in_one_masked_pass(name, norm, random
         assert any(found)
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", [*VARIANTS, "all"])
 def test_a_variants_attention_can_be_watched(name, random_ids):
     model, source_ids = model_of(name), random_ids([4])
     target_ids = F.pad(source_ids, (1, 0), value=1)[:, :-1]
@@ -83,7 +91,7 @@ def test_a_variants_attention_can_be_watched(name, random_ids):
         assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", [*VARIANTS, "all"])
 def test_every_parameter_of_a_variant_learns(name, random_ids):
     model, source_ids = model_of(name, norm="pre").train(), random_ids([3, 7])
     target_ids = F.pad(source_ids, (1, 0), value=1)[:, :-1]
@@ -115,8 +123,6 @@ def test_rotary_scores_depend_on_the_distance_alone():
 
 
 def test_the_papers_parts_keep_the_names_of_the_released_weights(make_model):
-    from tformer import load_pretrained
-
     names = dict(load_pretrained().model.named_parameters())
     config = load_pretrained().model.config
     assert dict(Transformer(config, parts=Parts()).named_parameters()).keys() == (
@@ -124,13 +130,84 @@ def test_the_papers_parts_keep_the_names_of_the_released_weights(make_model):
     )
 
 
-def test_a_model_of_other_parts_is_not_kept_as_if_it_were_the_papers(
+NAMES = {
+    "positions": POSITIONS,
+    "norm": NORM_PLACES,
+    "norm_kind": NORMS,
+    "attention": ATTENTIONS,
+    "feed_forward": FEED_FORWARDS,
+    "activation": ACTIVATIONS,
+}
+
+
+@given(
+    st.fixed_dictionaries({n: st.sampled_from([*known]) for n, known in NAMES.items()}),
+    st.sampled_from([1, 2, 4]),
+)
+def test_a_configuration_knows_the_size_of_a_model_of_any_parts(named, n_groups):
+    config = TransformerConfig(13, 16, 4, 24, 1, 2, **named, n_groups=n_groups)
+    assert config.n_parameters == Transformer(config).n_parameters()
+
+
+def test_parts_that_meet_are_both_there():
+    attention = model_of("all").encoder.layers[0].self_attention
+    assert isinstance(attention, RotaryAttention)
+    assert isinstance(attention, GroupedAttention)
+    across = model_of("all").decoder.layers[0].cross_attention
+    assert type(across) is GroupedAttention
+
+
+@pytest.mark.parametrize("name", [*VARIANTS, "all"])
+def test_a_model_of_named_parts_trains_and_comes_back_as_it_was(name, tmp_path):
+    corpus = data.load("grammar")
+    recipe = train.Recipe(max_tokens=512, warmup_steps=2, eval_every=4, average_last=1)
+    config = replace(config_of(name, vocab_size=500), max_len=96)
+    small = replace(corpus, train=corpus.train[:300], valid=corpus.valid[:4])
+    run = train.fit(config, small, steps=4, recipe=recipe, folder=tmp_path / "run")
+    run.translator.save(tmp_path / "model")
+    back = load_pretrained(tmp_path / "model")
+    assert back.model.config == run.translator.model.config
+    assert {n: getattr(back.model.config, n) for n in ALL} == {
+        n: getattr(config, n) for n in ALL
+    }
+    english = [pair[0] for pair in corpus.valid[:3]]
+    assert back.translate(english) == run.translator.translate(english)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("kind", ["hf", "lab", "onnx", "ctranslate2"])
+def test_what_no_other_program_has_is_not_exported(
+    name, kind, make_translator, tmp_path
+):
+    tokenizer = make_translator(SENTENCES).tokenizer
+    model = Transformer(config_of(name, vocab_size=tokenizer.vocab_size))
+    [(field, value)] = {**VARIANTS[name]}.items() - {("n_groups", 2)}
+    with pytest.raises(ValueError, match=f"^{field}='{value}': no other program"):
+        export(Translator(model, tokenizer), kind, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+class Own(nn.Identity):
+    """A norm that does nothing."""
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+
+
+def test_a_part_of_your_own_stands_in_place_of_what_is_named():
+    model = Transformer(config_of("all"), parts=Parts(norm=Own))
+    assert any(isinstance(each, Own) for each in model.modules())
+    assert not any(isinstance(each, RMSNorm | LayerNorm) for each in model.modules())
+    assert any(isinstance(each, SwiGLU) for each in model.modules())  # still named
+
+
+def test_a_model_of_parts_of_your_own_is_not_kept_as_if_it_were_the_papers(
     make_translator, tmp_path
 ):
-    """It would come back with sinusoids, and nothing would say so."""
+    """It would come back with the paper's norm, and nothing would say so."""
     tokenizer = make_translator(SENTENCES).tokenizer
     config = TransformerConfig(tokenizer.vocab_size, 16, 4, 24)
-    model = Transformer(config, parts=VARIANTS["rotary"])
+    model = Transformer(config, parts=Parts(norm=Own))
     with pytest.raises(ValueError, match="parts of its own, which no file can name"):
         Translator(model, tokenizer).save(tmp_path / "model")
     assert not (tmp_path / "model").exists()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import http.server
 import io
-import json
 import os
 import shutil
 import subprocess
@@ -19,7 +18,7 @@ from pathlib import Path
 import pytest
 from address import AddressError, addresses, set_address, texts
 from tformer_book.press import setup_cell
-from tformer_book.press.chapters import ROOT, project
+from tformer_book.press.chapters import ROOT, chapter, project, read
 
 OLD = project()["urls"]["Repository"]
 HOST = "https://github.com"  # apart: what follows must not be cited anywhere
@@ -44,7 +43,7 @@ def contents(root: Path) -> dict[Path, bytes]:
 def test_all_that_names_the_old_address_names_the_new_one(copy) -> None:
     changed = {str(path.relative_to(copy)) for path in set_address(copy, OLD, NEW)}
     assert {"README.md", "_config.yml", "CITATION.cff", "pyproject.toml"} < changed
-    assert "book/12-training.ipynb" in changed
+    assert f"book/{chapter('training').name}" in changed
     owner, name = OLD.split("/")[-2:]
     for path, content in contents(copy).items():
         assert f"{owner}/{name}".encode() not in content, path
@@ -68,14 +67,15 @@ def test_every_kind_of_address_follows(copy) -> None:
     assert f"({site})" in readme
     assert f"git clone {NEW} && cd some.where_2\n" in readme
     colab = f"https://colab.research.google.com/github/{NEW.removeprefix(HOST)[1:]}"
-    assert f"{colab}/blob/main/book/05-attention.ipynb" in readme
+    name = chapter("attention").name
+    assert f"{colab}/blob/main/book/{name}" in readme
     config = (copy / "_config.yml").read_text("utf-8")
     assert f"url: {NEW} " in config
     assert f"baseurl: {site}\n" in config
     first_page = (copy / "book/intro.ipynb").read_text("utf-8")
     assert f'git clone {NEW} && cd some.where_2\\n",' in first_page
-    chapter = json.loads((copy / "book/05-attention.ipynb").read_text("utf-8"))
-    [cell] = [each for each in chapter["cells"] if each["id"] == setup_cell.CELL_ID]
+    notebook = read(copy / "book" / name)
+    [cell] = [each for each in notebook["cells"] if each["id"] == setup_cell.CELL_ID]
     assert "".join(cell["source"]) == setup_cell.render(repository=NEW)
 
 

@@ -79,7 +79,7 @@ def test_some_mutations_are_killed():
 BLIND = """
 import mutate
 blind = mutate.Mutation(
-    "blind", "schedule.py", "min(step**", "max(step**", ("test_embedding.py",)
+    "blind", "schedule.py", "min(step**", "max(step**", ("tformer/test_embedding.py",)
 )
 [outcome] = mutate.try_mutations([blind], 1)
 print(repr(outcome.killer), outcome.problem)

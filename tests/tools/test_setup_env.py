@@ -15,8 +15,10 @@ import pytest
 from tformer_book.press.chapters import ROOT
 
 
-def write_wheel(folder: Path, name: str, version: str, content: str = "") -> Path:
-    """A package of one line, as an index would hold it."""
+def write_wheel(
+    folder: Path, name: str, version: str, content: str = "", script: str = ""
+) -> Path:
+    """A package of one line, as an index would hold it; perhaps with a program."""
     folder.mkdir(exist_ok=True)
     path = folder / f"{name}-{version}-py3-none-any.whl"
     info = f"{name}-{version}.dist-info"
@@ -28,9 +30,15 @@ def write_wheel(folder: Path, name: str, version: str, content: str = "") -> Pat
         "Tag: py3-none-any\n",
         f"{info}/RECORD": "",
     }
+    if script:
+        files[f"{name}-{version}.data/scripts/{name}"] = f"#!python\n{script}"
     with zipfile.ZipFile(path, "w") as wheel:
         for inside, text in files.items():
-            wheel.writestr(inside, text)
+            entry = zipfile.ZipInfo(inside)
+            entry.external_attr = (
+                0o100755 if "/scripts/" in inside else 0o100644
+            ) << 16
+            wheel.writestr(entry, text)
     return path
 
 
@@ -67,13 +75,14 @@ def clone(tmp_path: Path) -> SimpleNamespace:
     )
     (root / "backend.py").write_text(BACKEND)
 
-    def setup() -> subprocess.CompletedProcess[str]:
+    def setup(**variables: str) -> subprocess.CompletedProcess[str]:
+        found = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
         return subprocess.run(
             [sys.executable, "tools/setup_env.py"],
             cwd=root,
             capture_output=True,
             text=True,
-            env={**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)},
+            env={**os.environ, **found, **variables},
         )
 
     def said(code: str) -> str:
@@ -102,3 +111,34 @@ def test_a_file_that_the_lock_does_not_know_is_not_installed(clone) -> None:
     code = "import importlib.util as u; print(u.find_spec('locked'))"
     assert clone.said(code) == "None"
     assert not (clone.root / ".venv/tformer-setup.txt").exists()
+
+
+UV = """import os, subprocess, sys
+open({told!r}, "w").write(" ".join(sys.argv[1:]))
+python = sys.argv.index("--python")
+del sys.argv[python : python + 2]
+sys.exit({status} or subprocess.call([sys.executable, "-m", "pip", *sys.argv[2:]]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("status", [0, 1])
+def test_the_lock_s_uv_installs_the_lock_and_pip_does_where_it_fails(clone, status):
+    """What stands for uv here hands on to pip what it was told, or fails."""
+    told = clone.root / "told.txt"
+    script = UV.format(told=str(told), status=status)
+    uv = write_wheel(clone.wheels, "uv", "3.0", script=script)
+    digest = hashlib.sha256(uv.read_bytes()).hexdigest()
+    with (clone.root / "requirements.txt").open("a") as lock:
+        lock.write(f"uv==3.0 \\\n    --hash=sha256:{digest}\n")
+    for wheel in clone.wheels.glob("*.whl"):
+        folder = clone.root / "index" / wheel.name.partition("-")[0]
+        folder.mkdir(parents=True)
+        shutil.copy(wheel, folder)
+        (folder / "index.html").write_text(f'<a href="{wheel.name}">{wheel.name}</a>')
+    index = (clone.root / "index").as_uri()
+    done = clone.setup(PIP_NO_INDEX="", PIP_FIND_LINKS="", PIP_INDEX_URL=index)
+    assert done.returncode == 0, done.stderr
+    assert "--require-hashes" in told.read_text()
+    assert told.read_text().startswith("pip install")
+    assert clone.said("import locked; print(locked.word)") == "right"

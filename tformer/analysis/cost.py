@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tformer.config import ModelConfig, TransformerConfig
+from tformer.parts import ATTENTIONS, FEED_FORWARDS
 
 FLOAT = 4  # bytes of a number in float32
 COPIES = 4  # of each weight in training: itself, its gradient, Adam's two averages
@@ -36,8 +37,9 @@ BIG = replace(BASE, d_model=1024, n_heads=16, d_ff=4096, dropout=0.3)
 
 def encoder(config: TransformerConfig, rows: int, source: int) -> int:
     """Operations to read ``rows`` sources of this length, padding counted."""
-    d, f = config.d_model, config.d_ff
-    each = 8 * d * d + 4 * d * f + 4 * source * d  # projections, network, attention
+    weights = ATTENTIONS[config.attention].matrices(config)
+    weights += FEED_FORWARDS[config.feed_forward].matrices(config)
+    each = 2 * weights + 4 * source * config.d_model  # products, attention
     return rows * source * config.n_encoder_layers * each
 
 
@@ -53,14 +55,17 @@ def decoder(
         target: new places a row.
         seen: how many places each of them looks back at, on average.
     """
-    d, f = config.d_model, config.d_ff
-    each = 8 * d * d + 4 * d * d + 4 * d * f + 4 * (seen + source) * d
+    d = config.d_model
+    weights = ATTENTIONS[config.attention].matrices(config) + 2 * d * d
+    weights += FEED_FORWARDS[config.feed_forward].matrices(config)
+    each = 2 * weights + 4 * (seen + source) * d
     return round(rows * target * config.n_decoder_layers * each)
 
 
 def memory(config: TransformerConfig, rows: int, source: int) -> int:
     """Operations to make the memory's keys and values, in every layer."""
-    return rows * source * config.n_decoder_layers * 4 * config.d_model**2
+    each = 4 * config.d_model * config.key_width
+    return rows * source * config.n_decoder_layers * each
 
 
 def vocabulary(config: TransformerConfig, places: int) -> int:
@@ -176,7 +181,8 @@ def activations(config: TransformerConfig, source: int, target: int) -> int:
     cross-attention 5 d for a target piece and 2 d, key and value, for a source piece.
     A norm adds two numbers, and the fused kernel one per head, in place of the
     attention weights; of a causal mask it keeps a row. The logits are never kept, see
-    `tformer.loss.projected_cross_entropy`.
+    `tformer.loss.projected_cross_entropy`. This is for the paper's parts; others keep
+    about as much.
     """
     d, f, heads = config.d_model, config.d_ff, config.n_heads
     layers, decoders = config.n_encoder_layers, config.n_decoder_layers
@@ -184,6 +190,13 @@ def activations(config: TransformerConfig, source: int, target: int) -> int:
     of_source = layers * (10 * d + f + heads + 4) + decoders * 2 * d + ends
     of_target = decoders * (15 * d + f + 2 * heads + 6 + target) + ends
     return source * of_source + target * of_target
+
+
+def kept_for_each_token(config: ModelConfig) -> int:
+    """Numbers that the backward pass needs at least for a token of either side."""
+    if isinstance(config, TransformerConfig):
+        return activations(config, 1, 1) // 2
+    return config.n_kept
 
 
 def side_by_side(config: TransformerConfig) -> int:
@@ -201,8 +214,8 @@ def cache_bytes(
 ) -> int:
     """Bytes of the key/value cache once ``target`` pieces are written.
 
-    Every decoder layer keeps a key and a value, d numbers each, for every piece of the
-    target so far and for every piece of the memory.
+    Every decoder layer keeps a key and a value, d numbers each (fewer if grouped), for
+    every piece of the target so far and for every piece of the memory.
 
     Args:
         config: the sizes.
@@ -211,5 +224,5 @@ def cache_bytes(
         target: pieces written so far.
         bytes_each: 4 in float32, 2 in half precision.
     """
-    each = 2 * config.n_decoder_layers * config.d_model
+    each = 2 * config.n_decoder_layers * config.key_width
     return rows * (source + target) * each * bytes_each

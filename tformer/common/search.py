@@ -1,7 +1,8 @@
 """The settings of a search for a translation: declared, described and checked once.
 
-`tformer.decode` follows them; the command line makes its options from them, and the
-figures their traits. Free of torch, so that ``--help`` need not wait for it.
+`tformer.decode` follows them; `Translator`'s arguments, the command line's options, the
+figures' traits and the page's sliders are made from them. Free of torch, so that
+``--help`` need not wait for it.
 
 Source: Vaswani et al. 2017, section 6.1 (beam 4, length penalty 0.6).
 """
@@ -15,13 +16,40 @@ SEARCHES = ("beam", "greedy", "sample")
 DRAWN = ("sample",)  # those that sample, and take `chances`
 
 
-def _setting(default: Any, text: str, *, of: str = "", **bounds: Any) -> Any:
+@dataclass(frozen=True)
+class Slider:
+    """How a figure lets a reader set a number.
+
+    Attributes:
+        label: the slider's name.
+        short: what the number is called in a page's address.
+        least, most, step: what can be set.
+        everything: the number that stands for None, "cut nothing", if there is one.
+    """
+
+    label: str
+    short: str
+    least: float
+    most: float
+    step: float
+    everything: float | None = None
+
+
+def _setting(
+    default: Any,
+    text: str,
+    *,
+    of: str = "",
+    slider: Slider | None = None,
+    **bounds: Any,
+) -> Any:
     """A field, with what a command line or a figure needs to know about it.
 
-    Its metadata are ``help``, ``of`` (the search that it belongs to; "" for all), and
-    ``bounds``, as `tformer.common.values` takes them.
+    Its metadata are ``help``, ``of`` (the search that it belongs to; "" for all),
+    ``bounds``, as `tformer.common.values` takes them, and ``slider``.
     """
-    return field(default=default, metadata={"help": text, "of": of, "bounds": bounds})
+    metadata = {"help": text, "of": of, "bounds": bounds, "slider": slider}
+    return field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True)
@@ -52,6 +80,7 @@ class SearchSettings:
         4,
         "hypotheses kept alive; 1 is greedy search",
         of="beam",
+        slider=Slider("beam size", "beam", 1, 6, 1),
         least=1,
         most=1024,
         remedy="memory and time grow with the beam, and few sentences gain from 10",
@@ -60,6 +89,7 @@ class SearchSettings:
         0.6,
         "alpha of the length penalty; 0 compares plain log-probabilities",
         of="beam",
+        slider=Slider("penalty α", "alpha", 0, 3, 0.1),
         least=0,
         most=10,
     )
@@ -70,21 +100,32 @@ class SearchSettings:
         1.0,
         "below 1 favours probable pieces, above 1 allows more variety",
         of="sample",
+        slider=Slider("temperature", "temperature", 0.1, 2, 0.1),
         least=1e-6,
         most=1e30,
         remedy="if the best piece should always win, search greedily",
     )
     top_k: int | None = _setting(
-        None, "sample from the K most probable pieces only", of="sample", least=1
+        None,
+        "sample from the K most probable pieces only",
+        of="sample",
+        slider=Slider("top-k", "top-k", 0, 50, 1, everything=0),
+        least=1,
     )
     top_p: float | None = _setting(
         None,
         "sample only from the most probable pieces that together reach this mass",
         of="sample",
+        slider=Slider("top-p", "top-p", 0.05, 1, 0.05, everything=1),
         above=0,
         most=1,
     )
-    seed: int = _setting(0, "the same seed gives the same sample", of="sample")
+    seed: int = _setting(
+        0,
+        "the same seed gives the same sample",
+        of="sample",
+        slider=Slider("seed", "seed", 0, 30, 1),
+    )
     max_len: int = _setting(128, "longest translation, in pieces", least=1)
 
     def __post_init__(self) -> None:
@@ -104,3 +145,22 @@ class SearchSettings:
 
 
 USUAL = SearchSettings()
+
+
+def settings_for(search: str, given: dict[str, Any]) -> SearchSettings:
+    """The settings of one search, from those that a caller gave by name.
+
+    Raises:
+        TypeError: a name that is none of this search's settings; the message lists
+            them.
+        TypeError, ValueError: as `SearchSettings`.
+    """
+    own = [
+        x.name for x in fields(SearchSettings) if x.metadata.get("of") in ("", search)
+    ]
+    for name in given:
+        if name not in own:
+            raise TypeError(
+                f"{name!r} is no setting of this search, which has: {', '.join(own)}"
+            )
+    return SearchSettings(search=search, **given)

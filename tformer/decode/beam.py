@@ -5,6 +5,7 @@ Source: Vaswani et al. 2017, section 6.1; Wu et al. 2016, equation 14.
 
 import math
 from bisect import insort
+from collections.abc import Iterator
 from dataclasses import replace
 
 import torch
@@ -142,65 +143,57 @@ def beam_steps(
             width = len(totals[0])
             log_p = step.log_probabilities().view(len(live), width, vocab_size)
             allowed = _only(log_p, eos_id) if step.length == max_len else log_p
-            # A row can end in only one way: 2 * beam_size leave enough to go on. They
-            # are among the best of each hypothesis.
-            few = min(2 * beam_size, vocab_size)
-            best, choices = (
-                each.view(len(live), width, few)
-                for each in largest(allowed.flatten(0, 1), few)
-            )
-            best += torch.tensor(totals, device=log_p.device)[:, :, None]
-            best, where = best.flatten(1).topk(min(2 * beam_size, width * few))
-            ranked = zip(
-                best.tolist(),
-                (where // few).tolist(),
-                choices.flatten(1).gather(1, where).tolist(),
-                strict=True,
-            )
             history = step.tokens[:, 1:].tolist()
             told: list[list[Continuation]] = []
-            rows: list[int] = []  # of the surviving hypotheses: which they continue,
-            pieces: list[int] = []  # their next pieces,
-            kept_totals: list[list[float]] = []  # log p,
-            kept: list[int] = []  # and sentences, as places in `live`
-            for place, (scores, parents, next_pieces) in enumerate(ranked):
-                check_number(scores[0])
-                beam, first = beams[live[place]], place * width
-                weighed: list[Continuation] = []
-                grown: list[Continuation] = []
-                for rank, (total, parent, piece) in enumerate(
-                    zip(scores, parents, next_pieces, strict=True)
-                ):
-                    if total == -math.inf:
-                        break
-                    if piece == eos_id and rank < beam_size:
-                        fate = "finished"
-                        beam.finish(history[first + parent], total)
-                    elif piece != eos_id and len(grown) < beam_size:
-                        fate = "grown"
-                    else:
-                        fate = "dropped"
-                    weighed.append(Continuation(parent, piece, total, fate))
-                    if fate == "grown":
-                        grown.append(weighed[-1])
+            survivors: list[
+                tuple[int, list[Continuation]]
+            ] = []  # place in `live`, them
+            for place, ranked in enumerate(_best(allowed, totals, beam_size)):
+                beam, own = beams[live[place]], history[place * width :]
+                weighed, grown = beam.weigh(ranked, own, eos_id)
                 told.append(weighed)
-                if not grown or beam.is_done(grown[0].log_probability):
-                    told[-1] = [_unless_finished(each) for each in weighed]
-                    continue
-                kept.append(place)
-                if len(grown) < beam_size:  # fill the short beam
-                    dead = replace(grown[0], log_probability=-math.inf)
-                    grown += [dead] * (beam_size - len(grown))
-                rows += [first + each.parent for each in grown]
-                pieces += [each.piece for each in grown]
-                kept_totals.append([each.log_probability for each in grown])
+                if grown:
+                    survivors.append((place, grown))
             tokens = step.tokens.view(len(live), width, -1)
             finished = [list(beams[row].finished) for row in live]
             yield Step(live, tokens, totals, log_p, told, finished)
-            same_sources = len(kept) == len(live) and width == beam_size
-            step.extend(rows, pieces, same_sources=same_sources)
-            live, totals = [live[place] for place in kept], kept_totals
+            step.extend(
+                [place * width + x.parent for place, grown in survivors for x in grown],
+                [each.piece for _, grown in survivors for each in grown],
+                same_sources=len(survivors) == len(live) and width == beam_size,
+            )
+            live = [live[place] for place, _ in survivors]
+            totals = [[x.log_probability for x in grown] for _, grown in survivors]
     return [beam.finished[: settings.n_best] for beam in beams]
+
+
+Ranked = list[tuple[float, int, int]]  # log p, the hypothesis it continues, next piece
+
+
+def _best(log_p: Tensor, totals: list[list[float]], beam_size: int) -> Iterator[Ranked]:
+    """For each sentence its most probable continuations, the best first.
+
+    A row can end in only one way, so 2 * beam_size leave enough to go on. They are
+    among the best of each hypothesis.
+
+    Args:
+        log_p: (sentences, hypotheses, V)
+        totals: log p of each hypothesis so far.
+        beam_size: how many are to survive.
+    """
+    n, width, vocab_size = log_p.shape
+    few = min(2 * beam_size, vocab_size)
+    best, choices = (
+        each.view(n, width, few) for each in largest(log_p.flatten(0, 1), few)
+    )
+    best += torch.tensor(totals, device=log_p.device)[:, :, None]
+    best, where = best.flatten(1).topk(min(2 * beam_size, width * few))
+    pieces = choices.flatten(1).gather(1, where)
+    for row in zip(
+        best.tolist(), (where // few).tolist(), pieces.tolist(), strict=True
+    ):
+        check_number(row[0][0])
+        yield list(zip(*row, strict=True))
 
 
 def length_penalty_of(length: int, alpha: float) -> float:
@@ -229,6 +222,35 @@ class _Beam:
         score = total / length_penalty_of(len(pieces) + 1, self.alpha)
         found = Hypothesis(pieces, total, score)
         insort(self.finished, found, key=lambda each: -each.score)  # after its equals
+
+    def weigh(
+        self, ranked: Ranked, history: list[list[int]], eos_id: int
+    ) -> tuple[list[Continuation], list[Continuation]]:
+        """Decide the fate of each continuation.
+
+        Returns:
+            All of them; and those that go on, beam_size of them (filled up with dead
+            ones), or none if the sentence is done.
+        """
+        weighed: list[Continuation] = []
+        grown: list[Continuation] = []
+        for rank, (total, parent, piece) in enumerate(ranked):
+            if total == -math.inf:
+                break
+            if piece == eos_id and rank < self.size:
+                fate = "finished"
+                self.finish(history[parent], total)
+            elif piece != eos_id and len(grown) < self.size:
+                fate = "grown"
+            else:
+                fate = "dropped"
+            weighed.append(Continuation(parent, piece, total, fate))
+            if fate == "grown":
+                grown.append(weighed[-1])
+        if not grown or self.is_done(grown[0].log_probability):
+            return [_unless_finished(each) for each in weighed], []
+        dead = replace(grown[0], log_probability=-math.inf)
+        return weighed, grown + [dead] * (self.size - len(grown))
 
     def is_done(self, best_live: float) -> bool:
         """Enough have ended, or none alive could win even if the rest were certain."""

@@ -6,8 +6,7 @@ an alternative text and, if there are numbers behind it, a table of these number
 `tformer_book.show.figure` puts all three on the page.
 """
 
-from tformer.figures.charts import bars, curves, lines, training_curves
-from tformer.figures.drawing import (
+from tformer.figures._drawing import (
     INK,
     PALETTE,
     WEIGHT_STOPS,
@@ -17,6 +16,7 @@ from tformer.figures.drawing import (
     style,
     weight_colours,
 )
+from tformer.figures.charts import bars, curves, lines, training_curves
 from tformer.figures.maps import heat_map
 from tformer.figures.mixture import mixture
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tformer.figures.drawing import (
+from tformer.figures._drawing import (
     DASHES,
     MARKERS,
     SERIES,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tformer.figures.drawing import (
+from tformer.figures._drawing import (
     PALETTE,
     Table,
     as_array,

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from tformer.figures.drawing import INK, PALETTE, Table, alternative, style
+from tformer.figures._drawing import INK, PALETTE, Table, alternative, style
 
 
 def figure_html(drawn: Any) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from tformer.analysis.cost import bytes_to_train
+from tformer.analysis.cost import bytes_to_train, kept_for_each_token
 from tformer.config import ModelConfig
 
 AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
@@ -153,7 +153,7 @@ def check_batch_room(config: ModelConfig, n_tokens: int, device: torch.device) -
         ValueError: what a step keeps of them for the backward pass is more than the
             device has, even at two bytes per number.
     """
-    needed, there = 2 * n_tokens * config.n_kept, _memory_of(device)
+    needed, there = 2 * n_tokens * kept_for_each_token(config), _memory_of(device)
     if there is not None and needed > there:
         raise ValueError(
             f"a batch of {n_tokens:,} tokens takes {_gib(needed)} or more to train on, "

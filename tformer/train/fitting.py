@@ -11,6 +11,7 @@ import dataclasses
 import math
 import operator
 import platform
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,6 +40,7 @@ from tformer.translator import Translator
 from tformer.translator.weights import load_parameters
 from tformer.variants.recurrent import RecurrentConfig
 
+Config = TransformerConfig | RecurrentConfig
 ORIGIN = ("start", "start_attribution", "start_licence")  # of the weights
 
 
@@ -65,7 +67,7 @@ class Run:
 
 
 def fit(
-    config: TransformerConfig | RecurrentConfig,
+    config: Config,
     corpus: Corpus,
     *,
     steps: int | None = None,
@@ -160,25 +162,9 @@ def fit(
         stack.enter_context(memory_told(config, recipe.max_tokens))
         checkpoint = None if restart else place.read_checkpoint()
         tokenizer = tokenizer or place.tokenizer_of(checkpoint)
-        tokenizer = tokenizer or Tokenizer(
-            ranks.of_first(
-                lambda: _learn_pieces(corpus, config.vocab_size, recipe).model_bytes
-            )
-        )
-        if tokenizer.vocab_size != config.vocab_size:
-            raise ValueError(
-                f"the tokenizer has {tokenizer.vocab_size} pieces, the configuration "
-                f"vocab_size={config.vocab_size}: make them equal"
-            )
-        identity = {
-            "config": config.to_dict(),
-            "recipe": dataclasses.asdict(recipe),
-            "tokenizer": tokenizer.fingerprint,
-            "corpus": corpus.name,
-            "checksums": corpus.checksums,
-            "trained_on": corpus.trained_on(),
-            **_origin(start, checkpoint),
-        }
+        tokenizer = tokenizer or _learn_pieces(corpus, config, recipe, ranks)
+        identity = _identity(config, recipe, tokenizer, corpus)
+        identity |= _origin(start, checkpoint)
         if checkpoint is not None:
             checkpoint.check_same_run(config, identity)
         if not restart:
@@ -190,45 +176,84 @@ def fit(
             place.snapshots(loop.state.step, recipe.eval_every, recipe.average_last)
         elif start is not None:
             load_parameters(loop.model, _weights_of(start), origin="the start")
+        for listener in listeners:
+            if close := getattr(listener, "close", None):
+                stack.callback(close)
 
         def tell(event: Event) -> bool:
             answers = [listener(event) for listener in listeners]
             return any(answer is True for answer in answers)
 
-        is_ours = not restart
-
-        def keep() -> None:
-            nonlocal is_ours
-            if not ranks.is_first:
-                return
-            if not is_ours:
-                place.clear()
-                is_ours = True
-            place.save(loop, identity, tokenizer)
-
-        for listener in listeners:
-            close = getattr(listener, "close", None)
-            if close is not None:
-                stack.callback(close)
-        tell(
-            {
-                "kind": "start",
-                "step": loop.state.step,
-                "steps": steps,
-                "minutes": minutes,
-                "seconds": loop.state.seconds,
-                "folder": place.path,
-                "device": _hardware(ranks),
-                "precision": loop.precision,
-                "n_parameters": loop.model.n_parameters(),
-                "corpus": str(corpus),
-                "is_synthetic": corpus.is_synthetic,
-                "history": loop.state.history,
-                "curve": loop.state.curve,
-            }
-        )
+        tell(_beginning(loop, place, steps, minutes))
+        keep = _keeper(loop, place, identity, tokenizer, is_ours=not restart)
         loop.run(steps, minutes, tell, keep)
         return _finish(loop, place, identity)
+
+
+def _identity(
+    config: Config, recipe: Recipe, tokenizer: Tokenizer, corpus: Corpus
+) -> dict[str, Any]:
+    """What a run that is resumed must have in common with its beginning.
+
+    Raises:
+        ValueError: the tokenizer is not of the configuration's size.
+    """
+    if tokenizer.vocab_size != config.vocab_size:
+        raise ValueError(
+            f"the tokenizer has {tokenizer.vocab_size} pieces, the configuration "
+            f"vocab_size={config.vocab_size}: make them equal"
+        )
+    return {
+        "config": config.to_dict(),
+        "recipe": dataclasses.asdict(recipe),
+        "tokenizer": tokenizer.fingerprint,
+        "corpus": corpus.name,
+        "checksums": corpus.checksums,
+        "trained_on": corpus.trained_on(),
+    }
+
+
+def _beginning(
+    loop: Loop, place: RunFolder, steps: int | None, minutes: float | None
+) -> Event:
+    """What listeners hear first."""
+    return {
+        "kind": "start",
+        "step": loop.state.step,
+        "steps": steps,
+        "minutes": minutes,
+        "seconds": loop.state.seconds,
+        "folder": place.path,
+        "device": _hardware(loop.ranks),
+        "precision": loop.precision,
+        "n_parameters": loop.model.n_parameters(),
+        "corpus": str(loop.corpus),
+        "is_synthetic": loop.corpus.is_synthetic,
+        "history": loop.state.history,
+        "curve": loop.state.curve,
+    }
+
+
+def _keeper(
+    loop: Loop,
+    place: RunFolder,
+    identity: dict[str, Any],
+    tokenizer: Tokenizer,
+    *,
+    is_ours: bool,
+) -> Callable[[], None]:
+    """What writes checkpoints; the first clears a folder that is not yet this run's."""
+
+    def keep() -> None:
+        nonlocal is_ours
+        if not loop.ranks.is_first:
+            return
+        if not is_ours:
+            place.clear()
+            is_ours = True
+        place.save(loop, identity, tokenizer)
+
+    return keep
 
 
 def _checked_budget(
@@ -308,9 +333,19 @@ def _hardware(ranks: Ranks) -> str:
     return name if ranks.n == 1 else f"{ranks.n} × {name}"
 
 
-def _learn_pieces(corpus: Corpus, vocab_size: int, recipe: Recipe) -> Tokenizer:
-    sentences = (sentence for pair in corpus.train for sentence in pair)
-    return Tokenizer.train(sentences, vocab_size, algorithm=recipe.tokenizer)
+def _learn_pieces(
+    corpus: Corpus, config: Config, recipe: Recipe, ranks: Ranks
+) -> Tokenizer:
+    """A tokenizer from the training sentences: the first process's, for all."""
+
+    def learned() -> bytes:
+        sentences = (sentence for pair in corpus.train for sentence in pair)
+        pieces = Tokenizer.train(
+            sentences, config.vocab_size, algorithm=recipe.tokenizer
+        )
+        return pieces.model_bytes
+
+    return Tokenizer(ranks.of_first(learned))
 
 
 def _finish(loop: Loop, place: RunFolder, identity: dict[str, Any]) -> Run:

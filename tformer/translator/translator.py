@@ -11,7 +11,7 @@ from torch import Tensor
 from tformer import decode
 from tformer.analysis import trace
 from tformer.common.files import write_atomically, write_json
-from tformer.common.search import DRAWN, USUAL, SearchSettings
+from tformer.common.search import DRAWN, USUAL, SearchSettings, settings_for
 from tformer.common.values import whole
 from tformer.model import Transformer
 from tformer.tokenization import Tokenizer
@@ -112,91 +112,44 @@ class Translator:
         return self.model.output_embedding.weight.device
 
     @overload
-    def translate(  # type: ignore[overload-overlap]
-        self,
-        text: str,
-        *,
-        beam_size: int = ...,
-        length_penalty: float = ...,
-        max_len: int = ...,
-        batch_size: int = ...,
-    ) -> str: ...
+    def translate(self, text: str, **settings: Any) -> str: ...
     @overload
+    def translate(self, text: Sequence[str], **settings: Any) -> list[str]: ...
     def translate(
-        self,
-        text: Sequence[str],
-        *,
-        beam_size: int = ...,
-        length_penalty: float = ...,
-        max_len: int = ...,
-        batch_size: int = ...,
-    ) -> list[str]: ...
-    def translate(
-        self,
-        text: str | Sequence[str],
-        *,
-        beam_size: int = USUAL.beam_size,
-        length_penalty: float = USUAL.length_penalty,
-        max_len: int = USUAL.max_len,
-        batch_size: int = 64,
+        self, text: str | Sequence[str], *, batch_size: int = 64, **settings: Any
     ) -> str | list[str]:
         """Translate English to German.
 
         Args:
             text: a sentence, or several; several are translated in batches of similar
                 length, and returned in order.
-            beam_size: hypotheses kept alive; 1 is greedy search.
-            length_penalty: alpha of `tformer.decode.beam_search`.
-            max_len: longest translation, in pieces.
             batch_size: sentences per batch.
+            settings: of beam search, by their names in
+                `tformer.common.search.SearchSettings`: beam_size, length_penalty,
+                max_len.
 
         Returns:
             A string for a string, a list for a list.
 
         Raises:
-            TypeError: not a string, or not a sequence of strings.
-            ValueError: a text is empty or has more pieces than the model takes.
+            TypeError: not a string, or not a sequence of strings; no such setting.
+            ValueError: a text is empty or has more pieces than the model takes; a
+                setting is out of range.
         """
-        settings = SearchSettings(
-            beam_size=beam_size, length_penalty=length_penalty, max_len=max_len
-        )
-        found = self.search(text, settings, batch_size=batch_size)
+        found = self.search(text, settings_for("beam", settings), batch_size=batch_size)
         return _best(found) if isinstance(text, str) else [*map(_best, found)]
 
     @overload
-    def sample(  # type: ignore[overload-overlap]
-        self,
-        text: str,
-        *,
-        temperature: float = ...,
-        top_k: int | None = ...,
-        top_p: float | None = ...,
-        seed: int | Iterable[int] = ...,
-        max_len: int = ...,
-        batch_size: int = ...,
-    ) -> str: ...
+    def sample(self, text: str, **settings: Any) -> str: ...
     @overload
-    def sample(
-        self,
-        text: Sequence[str],
-        *,
-        temperature: float = ...,
-        top_k: int | None = ...,
-        top_p: float | None = ...,
-        seed: int | Iterable[int] = ...,
-        max_len: int = ...,
-        batch_size: int = ...,
-    ) -> list[str]: ...
+    def sample(self, text: Sequence[str], **settings: Any) -> list[str]: ...
     def sample(
         self,
         text: str | Sequence[str],
         *,
-        temperature: float = USUAL.temperature,
-        top_k: int | None = USUAL.top_k,
-        top_p: float | None = USUAL.top_p,
         seed: int | Iterable[int] = USUAL.seed,
-        max_len: int = USUAL.max_len,
         batch_size: int = 64,
+        **settings: Any,
     ) -> str | list[str]:
         """Translate by sampling each piece: different seeds, different translations.
 
@@ -205,12 +158,11 @@ class Translator:
 
         Args:
             text: a sentence, or several, as in `translate`.
-            temperature: as in `tformer.decode.sample`, with the other options.
-            top_k: sample from the k most probable pieces only.
-            top_p: sample from the most probable pieces that together reach this mass.
             seed: for the whole call, or one per text (see `tformer.decode.row_seeds`).
-            max_len: longest translation, in pieces.
             batch_size: sentences per batch.
+            settings: of sampling, by their names in
+                `tformer.common.search.SearchSettings`: temperature, top_k, top_p,
+                max_len.
 
         Returns:
             A string for a string, a list for a list.
@@ -218,38 +170,16 @@ class Translator:
         Raises:
             TypeError, ValueError: as `translate` and `tformer.decode.sample`.
         """
-        settings = SearchSettings(
-            search="sample",
-            temperature=temperature,
-            top_k=top_k,
-            top_p=top_p,
-            max_len=max_len,
-        )
+        chosen = settings_for("sample", settings)
         seeds = decode.row_seeds(seed, 1 if isinstance(text, str) else len(text))
-        found = self.search(text, settings, batch_size=batch_size, seeds=seeds)
+        found = self.search(text, chosen, batch_size=batch_size, seeds=seeds)
         return _best(found) if isinstance(text, str) else [*map(_best, found)]
 
     @overload
-    def n_best(  # type: ignore[overload-overlap]
-        self,
-        text: str,
-        n: int = ...,
-        *,
-        beam_size: int | None = ...,
-        length_penalty: float = ...,
-        max_len: int = ...,
-        batch_size: int = ...,
-    ) -> list[Candidate]: ...
+    def n_best(self, text: str, n: int = ..., **settings: Any) -> list[Candidate]: ...
     @overload
     def n_best(
-        self,
-        text: Sequence[str],
-        n: int = ...,
-        *,
-        beam_size: int | None = ...,
-        length_penalty: float = ...,
-        max_len: int = ...,
-        batch_size: int = ...,
+        self, text: Sequence[str], n: int = ..., **settings: Any
     ) -> list[list[Candidate]]: ...
     def n_best(
         self,
@@ -257,9 +187,8 @@ class Translator:
         n: int = 4,
         *,
         beam_size: int | None = None,
-        length_penalty: float = USUAL.length_penalty,
-        max_len: int = USUAL.max_len,
         batch_size: int = 64,
+        **settings: Any,
     ) -> list[Candidate] | list[list[Candidate]]:
         """The n best translations that beam search finds, the best first.
 
@@ -270,9 +199,8 @@ class Translator:
             n: how many.
             beam_size: hypotheses kept alive, at least n; by default 4 or n,
                 whichever is larger.
-            length_penalty: alpha of `tformer.decode.beam_search`.
-            max_len: longest translation, in pieces.
             batch_size: sentences per batch.
+            settings: as in `translate`.
 
         Returns:
             A list of `Candidate` for a string, a list of such lists for a list.
@@ -281,13 +209,9 @@ class Translator:
             TypeError, ValueError: as `translate` and `tformer.decode.n_best`.
         """
         n = whole("n", n, least=1)
-        settings = SearchSettings(
-            n_best=n,
-            beam_size=max(USUAL.beam_size, n) if beam_size is None else beam_size,
-            length_penalty=length_penalty,
-            max_len=max_len,
-        )
-        return self.search(text, settings, batch_size=batch_size)
+        width = max(USUAL.beam_size, n) if beam_size is None else beam_size
+        chosen = settings_for("beam", {"n_best": n, "beam_size": width, **settings})
+        return self.search(text, chosen, batch_size=batch_size)
 
     def search(
         self,
@@ -344,11 +268,7 @@ class Translator:
     ) -> ScoredTranslation: ...
     @overload
     def score(
-        self,
-        text: Sequence[str],
-        translation: Sequence[str],
-        *,
-        batch_size: int = ...,
+        self, text: Sequence[str], translation: Sequence[str], *, batch_size: int = ...
     ) -> list[ScoredTranslation]: ...
     def score(
         self,

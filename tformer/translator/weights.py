@@ -57,7 +57,7 @@ def stored_weights(model: nn.Module, dtype: torch.dtype) -> dict[str, Tensor]:
         ValueError: a weight that is not finite in that dtype; the message names it. A
             model with parts that no configuration can name.
     """
-    if isinstance(model, Transformer) and model.parts != PAPER:
+    if isinstance(model, Transformer) and model.own_parts != PAPER:
         raise ValueError(
             "the model has parts of its own, which no file can name: keep its "
             "state_dict() with the code that makes the parts"
@@ -142,7 +142,7 @@ def save_model(
         tokenizer: the fingerprint of the tokenizer that the model was trained with.
     """
     kind = next(kind for kind, (each, _) in KINDS.items() if isinstance(config, each))
-    metadata = {"kind": kind, "config": config.to_dict(), "tokenizer": tokenizer}
+    metadata = {"kind": kind, "config": config.stored(), "tokenizer": tokenizer}
     save_tensors(path, weights, metadata)
 
 

@@ -10,8 +10,7 @@ from tformer.config import TransformerConfig
 from tformer.embedding import ScaledEmbedding
 from tformer.encoder import Encoder
 from tformer.fast.dropout import Dropout
-from tformer.parts import PAPER, Parts
-from tformer.positions import POSITIONS
+from tformer.parts import PAPER, Parts, named_by
 
 
 class OneStack(nn.Module):
@@ -23,7 +22,7 @@ class OneStack(nn.Module):
     Args:
         config: the sizes; ``n_encoder_layers`` is the depth, the decoder's is unused.
         causal: whether pieces see only what stands before them.
-        parts: the parts that its layers are built from.
+        parts: parts of your own, in place of those that the configuration names.
     """
 
     def __init__(
@@ -31,9 +30,9 @@ class OneStack(nn.Module):
     ) -> None:
         super().__init__()
         self.config, self.causal = config, causal
+        parts = named_by(config, parts)
         self.embedding = ScaledEmbedding(config.vocab_size, config.d_model)
-        make_positions = parts.positions or POSITIONS[config.positions]
-        self.positions = make_positions(config.d_model, config.max_len)
+        self.positions = parts.positions(config.d_model, config.max_len)
         self.dropout = Dropout(config.dropout)
         self.stack = Encoder(
             config.n_encoder_layers,

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import yaml
+
 from tformer_book.course.problems import Chapter, Graded, NotAProblem, Problem, load
 from tformer_book.press.chapters import ROOT
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
+
 from tformer_book.course.problems import COVERED, without_hints
 from tformer_book.course.sessions import Session, on_the_site
 from tformer_book.press.chapters import EXECUTED, ROOT, read, source

@@ -19,7 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="editions", description=__doc__)
     parser.add_argument("kinds", nargs="+", choices=WRITERS, metavar="pdf|epub")
     parser.add_argument(
-        "--only", nargs="*", default=(), help="pages, such as 05-attention"
+        "--only", nargs="*", default=(), help="keys of pages, such as attention"
     )
     parser.add_argument("--out", type=Path, default=BUILD, help="folder")
     options = parser.parse_args(arguments)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import lxml.html
 import yaml
-from tformer_book.press.chapters import ROOT
+
+from tformer_book.press.chapters import ROOT, docname, keys
 
 TITLE = "The Transformer, Piece by Piece"
 FIRST = "book/intro"
@@ -34,7 +35,7 @@ class Chapter:
     """A page of the built site.
 
     Attributes:
-        name: below the site's own address, without suffix: ``book/05-attention``.
+        name: below the site's own address, without suffix: ``book/by-pencil``.
         title: as its heading says.
     """
 
@@ -59,15 +60,20 @@ class Part:
 def chosen(site: Path, only: Sequence[str] = ()) -> list[Part]:
     """The parts of the book, with all pages of the edition or some of them.
 
+    Args:
+        site: where its pages are.
+        only: the keys of the pages to have; none for all.
+
     Raises:
         NotAPage: `only` names a page that is not in the book, or not in an edition.
     """
+    key_of = {docname(path): key for key, path in keys().items()}
     parts, known = [], []
     for part in yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))["parts"]:
         names = [each["file"] for each in part["chapters"]]
         names = [each for each in names if each not in ON_THE_SITE]
-        known += [each.rpartition("/")[2] for each in names]
-        kept = [each for each in names if not only or each.rpartition("/")[2] in only]
+        known += [key_of[each] for each in names]
+        kept = [each for each in names if not only or key_of[each] in only]
         if kept:
             chapters = tuple(Chapter(name, _title(site, name)) for name in kept)
             parts.append(Part(part["caption"], chapters))

@@ -18,6 +18,7 @@ import lxml.etree
 from PIL import Image
 from playwright.sync_api import Browser
 from pygments.formatters import HtmlFormatter
+
 from tformer_book.editions.contents import TITLE, Chapter, Part, edition_date, home
 from tformer_book.editions.pages import Heading, opened, script
 from tformer_book.press.chapters import HTML, ROOT

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page
+
 from tformer_book.editions.contents import Chapter
 from tformer_book.press.browser import DRAW, PATIENCE, READY, STILL, UNFOLD
 
 
 def script(name: str) -> str:
-    """A function for a page, from the file in which it stands alone."""
+    """A function for a page: what the last expression of a file is."""
     text = (Path(__file__).parent / name).read_text("utf-8")
     return text.rstrip().removesuffix(";")
 

@@ -17,6 +17,7 @@ from pypdf.generic import (
     NullObject,
     TextStringObject,
 )
+
 from tformer_book.editions.contents import TITLE, Chapter, Part, edition_date, home
 from tformer_book.editions.pages import Heading, opened
 from tformer_book.press.chapters import ROOT

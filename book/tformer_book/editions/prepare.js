@@ -1,26 +1,25 @@
-// Make an opened page fit for reading without a screen; returns what else there is to know.
-() => {
-  const article = document.querySelector(".bd-article");
-  const all = (selector, from = article) => [...from.querySelectorAll(selector)];
-  const make = (tag, attributes, ...children) => {
-    const node = document.createElement(tag);
-    for (const [key, value] of Object.entries(attributes))
-      node.setAttribute(key, value);
-    node.append(...children);
-    return node;
-  };
-  const unwrap = (fold, title) => {
-    fold.querySelector("summary")?.remove();
-    fold.replaceWith(...(title ? [title] : []), ...fold.childNodes);
-  };
-  const saysOf = (fold) =>
-    (
-      fold.querySelector("summary .collapsed") ?? fold.querySelector("summary")
-    ).textContent
-      .trim()
-      .replace(/^Show (.)/, (_, first) => first.toUpperCase());
+// Make an opened page fit for reading without a screen. The file's last expression is the
+// function that does it; it returns what else there is to know.
+const article = document.querySelector(".bd-article");
+const all = (selector, from = article) => [...from.querySelectorAll(selector)];
+const made = (html) => document.createRange().createContextualFragment(html);
 
-  // What a figure shows, in words.
+const ON_SCREEN =
+  "script, style, noscript, .tf-bar, .tf-go-on, .tf-review-link, .pst-js-only, .headerlink, " +
+  ".copybtn, .tf-copied, .tf-try, .tf-solved, .tf-table, .tf-claims fieldset, .tf-claims-text, .tf-predict input, .tf-predict form";
+
+const unwrap = (fold, ...title) => {
+  fold.querySelector("summary")?.remove();
+  fold.replaceWith(...title, ...fold.childNodes);
+};
+const saysOf = (fold) => {
+  const summary = fold.querySelector("summary");
+  const says = (summary.querySelector(".collapsed") ?? summary).textContent.trim();
+  return says.replace(/^Show (.)/, (_, first) => first.toUpperCase());
+};
+
+// What a figure shows, in words, stands where it can be found when that is drawn.
+const keepWords = () => {
   for (const words of all(".tf-figure noscript")) {
     const said = words.textContent.replace(/<[^>]*>/g, "");
     words
@@ -28,69 +27,77 @@
       .querySelector(".tf-widget, .tf-plotly-box")
       ?.setAttribute("data-edition-alt", said.slice(said.indexOf("in words. ") + 10));
   }
+};
 
-  // What only works, or only helps, on a screen.
-  for (const node of all(
-    "script, style, noscript, .tf-bar, .tf-go-on, .tf-review-link, .pst-js-only, .headerlink, " +
-      ".copybtn, .tf-copied, .tf-try, .tf-solved, .tf-table, .tf-claims fieldset, .tf-claims-text, .tf-predict input, .tf-predict form",
-  ))
-    node.remove();
-
-  // Plumbing stays on the site; what is to be predicted is shown.
+// Plumbing stays on the site; what is to be predicted is shown.
+const dropPlumbing = () => {
+  for (const node of all(ON_SCREEN)) node.remove();
   for (const fold of all("details.hide"))
     if (/^(the (code|imports)|code cell)/i.test(saysOf(fold))) fold.remove();
   for (const cover of all("details.tf-cover")) unwrap(cover);
+};
 
-  // Solutions go to the end of the chapter, with links there and back.
+const numberOf = (node) => {
+  const lead = node.matches("p") && node.querySelector(":scope > strong:first-child");
+  return lead ? lead.textContent.match(/^(\d+)\.$/)?.[1] : undefined;
+};
+const isAnswer = (node) =>
+  node.matches("details.tf-solution") ||
+  (node.matches(".cell") && node.querySelector("details.hide") !== null);
+const isSolution = (fold) =>
+  fold.matches(".hide") || /^(the )?solution$/i.test(saysOf(fold));
+
+// Solutions go to the end of the chapter, with links there and back.
+const moveSolutions = () => {
   const problems = article.querySelector("section#problems");
-  const solutions = make("section", { id: "solutions" }, make("h2", {}, "Solutions"));
-  let number = "",
-    place;
-  const begins = (node) => {
-    const lead = node.matches("p")
-      ? node.querySelector(":scope > strong:first-child")
-      : null;
-    return lead?.textContent.match(/^(\d+)\.$/)?.[1];
-  };
-  const isAnswer = (node) =>
-    node.matches("details.tf-solution") ||
-    (node.matches(".cell") && node.querySelector("details.hide") !== null);
-  for (const node of problems ? all("section > *", problems) : []) {
-    const begun = begins(node);
+  if (!problems) return;
+  const solutions = made(
+    "<section id='solutions'><h2>Solutions</h2></section>",
+  ).firstElementChild;
+  let problem; // the paragraph that poses it
+  let number;
+  let place; // of its solution
+  for (const node of all("section > *", problems)) {
+    const begun = numberOf(node);
     if (begun) {
-      number = begun;
-      node.id = `problem-${number}`;
-      place = null;
+      [problem, number, place] = [node, begun, null];
+      problem.id = `problem-${number}`;
     } else if (number && isAnswer(node)) {
       if (!place) {
-        place = make(
-          "div",
-          { id: `solution-${number}`, class: "solution" },
-          make(
-            "p",
-            { class: "solution-of" },
-            make("a", { href: `#problem-${number}` }, `Problem ${number}`),
+        const back = `<a href="#problem-${number}">Problem ${number}</a>`;
+        solutions.append(
+          made(
+            `<div id="solution-${number}" class="solution"><p class="solution-of">${back}</p></div>`,
           ),
         );
-        solutions.append(place);
-        article
-          .querySelector(`#problem-${number}`)
-          .append(" ", make("a", { href: `#solution-${number}` }, "(Solution)"));
+        place = solutions.lastElementChild;
+        problem.append(made(` <a href="#solution-${number}">(Solution)</a>`));
       }
       place.append(node);
-      for (const fold of [...all("details.hide", node), node].filter((e) =>
-        e.matches("details"),
-      ))
-        if (/^(the )?solution$/i.test(saysOf(fold)) || fold.matches(".hide"))
-          unwrap(fold);
+      const folds = [
+        ...all("details.hide", node),
+        ...(node.matches("details") ? [node] : []),
+      ];
+      for (const fold of folds.filter(isSolution)) unwrap(fold);
     }
   }
   if (solutions.children.length > 1) problems.after(solutions);
+};
 
-  // Every other fold lies open under its title.
-  for (const fold of all("details:not(.tf-widget *)"))
-    unwrap(fold, make("p", { class: "fold-title" }, make("strong", {}, saysOf(fold))));
+// Every other fold lies open under its title.
+const openFolds = () => {
+  for (const fold of all("details:not(.tf-widget *)")) {
+    const title = made("<p class='fold-title'><strong></strong></p>");
+    title.querySelector("strong").textContent = saysOf(fold);
+    unwrap(fold, title);
+  }
+};
 
+() => {
+  keepWords();
+  dropPlumbing();
+  moveSolutions();
+  openFolds();
   return {
     // (in reading order, so that a table of contents can be made of them)
     headings: all("h2, h3").map((heading) => ({

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[3]
 BUILD = ROOT / "_build"
 HTML = BUILD / "html"
 EXECUTED = BUILD / "executed"
+NUMBER = re.compile(r"^\d\d-")
 
 
 def pyproject() -> dict[str, Any]:
@@ -51,6 +54,65 @@ def pages() -> list[Path]:
 def chapters() -> list[Path]:
     """Return the notebooks among the pages."""
     return [path for path in pages() if path.suffix == ".ipynb"]
+
+
+def key(path: Path) -> str:
+    """Return what tables and tests call a page, whatever its file is called.
+
+    That is the file's name without its number (``training``, or ``api/data`` in a
+    folder), unless a notebook's metadata says ``"tformer": {"key": "…"}``. There a
+    notebook that is renamed keeps its key.
+    """
+    if path.suffix == ".ipynb":
+        said = read(path)["metadata"].get("tformer", {})
+        if "key" in said:
+            return str(said["key"])
+    page = path.relative_to(ROOT / "book").with_suffix("")
+    return page.with_name(NUMBER.sub("", page.name)).as_posix()
+
+
+@cache
+def keys() -> dict[str, Path]:
+    """Return the pages of _toc.yml by their keys, in order.
+
+    Raises:
+        ValueError: two pages have the same key.
+    """
+    found: dict[str, Path] = {}
+    for path in pages():
+        first = found.setdefault(key(path), path)
+        if first is not path:
+            raise ValueError(
+                f"{first.name} and {path.name} have the same key, {key(path)!r}; give "
+                'one of them another: "tformer": {"key": "…"} in its metadata'
+            )
+    return found
+
+
+def chapter(name: str) -> Path:
+    """Return the page that has a key.
+
+    Raises:
+        KeyError: there is none.
+    """
+    if name not in keys():
+        raise KeyError(f"no page has the key {name!r}; there are {', '.join(keys())}")
+    return keys()[name]
+
+
+def docname(path: Path) -> str:
+    """Return what Sphinx calls a page: its place below the root, without suffix."""
+    return path.relative_to(ROOT).with_suffix("").as_posix()
+
+
+def address(name: str, anchor: str = "") -> str:
+    """Return where a page with this key, or a section, is below the site's root.
+
+    Args:
+        name: the key of the page.
+        anchor: with its ``#``.
+    """
+    return f"{docname(chapter(name))}.html{anchor}"
 
 
 def read(path: Path) -> dict[str, Any]:

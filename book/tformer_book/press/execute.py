@@ -5,15 +5,18 @@ Usage: ``python -m tformer_book.press.execute [--jobs N] [--force] [--draft]
 
 Each chapter runs in a fresh kernel in an empty temporary folder, which proves that it
 stands alone. Results go where Jupyter Book looks for them (``_build/.jupyter_cache``)
-and, to be read, to ``_build/executed``. A chapter is executed again when its code,
-the package, the lock, or the data it may use changed; an edit of prose, of another
-chapter, or of a figure's modules and styles re-executes nothing. A failing cell ends
-the run with the chapter, the cell and the traceback.
+and, to be read, to ``_build/executed``. A chapter is executed again when its code, the
+lock, or a file that its kernel used has changed: a module that it imported, what lies
+beside that module, a record that it opened. So an edit of prose, of another chapter, of
+a figure's modules and styles or of a test re-executes nothing; neither does one of a
+grader, whose verdicts the tests try. A failing cell ends the run with the chapter, the
+cell and the traceback.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import concurrent.futures as futures
 import hashlib
 import json
@@ -23,6 +26,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -45,22 +49,79 @@ ENVIRONMENT = ("TFORMER_DATA", "TFORMER_REQUIRE_DATA")
 SKIP_TAG = "run-it"
 WIDGETS = "application/vnd.jupyter.widget-state+json"
 # What the site takes from the package as it is: no output depends on it.
-PUBLISHED = (".js", ".css")
+PUBLISHED = (".js", ".css", ".pyc")
+GRADERS = "book/tformer_book/check"
+# Runs before a chapter's first cell, and after its last: which files did it use?
+LISTEN = """
+import sys
+_opened = set()
+sys.addaudithook(lambda event, about: event == "open" and _opened.add(str(about[0])))
+"""
+TELL = """
+import json, pathlib, sys
+_modules = [getattr(each, "__file__", None) for each in [*sys.modules.values()]]
+_used = sorted({{*_opened, *filter(None, _modules)}})
+pathlib.Path({file!r}).write_text(json.dumps(_used))
+"""
 
 
 def fingerprint() -> str:
-    """Return a checksum of all that a chapter's outputs depend on, but its code."""
+    """Return a checksum of what all chapters' outputs depend on, but their code."""
     digest = hashlib.sha256(sys.version.encode())
-    files = [*sorted(ROOT.glob("requirements*.txt")), Path(__file__)]
-    for folder in ("tformer", "results"):
-        files += sorted((ROOT / folder).rglob("*"))
-    for path in files:
-        if path.is_file() and path.suffix not in (".pyc", *PUBLISHED):
-            digest.update(str(path.relative_to(ROOT)).encode())
-            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    for path in (*sorted(ROOT.glob("requirements*.txt")), Path(__file__)):
+        digest.update(path.read_bytes())
     for name in ENVIRONMENT:
         digest.update(f"{name}={os.environ.get(name, '')};".encode())
     return digest.hexdigest()
+
+
+def ours(used: Iterable[str]) -> list[str]:
+    """Of the files that a kernel used, those that decide what it shows; with the data
+    that lies beside a module, which libraries open by themselves."""
+    found = set()
+    for path in map(Path, used):
+        if not path.is_relative_to(ROOT) or ROOT / ".venv" in path.parents:
+            continue
+        beside = path.parent.iterdir() if path.name == "__init__.py" else ()
+        data = (each for each in beside if each.is_file() and each.suffix != ".py")
+        found |= {each.relative_to(ROOT).as_posix() for each in (path, *data)}
+    return sorted(
+        name
+        for name in found
+        if not name.endswith(PUBLISHED)
+        and not name.startswith((f"{GRADERS}/", "_build/", "runs/"))
+    )
+
+
+def state_of(names: Iterable[str]) -> str:
+    """Return a checksum of files as they are now."""
+    digest = hashlib.sha256()
+    for name in names:
+        path = ROOT / name
+        digest.update(f"{name} {content(path) if path.is_file() else 'gone'};".encode())
+    return digest.hexdigest()
+
+
+def content(path: Path) -> str:
+    """A checksum of a file; of the book's own modules, without comments and docstrings,
+    which no chapter shows (pages take them from the source)."""
+    if path.suffix == ".py" and path.is_relative_to(ROOT / "book"):
+        tree = ast.parse(path.read_text("utf-8"))
+        for node in ast.walk(tree):
+            body = getattr(node, "body", None)
+            if isinstance(body, list) and body and is_text(body[0]):
+                del body[0]
+        return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def is_text(node: ast.AST) -> bool:
+    """Whether a statement is nothing but a string."""
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
 
 
 def kernel_environment() -> dict[str, str]:
@@ -76,8 +137,8 @@ def kernel_environment() -> dict[str, str]:
     return environment
 
 
-def run(path: str) -> tuple[dict[str, Any] | None, float, str]:
-    """Execute one chapter; return it, its seconds, and what went wrong."""
+def run(path: str) -> tuple[dict[str, Any] | None, float, str, list[str]]:
+    """Execute one chapter; return it, its seconds, what went wrong, the files used."""
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError
 
@@ -86,7 +147,14 @@ def run(path: str) -> tuple[dict[str, Any] | None, float, str]:
     notebook = nbformat.read(path, as_version=4)
     notebook.metadata.setdefault("kernelspec", {"name": "python3"})
     started = time.perf_counter()
-    with tempfile.TemporaryDirectory(prefix="tformer-chapter-") as folder:
+    used: list[str] = []
+    with (
+        tempfile.TemporaryDirectory(prefix="tformer-chapter-") as folder,
+        tempfile.NamedTemporaryFile("r", suffix=".json") as told,
+    ):
+        cell = nbformat.v4.new_code_cell
+        notebook.cells.insert(0, cell(LISTEN))
+        notebook.cells.append(cell(TELL.format(file=told.name)))
         client = NotebookClient(
             notebook,
             timeout=SECONDS_PER_CELL,
@@ -96,18 +164,30 @@ def run(path: str) -> tuple[dict[str, Any] | None, float, str]:
             record_timing=False,  # would hide the result from Jupyter Book's cache
             extra_arguments=["--log-level=40"],  # kernels' errors only
         )
-        problem = ""
+        message = ""
         try:
             client.execute()
+            used = ours(json.load(told))
         except CellExecutionError as error:
-            problem = describe_failure(notebook, str(error))
+            message = str(error)
         except Exception as error:
-            problem = describe_failure(notebook, f"{type(error).__name__}: {error}")
+            message = f"{type(error).__name__}: {error}"
+    forget_listening(notebook)
+    problem = describe_failure(notebook, message) if message else ""
     without_modules(
         notebook.metadata.get("widgets", {}).get(WIDGETS, {}).get("state", {})
     )
     seconds = time.perf_counter() - started
-    return (None if problem else notebook), seconds, problem
+    return (None if problem else notebook), seconds, problem, used
+
+
+def forget_listening(notebook: Any) -> None:
+    """Take our own two cells out, and count as if they had not been there."""
+    del notebook.cells[0], notebook.cells[-1]
+    for cell in notebook.cells:
+        for counted in (cell, *cell.get("outputs", [])):
+            if counted.get("execution_count"):
+                counted["execution_count"] -= 1
 
 
 def describe_failure(notebook: Any, message: str) -> str:
@@ -146,7 +226,7 @@ def main() -> int:
     known = KEY.read_text() if KEY.exists() else ""
     if known != key or options.force:
         if known and known != key:
-            print("execute: the package, the lock or the data changed: all over again")
+            print("execute: the lock or the data changed: all over again")
         # Jupyter Book, too, would show what it read before.
         for folder in (CACHE, EXECUTED, BUILD / ".doctrees", BUILD / "jupyter_execute"):
             shutil.rmtree(folder, ignore_errors=True)
@@ -162,6 +242,9 @@ def main() -> int:
     for path in files:
         notebook = nbformat.read(path, as_version=4)
         try:
+            before = report.get(path.name, {"uses": [], "state": ""})
+            if before["state"] != state_of(before["uses"]):
+                raise KeyError(path.name)
             cache.match_cache_notebook(notebook)
             _, merged = cache.merge_match_into_notebook(notebook)
             nbformat.write(merged, EXECUTED / path.name)
@@ -179,7 +262,7 @@ def main() -> int:
         running = {pool.submit(run, str(path)): path for path in todo}
         for job in futures.as_completed(running):
             path = running[job]
-            notebook, seconds, problem = job.result()
+            notebook, seconds, problem, used = job.result()
             if notebook is None:
                 failed.append(path)
                 print(f"\nexecute: {path.name} FAILED in {problem}\n", flush=True)
@@ -190,7 +273,11 @@ def main() -> int:
             )
             cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
             nbformat.write(notebook, EXECUTED / path.name)
-            report[path.name] = {"seconds": round(seconds, 1)}
+            report[path.name] = {
+                "seconds": round(seconds, 1),
+                "uses": used,
+                "state": state_of(used),
+            }
             report_file.write_text(json.dumps(report, indent=1, sort_keys=True))
             forget_page(path)
             print(f"execute: {path.name} {seconds:.0f} s", flush=True)

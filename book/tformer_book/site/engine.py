@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sphinx.application import Sphinx
+
 from tformer_book.widgets._model import released_model
 
 

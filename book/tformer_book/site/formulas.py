@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
+
 from tformer_book.press.typeset import Typesetter
 
 FONTS = "_static/vendor/mathjax/output/chtml/fonts/woff-v2"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from sphinx.application import Sphinx
+
 from tformer_book.course import page, sessions
 
 PAGE = "book/for-teachers"

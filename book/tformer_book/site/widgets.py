@@ -18,6 +18,7 @@ from typing import Any
 from docutils import nodes
 from myst_nb.core.render import sanitize_script_content
 from sphinx.application import Sphinx
+
 from tformer_book.widgets._modules import publish
 
 from . import mime

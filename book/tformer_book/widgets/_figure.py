@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import anywidget
 import traitlets
+
 from tformer_book.widgets._modules import module_text, style_text
 
 

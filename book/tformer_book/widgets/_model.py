@@ -23,14 +23,14 @@ from typing import Any, NamedTuple
 
 import torch
 import traitlets
-from tformer_book.widgets._figure import PageFigure
-from tformer_book.widgets._modules import FOLDER, linked
 from torch import Tensor
 
 from tformer.common.search import SearchSettings
 from tformer.model import Transformer
 from tformer.pretrained import load_pretrained
 from tformer.translator import AttentionMaps, Translator
+from tformer_book.widgets._figure import PageFigure
+from tformer_book.widgets._modules import FOLDER, linked
 
 RUNNING = "The dog did not cross the street because it was tired."
 FILES = ("model.safetensors", "tokenizer.model")

@@ -1,7 +1,7 @@
 """Searches step by step, for figures: what the page's engine reports, from PyTorch.
 
 `tformer.decode` searches and yields its steps; here each becomes what the engine's
-`Translator.steps` (``engine/pretrained.js``) yields: the hypotheses with their
+`Translator.steps` (``engine/translator.js``) yields: the hypotheses with their
 likeliest next pieces, what became of the best continuations, and all that have ended.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import islice
 from typing import Any
 
@@ -18,26 +18,36 @@ import traitlets
 from torch import Tensor
 
 from tformer import decode
-from tformer.common.search import SearchSettings
+from tformer.common.search import SEARCHES, USUAL, SearchSettings, Slider
 from tformer.decode.stepping import inference
 from tformer.translator import Translator
 
 SHOWN = 8  # next pieces that a step reports
-RANGES: dict[str, dict[str, float]] = {  # within which a reader can set a number
-    "beam_size": {"min": 1, "max": 6},
-    "length_penalty": {"min": 0, "max": 3},
-    "temperature": {"min": 0.1, "max": 2},
-    "top_k": {"min": 0, "max": 50},
-    "top_p": {"min": 0.05, "max": 1},
-    "seed": {"min": 0, "max": 30},
-}
-FRACTIONS = ("length_penalty", "temperature", "top_p")
+FIELDS = [each for each in fields(SearchSettings) if each.metadata.get("slider")]
+SLIDERS: dict[str, Slider] = {each.name: each.metadata["slider"] for each in FIELDS}
 
 
-def number(name: str, default: float) -> Any:
-    """A synchronised trait for one number of a search, within its bounds."""
-    kind = traitlets.Float if name in FRACTIONS else traitlets.Int
-    return kind(default, **RANGES[name]).tag(sync=True)
+def _traits() -> dict[str, Any]:
+    """A synchronised trait for each number that a reader can set, within its bounds."""
+    found = {}
+    for each in FIELDS:
+        slider = SLIDERS[each.name]
+        is_whole = each.type in (int, int | None)
+        kind = traitlets.Int if is_whole else traitlets.Float
+        default = slider.everything if each.default is None else each.default
+        bounds = {"min": slider.least, "max": slider.most}
+        found[each.name] = kind(default, **bounds).tag(sync=True)
+    return found
+
+
+class SearchTraits(traitlets.HasTraits):
+    """The settings of a search as traits of a figure; 0 for a top_k of None, and so on.
+
+    Attributes: those of `tformer.common.search.SearchSettings` that have a slider.
+    """
+
+    search = traitlets.Enum(SEARCHES, USUAL.search).tag(sync=True)
+    locals().update(_traits())
 
 
 def search_steps(

@@ -26,7 +26,7 @@ from tformer_book.course.problems import (
 )
 from tformer_book.course.sessions import MINUTES, Session, sessions, worth
 from tformer_book.press import setup_cell
-from tformer_book.press.chapters import ROOT, chapters, read, source, tags
+from tformer_book.press.chapters import ROOT, chapters, keys, read, source, tags
 
 SESSIONS = sessions()
 STEMS = {path.stem for path in chapters()}
@@ -471,7 +471,7 @@ def test_predictions_and_figures_stand_below_their_headings():
         cell("markdown", "## Take away\n\n1. $x^2$\n\n## Problems"),
         drawn,  # by a solution
     ]
-    found = list(slides.shown(cells, ROOT / "book/05-attention.ipynb"))
+    found = list(slides.shown(cells, keys()["attention"]))
     assert [head for head, _ in found] == ["By hand", "By hand"]
     assert "<strong>Predict.</strong> Which?" in found[0][1]
     assert "Text." not in found[0][1]

@@ -5,30 +5,22 @@ import math
 
 import pytest
 import torch
+from driven import Driven
 from tformer_book.press import browser as driver
+from tformer_book.press.chapters import address
 from tformer_book.widgets import OneQuery
 from tformer_book.widgets.one_query import EXAMPLES
 
 from tformer.attention import attention
 
-CHAPTER = "book/05-attention.html"
+CHAPTER = address("attention")
 pytestmark = pytest.mark.xdist_group(CHAPTER)
 
 
-class Figure:
+class Figure(Driven):
     """What a reader can do with the figure, and what it shows."""
 
-    def __init__(self, page):
-        self.page = page
-        self.root = page.locator(".tfq").first
-
-    def control(self, name):
-        return self.root.locator(f'[data-control="{name}"]')
-
-    def press(self, name, key, times=1):
-        self.control(name).focus()
-        for _ in range(times):
-            self.page.keyboard.press(key)
+    selector = ".tfq"
 
     def start_again(self):
         self.control("example-0").check(force=True)
@@ -97,7 +89,7 @@ def opened(chromium, site, playing):
 
 @pytest.fixture
 def figure(opened):
-    shown = Figure(opened.page)
+    shown = Figure(opened)
     shown.start_again()
     return shown
 
@@ -237,7 +229,7 @@ def test_jupyterlab_leaves_the_arrow_keys_to_the_sliders(figure):
 def alone(figure_page):
     """The figure on a page of its own, on a phone."""
     with figure_page(OneQuery(), size="phone") as seen:
-        yield Figure(seen.page)
+        yield Figure(seen)
 
 
 def middle(locator):
@@ -278,7 +270,7 @@ def test_rings_show_what_can_be_dragged(alone):
 def test_the_weights_stand_beside_the_plane_as_bars(figure_page, size):
     figure = OneQuery()
     with figure_page(figure, size=size) as seen:
-        shown = Figure(seen.page)
+        shown = Figure(seen)
         numbers = shown.root.locator(".tfq-much").all_inner_texts()
         assert [float(x) for x in numbers] == pytest.approx(shown.weights(), abs=0.006)
         shares = shown.root.locator(".tfq-shares").bounding_box()

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tformer_book.press import browser as driver
+from driven import Driven
 from tformer_book.widgets import MatrixProduct, SoftmaxBars
 
 pytestmark = pytest.mark.xdist_group("basics")
@@ -20,32 +20,11 @@ def opened(figure_page, playing):
         yield seen
 
 
-class Shown:
-    """What a reader can do with a figure, and what it shows."""
+class Product(Driven):
+    """What a reader can do with the product, and what it shows."""
 
-    def __init__(self, page, root):
-        self.page, self.root = page, page.locator(root)
+    selector = ".tfmx"
 
-    def control(self, name):
-        return self.root.locator(f'[data-control="{name}"]')
-
-    def press(self, name, key, times=1):
-        self.control(name).focus()
-        for _ in range(times):
-            self.page.keyboard.press(key)
-
-    def focused(self):
-        return self.page.evaluate("document.activeElement.dataset.control")
-
-    def text(self, name):
-        return self.root.locator(name).inner_text()
-
-    def heard(self, text):
-        live = self.root.locator("[aria-live]")
-        live.filter(has_text=text).wait_for(timeout=driver.PATIENCE)
-
-
-class Product(Shown):
     def matrix(self, name):
         cells = self.root.locator(f'input[data-control^="{name}-"]').all()
         places = [c.get_attribute("data-control").split("-")[1:] for c in cells]
@@ -65,7 +44,11 @@ class Product(Shown):
         return self.root.locator('[aria-pressed="true"]').get_attribute("data-control")
 
 
-class Bars(Shown):
+class Bars(Driven):
+    """What a reader can do with the bars, and what they show."""
+
+    selector = ".tfsb"
+
     def scores(self):
         return torch.tensor(
             [float(self.control(f"score-{j}").input_value()) for j in range(4)]
@@ -83,14 +66,14 @@ class Bars(Shown):
 
 @pytest.fixture
 def product(opened):
-    shown = Product(opened.page, ".tfmx")
+    shown = Product(opened)
     shown.control("reset").click()
     return shown
 
 
 @pytest.fixture
 def bars(opened):
-    shown = Bars(opened.page, ".tfsb")
+    shown = Bars(opened)
     shown.control("reset").click()
     return shown
 

@@ -3,27 +3,16 @@
 import json
 
 import pytest
+from driven import Driven
 from tformer_book.press import browser as driver
 from tformer_book.widgets import BatchPacker
 from tformer_book.widgets.batch_packer import CUTS, LENGTHS, ORDERS
 
 
-class Packer:
+class Packer(Driven):
     """What a reader can do with the figure, and what it shows."""
 
-    def __init__(self, page):
-        self.page, self.root = page, page.locator(".tfbp").first
-
-    def control(self, name):
-        return self.root.locator(f'[data-control="{name}"]')
-
-    def pick(self, name):
-        self.control(name).check(force=True)
-
-    def press(self, name, key, times=1):
-        self.control(name).focus()
-        for _ in range(times):
-            self.page.keyboard.press(key)
+    selector = ".tfbp"
 
     def batches(self):
         return json.loads(self.root.locator("svg").get_attribute("data-batches"))
@@ -54,7 +43,7 @@ def opened(figure_page, playing):
 
 @pytest.fixture
 def packer(opened):
-    shown = Packer(opened.page)
+    shown = Packer(opened)
     shown.pick("order-0")
     shown.pick("cut-0")
     shown.control("sentences").fill("8")
@@ -128,7 +117,7 @@ def test_bars_glide_to_their_places_when_they_are_sorted(packer):
 
 def test_with_reduced_motion_bars_are_there_at_once(figure_page):
     with figure_page(BatchPacker(), dark=True) as seen:  # dark asks for stillness, too
-        Packer(seen.page).pick("order-1")
+        Packer(seen).pick("order-1")
         at_once = seen.page.evaluate(TOPS)
         seen.page.wait_for_timeout(900)
         assert seen.page.evaluate(TOPS) == at_once

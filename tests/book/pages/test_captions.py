@@ -8,9 +8,9 @@ import shutil
 import pytest
 from PIL import Image
 from tformer_book.press import browser as driver
-from tformer_book.press.chapters import HTML, ROOT
+from tformer_book.press.chapters import HTML, ROOT, address
 
-PAGE = "book/05-attention.html"
+PAGE = address("attention")
 FIGURE = "#figure-one-query"
 TEMPERATURE = f"{FIGURE} [data-control=temperature]"
 FIGURES = re.compile(
@@ -34,9 +34,9 @@ def test_every_figure_has_its_number_its_title_and_its_words(path):
     chapter = int(path.name[:2])
     figures = FIGURES.findall(html)
     assert len(figures) == html.count('class="tf-widget"')
-    assert len({address for address, _ in figures}) == len(figures)
-    for number, (address, figure) in enumerate(figures, start=1):
-        assert f'<a href="#{address}">Figure {chapter}.{number}</a>' in figure
+    assert len({anchor for anchor, _ in figures}) == len(figures)
+    for number, (anchor, figure) in enumerate(figures, start=1):
+        assert f'<a href="#{anchor}">Figure {chapter}.{number}</a>' in figure
         assert re.search(r"</a><span>\w[^<]+</span>", figure)
         words = re.search(r"<noscript><p>(.*?)</p><img", figure, re.S)
         assert words
@@ -47,11 +47,11 @@ def test_every_figure_has_its_number_its_title_and_its_words(path):
 def test_every_figure_says_what_to_try_and_has_a_picture():
     seen = 0
     for path in HTML.glob("book/*.html"):
-        for address, figure in FIGURES.findall(path.read_text("utf-8")):
+        for anchor, figure in FIGURES.findall(path.read_text("utf-8")):
             to_try = re.search(
                 r'<p class="tf-try"><b>Try this:</b> ([^<]+)</p>', figure
             )
-            assert to_try, (path.name, address)
+            assert to_try, (path.name, anchor)
             assert to_try[1][0].islower(), to_try[1]
             assert to_try[1].endswith((".", "?")), to_try[1]
             source = re.search(r'<img class="tf-picture" src="([^"]+)"', figure)[1]

@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from tformer_book.press.chapters import HTML
+from tformer_book.press.chapters import HTML, address
 
 PAGE = "book/review.html"
 FRONT, BACK = "#tf-deck .tf-deck-front", "#tf-deck .tf-deck-back"
@@ -60,13 +60,16 @@ def test_a_review_by_keyboard_survives_a_reload(reviewing):
 
 
 def test_a_chapters_link_leads_to_its_own_cards(reviewing):
-    html = (HTML / "book/05-attention.html").read_text("utf-8")
-    assert html.count('href="review.html#chapter-05"') == 1
-    with reviewing(f"{PAGE}#chapter-05") as seen:
+    chapter = address("attention")
+    number = chapter.removeprefix("book/")[:2]
+    html = (HTML / chapter).read_text("utf-8")
+    assert html.count(f'href="review.html#chapter-{number}"') == 1
+    with reviewing(f"{PAGE}#chapter-{number}") as seen:
         seen.page.wait_for_function(
-            "document.querySelector('.tf-deck-chosen').textContent === '05 Attention'"
+            "title => document.querySelector('.tf-deck-chosen').textContent === title",
+            arg=f"{number} Attention",
         )
-        assert seen.page.inner_text(".tf-deck-place") == "05 Attention"
+        assert seen.page.inner_text(".tf-deck-place") == f"{number} Attention"
         assert due(seen) < 20
         top = "document.getElementById('tf-deck').getBoundingClientRect().top"
         assert 0 <= seen.page.evaluate(top) < 300

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from tformer_book.press.chapters import address
 
-PAGE = "book/claims.html"
+PAGE = address("claims")
 SHOWN = ".tf-claims tbody tr:visible"
 
 

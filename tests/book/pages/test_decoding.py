@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from driven import Driven
 from tformer_book.press import browser as driver
 from tformer_book.widgets import Decoding
 
@@ -11,15 +12,10 @@ pytestmark = pytest.mark.xdist_group("decoding")
 NEW = "Two dogs play in the snow."
 
 
-class Search:
+class Search(Driven):
     """What a reader can do with the figure, and what it shows."""
 
-    def __init__(self, seen):
-        self.seen, self.page = seen, seen.page
-        self.root = self.page.locator(".tfd").first
-
-    def control(self, name):
-        return self.root.locator(f'[data-control="{name}"]')
+    selector = ".tfd"
 
     def pick(self, number):
         self.control(f"search-{number}").check(force=True)

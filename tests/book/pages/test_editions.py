@@ -16,7 +16,7 @@ from tformer_book.editions import epub, pdf
 from tformer_book.editions.contents import ON_THE_SITE, chosen, home
 from tformer_book.editions.pages import opened
 from tformer_book.press import browser as driver
-from tformer_book.press.chapters import HTML
+from tformer_book.press.chapters import HTML, address
 
 PAGES = ["by-pencil", "notation"]
 XHTML = {"h": "http://www.w3.org/1999/xhtml", "m": "http://www.w3.org/1998/Math/MathML"}
@@ -59,7 +59,7 @@ def titles(outline):
 
 
 def sections(page):
-    tree = lxml.html.parse(HTML / f"book/{page}.html")
+    tree = lxml.html.parse(HTML / address(page))
     for heading in tree.findall(".//article//section/h2"):
         yield heading.text_content().removesuffix("#").strip()
 
@@ -107,7 +107,7 @@ def test_page_numbers_go_on_from_chapter_to_chapter(paper):
         assert str(number) in words[:8] + words[-1:]
 
 
-@pytest.mark.parametrize("page", ["04-positions", "12-training"])
+@pytest.mark.parametrize("page", ["positions", "training"])
 def test_nothing_is_wider_than_the_paper(chromium, site, page):
     [part] = chosen(HTML, [page])
     width = pdf.WIDTH
@@ -117,7 +117,7 @@ def test_nothing_is_wider_than_the_paper(chromium, site, page):
 
 
 def test_solutions_stand_at_the_end_with_links_there_and_back(chromium, site):
-    [part] = chosen(HTML, ["05-attention"])
+    [part] = chosen(HTML, ["attention"])
     with opened(chromium, site, part.chapters[0], width=pdf.WIDTH) as it:
         problems = it.page.locator("#problems")
         assert "Solution to" not in problems.inner_text()
@@ -151,14 +151,14 @@ def test_links_and_ids_of_the_epub_hold(documents, site):
     n_across = 0
     for name, tree in documents.items():
         assert len(ids[name]) == len(set(ids[name])), name
-        for address in tree.xpath("//h:a/@href", namespaces=XHTML):
-            assert not address.startswith(site)
-            if "://" in address or address.startswith("mailto:"):
+        for href in tree.xpath("//h:a/@href", namespaces=XHTML):
+            assert not href.startswith(site)
+            if "://" in href or href.startswith("mailto:"):
                 continue
-            file, _, anchor = address.partition("#")
+            file, _, anchor = href.partition("#")
             target = posixpath.join("book", file) if file else name
             n_across += target != name
-            assert not anchor or anchor in ids[target], address
+            assert not anchor or anchor in ids[target], href
     assert n_across > 20
 
 
@@ -187,7 +187,7 @@ def test_every_picture_has_words_and_shows_something(book, documents):
 
 def test_every_formula_is_mathml(documents):
     for page in PAGES:
-        text = (HTML / f"book/{page}.html").read_text("utf-8")
+        text = (HTML / address(page)).read_text("utf-8")
         tree = documents[f"book/{page}.xhtml"]
         formulas = tree.findall(".//m:math", XHTML)
         assert len(formulas) == text.count("<mjx-assistive-mml") > 0

@@ -5,6 +5,7 @@ import re
 
 import pytest
 import torch
+from driven import Driven
 from tformer_book.press import browser as driver
 from tformer_book.widgets import EmbeddingMap
 from tformer_book.widgets.embedding_map import KINDS, N_AXES, principal_axes
@@ -30,16 +31,14 @@ def as_read(piece):
     return chr(code) if 0x20 < code < 0x7F else piece
 
 
-class Shown:
+class Shown(Driven):
     """What a reader can do with the figure, and what it shows."""
 
-    def __init__(self, page, table):
-        self.page = page
-        self.names, self.unit = table
-        self.root = page.locator(".tfem").first
+    selector = ".tfem"
 
-    def control(self, name):
-        return self.root.locator(f'[data-control="{name}"]')
+    def __init__(self, seen, table):
+        super().__init__(seen)
+        self.names, self.unit = table
 
     @property
     def chosen(self):
@@ -103,7 +102,7 @@ def opened(figure_page, playing):
 
 @pytest.fixture
 def shown(opened, table):
-    page = Shown(opened.page, table)
+    page = Shown(opened, table)
     page.start()
     page.root.scroll_into_view_if_needed()
     return page
@@ -268,7 +267,7 @@ def test_findings_are_announced_once_the_reader_pauses(shown):
 def test_playing_moves_nothing_else_on_the_page(figure_page, playing, table, size):
     visit = figure_page(EmbeddingMap(), size=size, settle=False)
     with playing(visit, ".tfem") as seen:
-        shown = Shown(seen.page, table)
+        shown = Shown(seen, table)
         shown.root.scroll_into_view_if_needed()
         height = shown.root.bounding_box()["height"]
         near = shown.root.locator(".tfem-near").bounding_box()

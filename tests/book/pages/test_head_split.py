@@ -4,6 +4,7 @@ import json
 
 import pytest
 import torch
+from driven import Driven
 from tformer_book.press import browser as driver
 from tformer_book.widgets import HeadSplit
 from tformer_book.widgets.head_split import MISTAKES, STAGES, WIDTHS, WORDS
@@ -13,18 +14,10 @@ pytestmark = pytest.mark.xdist_group("head-split")
 LEFT, RIGHT = "right", "wrong"
 
 
-class Cutting:
+class Cutting(Driven):
     """What a reader can do with the figure, and what it shows."""
 
-    def __init__(self, seen):
-        self.page = seen.page
-        self.root = seen.page.locator(".tfhs").first
-
-    def control(self, name):
-        return self.root.locator(f'[data-control="{name}"]')
-
-    def pick(self, name):
-        self.control(name).check(force=True)
+    selector = ".tfhs"
 
     def size(self, words, width, heads):
         self.control("words").evaluate(

@@ -5,6 +5,7 @@ import re
 
 import pytest
 import torch
+from driven import Driven
 from tformer_book.press import browser as driver
 from tformer_book.widgets import Heads
 from tformer_book.widgets._model import RUNNING
@@ -21,18 +22,10 @@ RECORDED = 1 / 510  # one byte for each weight
 BUSY = '[data-busy="true"]'
 
 
-class Explorer:
+class Explorer(Driven):
     """What a reader can do with the figure, and what it shows."""
 
-    def __init__(self, seen):
-        self.seen, self.page = seen, seen.page
-        self.root = seen.page.locator(".tfh").first
-
-    def control(self, name):
-        return self.root.locator(f'[data-control="{name}"]')
-
-    def pick(self, name):
-        self.control(name).check(force=True)
+    selector = ".tfh"
 
     def head(self, layer, head):
         return self.root.locator(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from tformer_book.press.chapters import HTML
+from tformer_book.press.chapters import HTML, address
 
-PAGE = "book/05-attention.html"
+PAGE = address("attention")
 WORK = ".bd-article a[href*='bibliography.html#']:visible"
 TERM = ".bd-article a.tf-term:visible"
 BOXES = """async (link) => {

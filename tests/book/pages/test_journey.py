@@ -6,21 +6,21 @@ import contextlib
 from urllib.parse import parse_qs, quote_plus, urlsplit
 
 import pytest
+from driven import Driven
 from tformer_book.press import browser as driver
+from tformer_book.press.chapters import address
 from tformer_book.widgets import Journey
 from tformer_book.widgets.journey import OPENING, STOPS, journey
 
-PAGE = "book/journey.html"
+PAGE = address("journey")
 OTHER = "A dog runs in the snow."
 pytestmark = pytest.mark.xdist_group(PAGE)
 
 
-class Trip:
+class Trip(Driven):
     """What a reader can do on the journey, and what it shows."""
 
-    def __init__(self, seen):
-        self.seen, self.page = seen, seen.page
-        self.root = seen.page.locator(".tfj").first
+    selector = ".tfj"
 
     def control(self, name):
         return self.root.locator(f'[data-control="{name}"]').first

@@ -7,10 +7,10 @@ import json
 
 import pytest
 from tformer_book.course.problems import load
-from tformer_book.press.chapters import HTML, ROOT, chapters
+from tformer_book.press.chapters import HTML, ROOT, address, chapters
 
-CHAPTER = "book/16-scale.html"
-NAME = "book/16-scale"
+CHAPTER = address("scale")
+NAME = CHAPTER.removesuffix(".html")
 PROGRESS = "book/progress.html"
 STORE = (
     "Object.fromEntries(Object.entries(localStorage).filter(e => /^tf-/.test(e[0])))"
@@ -115,7 +115,7 @@ def test_a_chapter_is_read_when_the_end_of_each_section_was_seen(reading):
 def test_a_link_leads_back_to_where_one_was_and_moves_nothing(reading):
     with reading(CHAPTER, {}) as seen:
         seen.page.locator("#the-paper-s-bill").evaluate("e => e.scrollIntoView()")
-        seen.page.wait_for_function("() => localStorage['tf-place:book/16-scale']")
+        seen.page.wait_for_function(f"() => localStorage['tf-place:{NAME}']")
         address = seen.page.url
         seen.page.goto(address.replace(CHAPTER, PROGRESS))
         seen.page.goto(address)
@@ -133,11 +133,11 @@ def test_a_link_leads_back_to_where_one_was_and_moves_nothing(reading):
 
 
 def test_the_first_page_leads_back_to_the_chapter_of_the_last_visit(reading):
-    other = {"tf-place:book/05-attention": '{"id": "a", "title": "b", "at": 3}'}
-    broken = {"tf-place:book/06-multi-head": '{"id": "a", ', "tf-place:x:y": "1"}
+    other = {"tf-place:book/lab": '{"id": "a", "title": "b", "at": 3}'}
+    broken = {"tf-place:book/journey": '{"id": "a", ', "tf-place:x:y": "1"}
     with reading("book/intro.html", KEPT | other | broken) as seen:
         link = seen.page.locator(".tf-go-on a")
-        link.filter(has_text="16 Scale: The bill").wait_for()
+        link.filter(has_text="Scale: The bill").wait_for()
         assert link.get_attribute("href").endswith(f"{CHAPTER}#the-paper-s-bill")
 
 

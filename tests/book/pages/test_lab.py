@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 from urllib.parse import parse_qs, quote_plus
 
 import pytest
 import torch
+from driven import Driven
 from tformer_book.press import browser as driver
-from tformer_book.press.chapters import ROOT
+from tformer_book.press.chapters import address, chapter, read, source
 from tformer_book.widgets._model import RUNNING
 from tformer_book.widgets.live_lab import MENDED, RIGHT, WRONG
 
 from tformer.analysis import trace
 
-LAB = "book/lab.html"
-OTHER = "book/00-before-you-start.html"
+LAB = address("lab")
+OTHER = address("before-you-start")
 pytestmark = pytest.mark.xdist_group(LAB)
 TYPED = [
     "A man is riding a horse.",
@@ -46,12 +46,13 @@ WATCH = """() => {
 }"""
 
 
-class Lab:
+class Lab(Driven):
     """What a reader can do in the lab, and what it shows."""
 
+    selector = ".tfl"
+
     def __init__(self, seen):
-        self.seen, self.page = seen, seen.page
-        self.root = seen.page.locator(".tfl").first
+        super().__init__(seen)
         self.requests = []
         seen.page.on("request", lambda request: self.requests.append(request.url))
 
@@ -91,9 +92,6 @@ class Lab:
         """Wait for the translation without some heads."""
         told = self.root.locator(".tfh-knock:not([data-busy]) [data-odds][data-after]")
         told.wait_for(timeout=driver.PATIENCE)
-
-    def focused(self):
-        return self.page.evaluate("document.activeElement.dataset.control ?? ''")
 
     def tab_to(self, name, limit=40):
         for _ in range(limit):
@@ -450,20 +448,22 @@ def test_the_search_is_shown_from_its_first_step_and_can_be_played(lab):
 
 
 @pytest.mark.parametrize(
-    ("tab", "chapter"),
+    ("tab", "key"),
     [
-        ("heads", "14-inside-the-model"),
-        ("decoding", "13-decoding-and-scoring"),
-        ("teacher", "09-decoder"),
+        ("heads", "inside-the-model"),
+        ("decoding", "decoding-and-scoring"),
+        ("teacher", "decoder"),
     ],
 )
-def test_every_view_inside_leads_to_its_chapter(lab, tab, chapter):
-    title = json.loads((ROOT / f"book/{chapter}.ipynb").read_text("utf-8"))
-    title = title["cells"][0]["source"]
-    title = "".join(title).splitlines()[0].removeprefix("# ")
+def test_every_view_inside_leads_to_its_chapter(lab, tab, key):
+    path = chapter(key)
+    title = source(read(path)["cells"][0]).splitlines()[0].removeprefix("# ")
     lab.control(f"tab-{tab}").click()
     link = lab.root.locator(f'[data-view="{tab}"] .tfl-book a')
-    assert (link.inner_text(), link.get_attribute("href")) == (title, f"{chapter}.html")
+    assert (link.inner_text(), link.get_attribute("href")) == (
+        title,
+        f"{path.stem}.html",
+    )
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import itertools
 
 import pytest
+from driven import Driven
 from tformer_book.press import browser as driver
 from tformer_book.widgets import LabelShift
 from tformer_book.widgets.label_shift import CUTS
@@ -10,14 +11,10 @@ from tformer_book.widgets.label_shift import CUTS
 NAMES = list(CUTS)
 
 
-class Shift:
+class Shift(Driven):
     """What a reader can do with the figure, and what it shows."""
 
-    def __init__(self, page):
-        self.page, self.root = page, page.locator(".tfls").first
-
-    def control(self, name):
-        return self.root.locator(f'[data-control="{name}"]')
+    selector = ".tfls"
 
     def pick(self, inputs, labels):
         self.control(f"inputs-{NAMES.index(inputs)}").check(force=True)
@@ -45,7 +42,7 @@ def opened(figure_page, playing):
 
 @pytest.fixture
 def shift(opened):
-    shown = Shift(opened.page)
+    shown = Shift(opened)
     shown.pick("[:, :-1]", "[:, 1:]")
     shown.control("ignore").check(force=True)
     return shown
@@ -101,7 +98,7 @@ def test_play_cuts_step_by_step_until_the_cut_is_right(shift):
 
 def test_with_reduced_motion_the_ribbon_is_there_at_once(figure_page):
     with figure_page(LabelShift(), dark=True) as seen:  # dark asks for stillness, too
-        shift = Shift(seen.page)
+        shift = Shift(seen)
         before = shift.lefts("says")
         shift.pick("[:, :]", "[:, :]")
         assert shift.lefts("says") == shift.lefts("reads") != before
@@ -125,7 +122,7 @@ def test_it_fits_keeps_its_place_and_can_be_read(figure_page, size, dark):
         assert box["height"] >= kept - 25
         assert seen.overflow() == []
         assert seen.axe() == []
-        shift = Shift(seen.page)
+        shift = Shift(seen)
         shift.pick("[:, 1:]", "[:, :-1]")
         shift.control("ignore").uncheck(force=True)
         assert seen.axe() == []

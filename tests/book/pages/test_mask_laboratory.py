@@ -4,34 +4,31 @@ import json
 
 import pytest
 import torch
+from driven import Driven
 from tformer_book.press import browser as driver
+from tformer_book.press.chapters import address
 from tformer_book.widgets import MaskLaboratory
 
 from tformer.attention import attention
 from tformer.masks import causal_mask
 
-CHAPTER = "book/07-masks.html"
+CHAPTER = address("masks")
 pytestmark = pytest.mark.xdist_group(CHAPTER)
 ENCODER, DECODER, PADDED, CROSS = range(4)
 STATE = 'script[type="application/vnd.jupyter.widget-state+json"]'
 
 
-class Laboratory:
+class Laboratory(Driven):
     """What a reader can do with the figure, and what it shows."""
 
-    def __init__(self, page):
-        self.page = page
-        self.root = page.locator(".tfml").first
-        states = json.loads(page.locator(STATE).first.text_content())["state"]
+    selector = ".tfml"
+
+    def __init__(self, seen):
+        super().__init__(seen)
+        states = json.loads(self.page.locator(STATE).first.text_content())["state"]
         self.sites = next(
             s["state"]["sites"] for s in states.values() if "sites" in s["state"]
         )
-
-    def control(self, name):
-        return self.root.locator(f'[data-control="{name}"]')
-
-    def pick(self, name):
-        self.control(name).check(force=True)
 
     def set(self, name, on):
         self.control(name).set_checked(on, force=True)
@@ -98,7 +95,7 @@ def opened(figure_page, playing):
 
 @pytest.fixture
 def laboratory(opened):
-    shown = Laboratory(opened.page)
+    shown = Laboratory(opened)
     shown.go(ENCODER)
     return shown
 

@@ -4,6 +4,7 @@ import json
 from itertools import pairwise
 
 import pytest
+from driven import Driven
 from tformer_book.widgets import MergeByMerge
 from tformer_book.widgets.merge_by_merge import ENGLISH, GERMAN, PAPER
 
@@ -13,15 +14,14 @@ pytestmark = pytest.mark.xdist_group("merge by merge")
 TRAINING = [ENGLISH, GERMAN, PAPER, "the street was wide and the dog was tired"] * 3
 
 
-class Shown:
+class Shown(Driven):
     """What a reader can do with the figure, and what it shows."""
 
-    def __init__(self, page, encoding):
-        self.page, self.encoding = page, encoding
-        self.root = page.locator(".tfmm").first
+    selector = ".tfmm"
 
-    def control(self, name):
-        return self.root.locator(f'[data-control="{name}"]')
+    def __init__(self, seen, encoding):
+        super().__init__(seen)
+        self.encoding = encoding
 
     def click(self, name, times=1):
         for _ in range(times):
@@ -71,7 +71,7 @@ def opened(figure_page, encoding, playing):
 
 @pytest.fixture
 def shown(opened, encoding):
-    page = Shown(opened.page, encoding)
+    page = Shown(opened, encoding)
     page.click("example-0")
     page.pick(0)
     if page.control("start").is_enabled():
@@ -211,7 +211,7 @@ def test_the_next_merges_stand_beside_the_pieces(shown):
 def test_stepping_moves_nothing_on_the_page(figure_page, encoding, size):
     figure = MergeByMerge(encoding, corpus="four texts")
     with figure_page(figure, size=size) as seen:
-        page = Shown(seen.page, encoding)
+        page = Shown(seen, encoding)
         tall = "e => e.getBoundingClientRect().height"
         heights = set()
         for example in (0, 1, 3):

@@ -4,16 +4,23 @@ import itertools
 
 import pytest
 import torch
+from driven import Driven
 from tformer_book.press import browser as driver
+from tformer_book.press.chapters import address
 from tformer_book.widgets import BatchPacker, ModelMap
 from tformer_book.widgets.model_map import GROUPS, PARTS
 
 from tformer.config import TransformerConfig
 from tformer.model import Transformer
 
-CHAPTER = "book/10-transformer.html"
+CHAPTER = address("transformer")
 pytestmark = pytest.mark.xdist_group(CHAPTER)
 PRESETS = [preset["name"] for preset in ModelMap().presets]
+
+
+def href(key):
+    """How a page of the book links to a chapter."""
+    return address(key).removeprefix("book/")
 
 
 def count(**fields):
@@ -21,15 +28,10 @@ def count(**fields):
         return Transformer(TransformerConfig(**fields)).n_parameters()
 
 
-class Figure:
+class Figure(Driven):
     """What a reader can do with the map, and what it shows."""
 
-    def __init__(self, page):
-        self.page = page
-        self.root = page.locator(".tfm:not(.tfm-compact)").first
-
-    def control(self, name):
-        return self.root.locator(f'[data-control="{name}"]')
+    selector = ".tfm:not(.tfm-compact)"
 
     def part(self, name):
         return self.root.locator(f'[data-part="{name}"]')
@@ -60,7 +62,7 @@ def opened(chromium, site, playing):
 
 @pytest.fixture
 def figure(opened):
-    shown = Figure(opened.page)
+    shown = Figure(opened)
     shown.preset("paper, base")
     shown.part("decoder.cross_attention").click()
     return shown
@@ -181,7 +183,7 @@ def test_on_a_phone_the_map_fits_and_its_text_can_be_read(chromium, site):
         seen.page.wait_for_selector(
             '.tfm [role="listbox"]', state="attached", timeout=driver.PATIENCE
         )
-        figure = Figure(seen.page)
+        figure = Figure(seen)
         figure.preset("paper, big")
         figure.part("decoder.feed_forward").click()
         assert "(B, T, F) = (2, 15, 4096)" in figure.fact("inside")
@@ -223,9 +225,9 @@ def test_boxes_of_a_small_map_lead_to_their_chapters(small):
     links = small.locator(".tfm-compact a")
     assert links.count() == small.locator(".tfm-compact [data-part]").count()
     for part, page in (
-        ("encoder.self_attention", "05-attention.html"),
-        ("decoder.mask", "07-masks.html"),
-        ("softmax", "13-decoding-and-scoring.html"),
+        ("encoder.self_attention", href("attention")),
+        ("decoder.mask", href("masks")),
+        ("softmax", href("decoding-and-scoring")),
     ):
         link = small.locator(f'.tfm-compact a:has([data-part="{part}"])')
         assert link.get_attribute("href") == page
@@ -246,17 +248,17 @@ def test_a_small_map_marks_the_boxes_of_the_chapter_one_is_in(small):
     assert small.locator(".tfm-compact a[aria-current]").count() == 0
     state = ModelMap(highlight="masks", compact=True).get_state()
     marked = small.evaluate(
-        """async (state) => {
+        """async ([state, page]) => {
         const host = document.querySelector('script[src]').src;
         const { default: figure } = await import(
           new URL('model_map/model_map.js', host).href);
-        history.replaceState(null, '', '07-masks.html');
+        history.replaceState(null, '', page);
         const el = document.createElement('div');
         document.body.append(el);
         figure.render({ model: { get: (name) => state[name] }, el });
         return [...el.querySelectorAll('a[aria-current="page"] [data-part]')]
           .map(e => e.dataset.part); }""",
-        state,
+        [state, href("masks")],
     )
     assert set(marked) == {*GROUPS["masks"], "decoder.self_attention"}
 
@@ -270,7 +272,7 @@ def test_parts_are_stepped_through_by_buttons_and_lead_to_their_chapter(
         chapter = root.locator('[data-control="chapter"]')
         assert chapter.inner_text() == "The decoder"
         root.locator('[data-control="start"]').click()
-        assert chapter.get_attribute("href") == "02-tokenization.html"
+        assert chapter.get_attribute("href") == href("tokenization")
         root.locator('[data-control="forward"]').click()
         root.locator('[data-control="forward"]').click()
         assert chapter.inner_text() == "Positions"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 from tformer_book import widgets
 from tformer_book.press import browser as driver
+from tformer_book.press.chapters import address
 
 # Each control that shows letters or digits and is named otherwise, with both.
 MISNAMED = """() => {
@@ -48,7 +49,7 @@ def test_a_control_of_a_figure_is_named_after_what_it_shows(figure_page, figure)
 
 
 def test_the_search_field_is_named_after_what_it_shows(visit):
-    with visit("book/05-attention.html", settle=False) as seen:
+    with visit(address("attention"), settle=False) as seen:
         field = seen.page.locator(".search-button-field").first
         field.wait_for(state="attached")
         assert field.get_attribute("aria-label") is None

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Error as PlaywrightError
 from tformer_book.press import browser as driver
-from tformer_book.press.chapters import HTML, ROOT
+from tformer_book.press.chapters import HTML, ROOT, address
 
 PAGES = driver.site_pages()
 CHAPTERS = [p for p in PAGES if p.startswith("book/") and "intro" not in p]
@@ -249,13 +249,13 @@ def test_a_chapter_shows_its_number_in_its_title_and_in_the_menu(visit, name):
         assert current.inner_text().strip().startswith(number)
 
 
-@each(["book/05-attention.html"])
+@each([address("attention")])
 def test_the_menu_shows_the_page_that_a_link_led_to(visit, name):
-    with visit("book/playground.html", settle=False) as seen:
+    with visit(address("playground"), settle=False) as seen:
         page = seen.page
         menu = page.locator(".bd-sidebar-primary")
         menu.evaluate("e => { e.scrollTop = e.scrollHeight }")
-        page.goto(page.url.replace("book/playground.html", name))
+        page.goto(page.url.replace(address("playground"), name))
         page.wait_for_function(
             """() => {
               const [menu, link] = ['', ' li.current > a'].map(inside =>
@@ -278,7 +278,7 @@ MARKED = """title => {
 }"""
 
 
-@each(["book/12-training.html"])
+@each([address("training")])
 def test_the_contents_follow_the_reader_down_a_long_page_and_up_again(visit, name):
     with visit(name) as seen:
         for title in ("The live run", "Adam, by hand", "Take away", "Dropout"):
@@ -292,7 +292,7 @@ def test_the_contents_follow_the_reader_down_a_long_page_and_up_again(visit, nam
         )
 
 
-@each(["book/13-decoding-and-scoring.html"])
+@each([address("decoding-and-scoring")])
 def test_on_a_phone_code_hangs_where_it_wraps_and_a_drawing_keeps_its_shape(
     visit, name
 ):
@@ -313,7 +313,7 @@ def test_on_a_phone_code_hangs_where_it_wraps_and_a_drawing_keeps_its_shape(
         )
 
 
-@each(["book/05-attention.html"])
+@each([address("attention")])
 def test_a_swipe_over_a_chart_scrolls_the_page_and_zooms_nothing(visit, name, finger):
     with visit(name, size="phone", touch=True) as seen:
         chart = seen.page.locator(".tf-plotly-box:visible").first

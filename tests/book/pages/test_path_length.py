@@ -3,20 +3,21 @@
 import json
 
 import pytest
+from driven import Driven
 from tformer_book.press import browser as driver
+from tformer_book.press.chapters import address
 from tformer_book.widgets import PathLength
 
 from tformer.analysis import paths
 
-CHAPTER = "book/01-transduction.html"
+CHAPTER = address("transduction")
 pytestmark = pytest.mark.xdist_group(CHAPTER)
 
 
-class Figure:
+class Figure(Driven):
     """What a reader can do with the figure, and what it shows."""
 
-    def __init__(self, page):
-        self.page, self.root = page, page.locator(".tfpl").first
+    selector = ".tfpl"
 
     def control(self, name):
         kind = "input" if name in ("start", "end") else ""  # buttons bear them, too
@@ -24,11 +25,6 @@ class Figure:
 
     def pick(self, kind):
         self.control(f"kind-{paths.KINDS.index(kind)}").check(force=True)
-
-    def press(self, name, key, times=1):
-        self.control(name).focus()
-        for _ in range(times):
-            self.page.keyboard.press(key)
 
     def place(self, name):
         return int(self.control(name).input_value()) - 1
@@ -80,7 +76,7 @@ def opened(chromium, site, playing):
 @pytest.fixture
 def figure(opened):
     """The figure as the page opens it: 12 words, from “dog” to “it”."""
-    shown = Figure(opened.page)
+    shown = Figure(opened)
     shown.pick("recurrent")
     lengths = shown.control("length")
     lengths.evaluate("e => { e.value = 10; e.dispatchEvent(new Event('input')); }")
@@ -165,7 +161,7 @@ def test_a_screen_reader_hears_the_sentence(figure):
 def alone(figure_page):
     """The figure on a page of its own."""
     with figure_page(PathLength(), size="phone") as seen:
-        yield Figure(seen.page)
+        yield Figure(seen)
 
 
 def test_a_pulse_runs_along_the_path_and_counts_its_steps(alone):

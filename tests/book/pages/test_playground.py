@@ -6,6 +6,7 @@ import itertools
 import re
 
 import pytest
+from driven import Driven
 from tformer_book.press import browser as driver
 from tformer_book.press.chapters import ROOT
 from tformer_book.widgets import Playground
@@ -26,14 +27,10 @@ CAPTION = """() => {
 LINKS = ROOT / "book/tformer_book/site/figures/figures.js"
 
 
-class Shown:
+class Shown(Driven):
     """What a reader does with the figure, and sees."""
 
-    def __init__(self, page):
-        self.page, self.root = page, page.locator(".tfpg").first
-
-    def control(self, name):
-        return self.root.locator(f'[data-control="{name}"]')
+    selector = ".tfpg"
 
     def chosen(self, name):
         return self.control(name).locator("option:checked").text_content()
@@ -81,7 +78,7 @@ class Shown:
 @pytest.fixture
 def opened(figure_page, playing):
     with playing(figure_page(Playground(), settle=False), ".tfpg[data-ready]") as seen:
-        shown = Shown(seen.page)
+        shown = Shown(seen)
         shown.says("should be hgfedcba")  # it has been asked, and has learned nothing
         yield shown
 
@@ -250,19 +247,19 @@ def test_a_run_is_kept_under_the_next_until_it_is_dropped(opened):
     assert "Reverse, Positions off. At step 1" in kept.inner_text()
 
 
-def captioned(page):
+def captioned(seen):
     """The figure as it stands on a page of the book, its link followed."""
-    page.wait_for_selector(".tf-widget[data-ready] .tfpg[data-ready]")
-    page.evaluate(CAPTION)
-    page.add_script_tag(path=LINKS, type="module")
-    return Shown(page)
+    seen.page.wait_for_selector(".tf-widget[data-ready] .tfpg[data-ready]")
+    seen.page.evaluate(CAPTION)
+    seen.page.add_script_tag(path=LINKS, type="module")
+    return Shown(seen)
 
 
 def test_a_link_restores_task_switches_rate_seed_and_text(figure_page, playing):
     opened = figure_page(Playground(), settle=False)
     with playing(opened, ".tfpg[data-ready]") as seen:
         page = seen.page
-        shown = captioned(page)
+        shown = captioned(seen)
         shown.control("task").select_option(label="Sort")
         shown.control("switch-positions").uncheck()
         shown.root.locator(".tfpg-group").nth(2).locator("summary").click()
@@ -274,7 +271,7 @@ def test_a_link_restores_task_switches_rate_seed_and_text(figure_page, playing):
         link = page.url
         page.goto("about:blank")
         page.goto(link)
-        again = captioned(page)
+        again = captioned(seen)
         again.says("should be 01247")
         assert again.chosen("task") == "Sort"
         assert not again.control("switch-positions").is_checked()
@@ -293,7 +290,7 @@ def test_a_link_brings_own_lines_along_and_no_others(figure_page, playing):
     opened = figure_page(Playground(), settle=False)
     with playing(opened, ".tfpg[data-ready]") as seen:
         page = seen.page
-        shown = captioned(page)
+        shown = captioned(seen)
         shown.control("task").select_option(label="Own lines")
         shown.control("lines").fill(LINES)
         shown.control("take-lines").click()
@@ -305,7 +302,7 @@ def test_a_link_brings_own_lines_along_and_no_others(figure_page, playing):
         assert "word1" in link and "word1" not in page.url
         page.goto("about:blank")
         page.goto(link)
-        again = captioned(page)
+        again = captioned(seen)
         again.evaluated(0)
         assert again.control("lines").input_value() == LINES
         again.one_step()
@@ -315,7 +312,7 @@ def test_a_link_brings_own_lines_along_and_no_others(figure_page, playing):
 def test_a_text_too_long_for_a_link_is_said_to_be_left_out(figure_page, playing):
     opened = figure_page(Playground(), settle=False)
     with playing(opened, ".tfpg[data-ready]") as seen:
-        shown = captioned(seen.page)
+        shown = captioned(seen)
         shown.control("task").select_option(label="Own lines")
         shown.control("lines").fill("\n".join([LINES] * 8))
         shown.control("take-lines").click()
@@ -367,7 +364,7 @@ def test_what_a_link_cannot_mean_is_left_out(figure_page, playing):
             address = page.url.partition("#")[0]
             page.goto("about:blank")
             page.goto(f"{address}#figure=playground&{nonsense}&{rest}&{sound}")
-            shown = captioned(page)
+            shown = captioned(seen)
             shown.says("should be ebaj")
             assert not shown.control("switch-residual").is_checked()
             assert shown.control("switch-scale").is_checked()
@@ -381,7 +378,7 @@ def test_fingers_play_it_and_nothing_moves_that_need_not(figure_page, playing):
         Playground(), size="phone", dark=True, settle=False, touch=True
     )
     with playing(opened, ".tfpg[data-ready]") as seen:
-        shown = Shown(seen.page)
+        shown = Shown(seen)
         shown.says("should be hgfedcba")
         title = shown.root.locator(".tfpg-map-title").inner_text()
         shown.root.locator(".tfpg-small label").first.tap()
@@ -412,7 +409,7 @@ def test_it_keeps_its_place_and_every_reader_can_use_it(figure_page, playing, si
     height = figure.page_height if size == "wide" else figure.page_height_narrow
     opened = figure_page(figure, size=size, dark=True, settle=False)
     with playing(opened, ".tfpg[data-ready]") as seen:
-        shown = Shown(seen.page)
+        shown = Shown(seen)
         shown.says("should be hgfedcba")
         assert abs(shown.root.bounding_box()["height"] - height) <= 25
         assert seen.overflow() == []

@@ -4,6 +4,7 @@ import json
 
 import pytest
 import torch
+from driven import Driven
 from tformer_book.press import browser as driver
 from tformer_book.widgets import PositionWaves
 from tformer_book.widgets.position_waves import LENGTH, REACH, VARIANTS, variant_table
@@ -16,20 +17,10 @@ START = {"d": 32, "position": 12, "offset": 6, "pair": 2}
 BASE = 11  # the place of 10,000 on its slider
 
 
-class Waves:
+class Waves(Driven):
     """What a reader can do with the figure, and what it shows."""
 
-    def __init__(self, page):
-        self.page = page
-        self.root = page.locator(".tfp").first
-
-    def control(self, name):
-        return self.root.locator(f'[data-control="{name}"]')
-
-    def set(self, name, value):
-        self.control(name).evaluate(
-            "(e, x) => { e.value = x; e.dispatchEvent(new Event('input')); }", value
-        )
+    selector = ".tfp"
 
     def beside(self, variant):
         self.control(f"variant-{VARIANTS.index(variant)}").check(force=True)
@@ -89,7 +80,7 @@ def opened(figure_page, playing):
 
 @pytest.fixture
 def waves(opened):
-    shown = Waves(opened.page)
+    shown = Waves(opened)
     shown.start()
     shown.root.scroll_into_view_if_needed()
     return shown
@@ -139,7 +130,7 @@ def test_the_hands_stand_where_sine_and_cosine_say(waves):
 def test_it_begins_with_one_wave_and_shows_more_only_when_asked(figure_page, playing):
     shown = {}
     with playing(figure_page(PositionWaves(), settle=False), ".tfp") as seen:
-        page = Waves(seen.page)
+        page = Waves(seen)
         for number in range(3):
             page.step(number)
             inputs = page.root.locator('input[type="range"]:visible').count()
@@ -193,7 +184,7 @@ def test_the_figure_keeps_the_place_that_the_page_reserves(figure_page, playing,
     figure = PositionWaves()
     kept = figure.page_height if size == "wide" else figure.page_height_narrow
     with playing(figure_page(figure, size=size, settle=False), ".tfp") as seen:
-        box = Waves(seen.page).root.bounding_box()
+        box = Waves(seen).root.bounding_box()
         assert abs(box["height"] - kept) < 25
         assert box["x"] + box["width"] <= seen.page.viewport_size["width"]
 

@@ -6,9 +6,9 @@ import contextlib
 import re
 
 import pytest
-from tformer_book.press.chapters import HTML
+from tformer_book.press.chapters import HTML, address
 
-PAGE = "book/03-embeddings.html"
+PAGE = address("embeddings")
 QUESTION = "Which two of them will be equal?"
 
 

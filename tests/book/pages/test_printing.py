@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tformer_book.press.chapters import address
+
 SEEN = """() => [...document.querySelectorAll('details.tf-solution')].map(
   (fold) => !fold.open && fold.lastElementChild.checkVisibility(
     {contentVisibilityAuto: true}))"""
@@ -11,7 +13,7 @@ A4 = {"width": 718, "height": 1045}  # pixels, less margins of a centimetre
 
 
 def test_printed_every_solution_is_there_and_no_code_is_cut(visit):
-    with visit("book/05-attention.html", size="phone", settle=False) as seen:
+    with visit(address("attention"), size="phone", settle=False) as seen:
         assert not any(seen.page.evaluate(SEEN))
         seen.page.emulate_media(media="print")
         seen.page.wait_for_function(f"() => ({SEEN})().every(Boolean)")
@@ -25,7 +27,7 @@ READY = """() => [...document.querySelectorAll('.tf-widget, .tf-plotly-box')].ma
 
 
 def test_ctrl_p_draws_every_figure_before_it_prints(visit):
-    with visit("book/04-positions.html", settle=False, slowdown=2) as seen:
+    with visit(address("positions"), settle=False, slowdown=2) as seen:
         assert not all(seen.page.evaluate(READY))
         # (evaluate calls what it is given when that is a function: so two statements)
         seen.page.evaluate(
@@ -39,7 +41,7 @@ def test_ctrl_p_draws_every_figure_before_it_prints(visit):
 
 
 def test_a_figure_that_is_not_drawn_says_so_on_paper(visit):
-    with visit("book/04-positions.html", settle=False, slowdown=2) as seen:
+    with visit(address("positions"), settle=False, slowdown=2) as seen:
         seen.page.emulate_media(media="print")
         empty = seen.page.locator(".tf-widget:not([data-ready])").last
         note = empty.evaluate("box => getComputedStyle(box, '::before').content")

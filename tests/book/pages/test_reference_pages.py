@@ -6,11 +6,12 @@ import re
 
 import pytest
 from tformer_book.press import browser as driver
-from tformer_book.press.chapters import HTML
+from tformer_book.press.chapters import HTML, address
 
 
 def test_a_citation_leads_to_its_entry_and_the_entry_back(visit):
-    with visit("book/05-attention.html", settle=False) as seen:
+    chapter = address("attention")
+    with visit(chapter, settle=False) as seen:
         link = seen.page.locator("a#cite-vaswani2017")
         assert link.get_attribute("href") == "bibliography.html#vaswani2017"
         link.click()
@@ -18,12 +19,11 @@ def test_a_citation_leads_to_its_entry_and_the_entry_back(visit):
         entry.wait_for()
         assert "Attention Is All You Need" in entry.inner_text()
         assert entry.locator("a[href$='arxiv.org/abs/1706.03762']").count() == 1
-        back = entry.locator(
-            ".tf-cited-in a[href$='05-attention.html#cite-vaswani2017']"
-        )
+        place = f"{chapter}#cite-vaswani2017".removeprefix("book/")
+        back = entry.locator(f".tf-cited-in a[href$='{place}']")
         assert back.count() == 1
         back.click()
-        seen.page.wait_for_url("**/05-attention.html#cite-vaswani2017")
+        seen.page.wait_for_url(f"**/{place}")
 
 
 def test_every_entry_of_the_bibliography_says_who_cites_it():

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from driven import Driven
 from tformer_book.press import browser as driver
 from tformer_book.widgets import ResidualStream
 from tformer_book.widgets._model import RUNNING
@@ -12,15 +13,10 @@ pytestmark = pytest.mark.xdist_group("residual-stream")
 LENGTH, ADDED, COSINE, SAYS = range(4)
 
 
-class Stream:
+class Stream(Driven):
     """What a reader can do with the figure, and what it shows."""
 
-    def __init__(self, seen):
-        self.seen, self.page = seen, seen.page
-        self.root = self.page.locator(".tfrs").first
-
-    def control(self, name):
-        return self.root.locator(f'[data-control="{name}"]')
+    selector = ".tfrs"
 
     def pick(self, side, position):
         self.control(f"side-{side}").check()

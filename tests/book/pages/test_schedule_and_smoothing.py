@@ -4,7 +4,9 @@ import json
 
 import pytest
 import torch
+from driven import Driven
 from tformer_book.press import browser as driver
+from tformer_book.press.chapters import address
 from tformer_book.widgets import ScheduleAndSmoothing
 from tformer_book.widgets.schedule_and_smoothing import BY_HAND, SPREADS
 
@@ -12,29 +14,17 @@ from tformer.loss import cross_entropy
 from tformer.schedule import inverse_square_root
 
 pytestmark = pytest.mark.xdist_group("schedule-and-smoothing")
-CHAPTER = "book/12-training.html"
+CHAPTER = address("training")
 BASE, BIG, CHAPTERS = range(3)  # the presets
 
 
-class Curves:
+class Curves(Driven):
     """What a reader can do with the figure, and what it shows."""
 
-    def __init__(self, page):
-        self.page = page
-        self.root = page.locator(".tfss").first
-
-    def control(self, name):
-        return self.root.locator(f'[data-control="{name}"]')
+    selector = ".tfss"
 
     def handle(self, name):
         return self.root.locator(f'[data-handle="{name}"]')
-
-    def pick(self, name):
-        self.control(name).check(force=True)
-
-    def press(self, name, key, times=1):
-        for _ in range(times):
-            self.control(name).press(key)
 
     def said(self, name):
         """The text beside a slider."""
@@ -82,7 +72,7 @@ def opened(figure_page, playing):
 
 @pytest.fixture
 def curves(opened):
-    shown = Curves(opened.page)
+    shown = Curves(opened)
     shown.pick("schedule-1")
     shown.pick("schedule-0")
     shown.pick("target-1")
@@ -307,7 +297,7 @@ def centre(handle):
 
 def test_a_finger_drags_a_handle_up_and_the_page_stays(figure_page, finger):
     with figure_page(ScheduleAndSmoothing("smoothing"), size="phone") as seen:
-        shown = Curves(seen.page)
+        shown = Curves(seen)
         grip = shown.handle("prediction-1")
         grip.scroll_into_view_if_needed()
         before, page = float(grip.get_attribute("data-exact")), "scrollY"
@@ -320,7 +310,7 @@ def test_a_finger_drags_a_handle_up_and_the_page_stays(figure_page, finger):
 
 def test_a_finger_drags_the_peak_down_and_sideways(figure_page, finger):
     with figure_page(ScheduleAndSmoothing("schedule"), size="phone") as seen:
-        shown = Curves(seen.page)
+        shown = Curves(seen)
         shown.handle("peak").scroll_into_view_if_needed()
         before = shown.curve()
         (x, y), stayed = centre(shown.handle("peak")), seen.page.evaluate("scrollY")
@@ -331,7 +321,7 @@ def test_a_finger_drags_the_peak_down_and_sideways(figure_page, finger):
 
 def test_a_link_brings_back_the_prediction_that_was_dragged(figure_page):
     with figure_page(ScheduleAndSmoothing("smoothing")) as seen:
-        shown = Curves(seen.page)
+        shown = Curves(seen)
         held = shown.control("logits")
         was = held.input_value()
         shown.handle("prediction-2").press("PageUp")

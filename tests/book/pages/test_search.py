@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
 import pytest
-from tformer_book.press.chapters import HTML, ROOT
+from tformer_book.press.chapters import HTML, ROOT, address
 
 
 def found(seen, place="#tf-search-list"):
@@ -30,7 +31,7 @@ def test_sections_come_while_one_types_and_enter_goes_to_the_first(visit):
         assert "Teacher forcing" in found(seen).first.inner_text()
         assert found(seen).first.get_attribute("aria-selected") == "true"
         field.press("Enter")
-        seen.page.wait_for_url("**/book/09-decoder.html#teacher-forcing")
+        seen.page.wait_for_url(f"**/{address('decoder', '#teacher-forcing')}")
         assert seen.third_party == []
 
 
@@ -50,12 +51,13 @@ def test_arrow_keys_walk_through_what_was_found(visit):
 
 
 def test_a_place_on_the_same_page_closes_the_dialog(visit):
-    with visit("book/05-attention.html", size="phone", settle=False) as seen:
+    with visit(address("attention"), size="phone", settle=False) as seen:
         field = open_dialog(seen)
         field.fill("why divide by the square root")
         found(seen).first.wait_for()
         found(seen).first.click()
-        seen.page.wait_for_url("**/05-attention.html#why-divide-by-the-square-root")
+        there = address("attention", "#why-divide-by-the-square-root")
+        seen.page.wait_for_url(f"**/{there}")
         assert not seen.page.locator("#pst-search-dialog").is_visible()
 
 
@@ -136,7 +138,7 @@ def test_every_address_is_a_place_on_its_page(entries):
 
 
 def test_code_and_outputs_are_no_prose(entries):
-    [section] = [e for e in entries if e["url"].endswith("05-attention.html")]
+    [section] = [e for e in entries if e["url"] == address("attention")]
     assert "import torch" not in " ".join(
         e["text"] for e in entries if e["kind"] == "chapter"
     )
@@ -156,7 +158,7 @@ ASK = """async (queries) => {
 
 def test_the_right_section_is_first_or_second_for_nine_queries_in_ten(visit):
     wanted = {
-        query: f"book/{page}.html#{section}"
+        query: address(page, f"#{section}")
         for page, sections in QUERIES.items()
         for section, queries in sections.items()
         for query in queries
@@ -194,16 +196,15 @@ PUBLIC = tomllib.loads(
 )["query"]
 
 
-def address(answer: str) -> str:
-    """Of a section named as in the file: from the site's root."""
-    page, _, anchor = answer.partition("#")
-    return f"book/{page}.html" + (f"#{anchor}" if anchor else "")
+def places(answers: list[str]) -> set[str]:
+    """The addresses of sections that are named as in the file."""
+    return {address(*re.split(r"(?=#)", answer)) for answer in answers}
 
 
 def test_every_section_that_should_answer_is_in_the_index(entries):
-    places = {entry["url"] for entry in entries}
-    named = {address(each) for query in PUBLIC for each in query["answers"]}
-    assert named <= places
+    known = {entry["url"] for entry in entries}
+    for query in PUBLIC:
+        assert places(query["answers"]) <= known
 
 
 def test_what_people_ask_in_public_is_answered_first_or_second(visit):
@@ -213,7 +214,7 @@ def test_what_people_ask_in_public_is_answered_first_or_second(visit):
     missed = [
         (query["typed"], urls)
         for query, urls in zip(PUBLIC, found, strict=True)
-        if not set(urls[:2]) & set(map(address, query["answers"]))
+        if not set(urls[:2]) & places(query["answers"])
     ]
     assert len(PUBLIC) == 60
     assert sum("source" in query for query in PUBLIC) == 30
@@ -246,13 +247,13 @@ def test_whoever_wants_to_train_a_small_model_is_led_to_the_playground(visit):
     ]
     with visit("book/intro.html", settle=False) as seen:
         found = seen.page.evaluate(ASK, typed)
-    assert [urls[0] for urls in found] == ["book/playground.html"] * len(typed)
+    assert [urls[0] for urls in found] == [address("playground")] * len(typed)
 
 
 def test_a_symbol_is_found_as_one_types_it(visit):
     with visit("book/intro.html", settle=False) as seen:
         [found] = seen.page.evaluate(ASK, ["what does W_O do"])
-    assert "book/06-multi-head.html#what-the-last-matrix-does" in found[:2]
+    assert address("multi-head", "#what-the-last-matrix-does") in found[:2]
 
 
 def test_the_order_of_two_words_does_not_matter(visit):
@@ -260,4 +261,4 @@ def test_the_order_of_two_words_does_not_matter(visit):
         [found, swapped] = seen.page.evaluate(
             ASK, ["softmax temperature", "temperature softmax"]
         )
-    assert found[0] == swapped[0] == "book/05-attention.html#temperature"
+    assert found[0] == swapped[0] == address("attention", "#temperature")

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from driven import Driven
 from tformer_book.press import browser as driver
 from tformer_book.widgets import TeacherForcing
 from tformer_book.widgets.teacher_forcing import CHANGED, GIVEN, RUNNING
@@ -15,15 +16,10 @@ LABEL, P, LIKELIEST, MOVED, OWN, OWN_P = 1, 2, 3, 4, 6, 7
 PARTED = 2  # counted from 0
 
 
-class Lesson:
+class Lesson(Driven):
     """What a reader can do with the figure, and what it shows."""
 
-    def __init__(self, seen):
-        self.seen, self.page = seen, seen.page
-        self.root = self.page.locator(".tft").first
-
-    def control(self, name):
-        return self.root.locator(f'[data-control="{name}"]')
+    selector = ".tft"
 
     def column(self, j, exact=False):
         """A column of the table, as texts or as numbers."""

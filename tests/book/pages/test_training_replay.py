@@ -1,25 +1,25 @@
 """The recorded run, scrubbed and played, against the record."""
 
 import pytest
+from driven import Driven
 from tformer_book.press import browser as driver
+from tformer_book.press.chapters import address
 from tformer_book.widgets import TrainingReplay
 
 from tformer.pretrained import load_history
 
 pytestmark = pytest.mark.xdist_group("training-replay")
-CHAPTER = "book/12-training.html"
+CHAPTER = address("training")
 
 
-class Replay:
+class Replay(Driven):
     """What a reader can do with the figure, and what it shows."""
 
-    def __init__(self, page):
-        self.page = page
-        self.root = page.locator(".tfrp").first
-        self.frames = load_history()["replay"]
+    selector = ".tfrp"
 
-    def control(self, name):
-        return self.root.locator(f'[data-control="{name}"]')
+    def __init__(self, seen):
+        super().__init__(seen)
+        self.frames = load_history()["replay"]
 
     def frame(self):
         return int(self.control("frame").input_value())
@@ -53,7 +53,7 @@ def opened(figure_page, playing):
 
 @pytest.fixture
 def replay(opened):
-    shown = Replay(opened.page)
+    shown = Replay(opened)
     shown.control("sentence").select_option("0")
     shown.control("frame").press("Home")
     shown.root.scroll_into_view_if_needed()
@@ -252,7 +252,7 @@ def test_curve_and_map_are_seen_together(figure_page, size):
 
 def test_a_finger_scrubs_along_the_curve(figure_page, finger):
     with figure_page(TrainingReplay(), size="phone") as seen:
-        replay = Replay(seen.page)
+        replay = Replay(seen)
         ground = seen.page.locator('[data-handle="loss"]')
         ground.scroll_into_view_if_needed()
         box = ground.bounding_box()
@@ -263,7 +263,7 @@ def test_a_finger_scrubs_along_the_curve(figure_page, finger):
 
 def test_nothing_runs_by_itself_for_a_reader_who_wants_stillness(figure_page, playing):
     with playing(figure_page(TrainingReplay(), dark=True), ".tfrp") as seen:
-        replay = Replay(seen.page)
+        replay = Replay(seen)
         assert not replay.control("play").is_visible()
         replay.control("forward").click()
         replay.agrees()

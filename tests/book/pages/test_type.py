@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 
 import pytest
+from tformer_book.press.chapters import address
 
 LINES = """() => {  // how many letters a line of each paragraph has room for
   const found = [];
@@ -21,12 +22,12 @@ CODE = """() => [...document.querySelectorAll('.bd-article div.highlight pre')]
   .filter((code) => code.checkVisibility())
   .map((code) => [parseFloat(getComputedStyle(code).fontSize),
                   code.scrollWidth > code.clientWidth + 1])"""
-PAGES = ["05-attention", "09-decoder", "12-training"]
+PAGES = [address(key) for key in ("attention", "decoder", "training")]
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_line_of_prose_holds_65_to_75_letters_on_a_desk(visit, page):
-    with visit(f"book/{page}.html", settle=False) as seen:
+    with visit(page, settle=False) as seen:
         lengths = seen.page.evaluate(LINES)
         assert len(lengths) > 10
         assert 65 <= statistics.median(lengths) <= 75
@@ -35,7 +36,7 @@ def test_a_line_of_prose_holds_65_to_75_letters_on_a_desk(visit, page):
 @pytest.mark.parametrize("size", ["wide", "phone"])
 @pytest.mark.parametrize("page", PAGES)
 def test_code_has_14_pixels_and_hardly_ever_scrolls_sideways(visit, page, size):
-    with visit(f"book/{page}.html", size=size, settle=False) as seen:
+    with visit(page, size=size, settle=False) as seen:
         code = seen.page.evaluate(CODE)
         assert len(code) > 10
         assert all(size >= 14 for size, _ in code)

@@ -36,7 +36,7 @@ def test_a_chapter_is_not_too_long_and_states_the_time_that_it_takes(path):
         ("Before.\n\n```python\nmany words of code\n```\n\nAfter.", 2),
         ("Before.\n\n$$a + b = c$$\n\nAfter.", 2),
         ("The width $d \\cdot h$ and `a b`.", 5),
-        ("See [the figure](05-attention.ipynb#figure-one-query).", 3),
+        ("See [the figure](chapter.ipynb#figure-one-query).", 3),
         ("<!-- a note to authors -->Text", 1),
     ],
 )

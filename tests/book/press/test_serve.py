@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import struct
 import subprocess
@@ -11,7 +10,6 @@ import urllib.request
 
 import pytest
 from tformer_book.press import serve
-from tformer_book.press.chapters import ROOT
 
 
 @pytest.fixture
@@ -49,13 +47,12 @@ def test_without_a_site_it_says_how_to_build_one(tmp_path, monkeypatch, capsys):
 
 def test_the_site_is_served_and_a_browser_that_goes_away_does_no_harm(built):
     code = (
-        "import sys; from pathlib import Path; import serve;"
+        "import sys; from pathlib import Path; from tformer_book.press import serve;"
         "serve.HTML = Path(sys.argv[1]);"
         "sys.exit(serve.main(['--port', '0', '--no-browser']))"
     )
     process = subprocess.Popen(
         [sys.executable, "-u", "-c", code, str(built)],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "tools")},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

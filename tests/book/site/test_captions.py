@@ -36,27 +36,27 @@ def numbered(figures, page, *titled, text="Nothing is lit.", to_try=""):
     return made, metadata[page]["myst_slugs"]
 
 
-ATTENTION = "book/05-attention"
+CHAPTER = "book/05-chapter"
 
 
 def test_a_figure_has_its_chapters_number_and_the_name_of_its_class(figures):
     shown = [("model_map", ""), ("one_query", "")]
-    made, _ = numbered(figures, ATTENTION, *shown)
+    made, _ = numbered(figures, CHAPTER, *shown)
     assert [each.name for each in made] == ["Figure 5.1", "Figure 5.2"]
     assert [each["title"] for each in made] == ["Model map", "One query"]
     assert "What one query takes from every key" in made[1]["about"]
 
 
 def test_the_title_is_the_address_and_text_can_link_to_it(figures):
-    _, alone = numbered(figures, ATTENTION, ("one_query", ""))
-    _, second = numbered(figures, ATTENTION, ("heads", ""), ("one_query", ""))
+    _, alone = numbered(figures, CHAPTER, ("one_query", ""))
+    _, second = numbered(figures, CHAPTER, ("heads", ""), ("one_query", ""))
     assert "figure-one-query" in alone
     assert second["figure-one-query"][1:] == ("figure-one-query", "Figure 5.2")
 
 
 def test_a_cell_names_its_figure_and_two_of_one_name_differ(figures):
     shown = [("heads", "Look, a head!"), ("heads", ""), ("heads", "")]
-    made, slugs = numbered(figures, ATTENTION, *shown)
+    made, slugs = numbered(figures, CHAPTER, *shown)
     assert [each["ids"] for each in made] == [
         ["figure-look-a-head"],
         ["figure-heads"],
@@ -86,12 +86,12 @@ def test_a_cell_says_what_to_try_and_the_model_map_has_a_line_of_its_own(figures
 
 
 def test_without_scripts_a_page_says_what_its_notebook_prints(figures):
-    [figure], _ = numbered(figures, ATTENTION, ("heads", ""), text="head 3 < head 4")
-    builder = types.SimpleNamespace(current_docname=ATTENTION)
+    [figure], _ = numbered(figures, CHAPTER, ("heads", ""), text="head 3 < head 4")
+    builder = types.SimpleNamespace(current_docname=CHAPTER)
     page = types.SimpleNamespace(body=[], builder=builder)
     figures.close_figure(page, figure)
     assert "head 3 &lt; head 4" in page.body[0]
-    picture = "../_static/pictures/05-attention/figure-heads.webp"
+    picture = "../_static/pictures/05-chapter/figure-heads.webp"
     assert f'src="{picture}"' in page.body[0]
-    [figure], _ = numbered(figures, ATTENTION, ("heads", ""), text="<Heads at 0x7f>")
+    [figure], _ = numbered(figures, CHAPTER, ("heads", ""), text="<Heads at 0x7f>")
     assert figure["words"] == ""

@@ -22,7 +22,7 @@ def work(hover, authors, **fields):
 
 
 def test_a_term_has_its_definition_without_the_links_below_it(hover):
-    place = nodes.reference("", "Attention", refuri="05-attention.html")
+    place = nodes.reference("", "Attention", refuri="chapter.html")
     formula = nodes.math("", r"-\log p^{\text{loss}}")
     text = nodes.paragraph("", "", nodes.Text("The mean of "), formula)
     text += [nodes.Text(", said of "), nodes.reference("", "keys", refuri="#key")]

@@ -30,7 +30,7 @@ def paragraph(bold, rest):
 def ticked(keep, *content):
     """What stands before each problem, after adding the ticks."""
     document = nodes.document(None, None, "", section("Chapter", *content))
-    keep.add_ticks(types.SimpleNamespace(builder=HTML), document, "book/05-attention")
+    keep.add_ticks(types.SimpleNamespace(builder=HTML), document, "book/chapter")
     return [raw.parent.astext() for raw in document.findall(nodes.raw)]
 
 

@@ -20,7 +20,7 @@ SIZES = [LENGTHS, LENGTHS[:1], [(3, 3)] * 7, [(1, 50), (4, 50), (2, 1)]]
 @pytest.fixture(scope="module")
 def in_node(node):
     script = """
-    import { pack } from "./batch_packer/batch_packer.js";
+    import { pack } from "./batch_packer/maths.js";
     console.log(JSON.stringify(given.map((state) => pack(state))));"""
     figures = [BatchPacker(s, **each) for s in SIZES for each in SETTINGS]
     states = [
@@ -69,7 +69,7 @@ def test_the_sentence_below_says_what_is_counted(node):
     figure = BatchPacker(order=ORDERS[1], cut=CUTS[1])
     state = figure.get_state(["lengths", "order", "cut", "sentences", "tokens"])
     script = """
-    import { explain, pack } from "./batch_packer/batch_packer.js";
+    import { explain, pack } from "./batch_packer/maths.js";
     console.log(JSON.stringify(explain(given, pack(given))));"""
     text = node(script, state)
     assert text.startswith("Sorted by length, at most 256 tokens in a batch: ")

@@ -8,7 +8,7 @@ from tformer.analysis import cost
 
 RUN = (
     "import { prices, total, growth, large, WIDTHS, LAYERS, LENGTHS, BATCHES }"
-    " from './cost_chart/cost_chart.js';"
+    " from './cost_chart/maths.js';"
 )
 SIZES = ("vocab_size", "d_model", "d_head", "n_layers", "norm", "length", "batch")
 

@@ -7,7 +7,7 @@ import torch
 import traitlets
 from tformer_book.widgets import Decoding
 from tformer_book.widgets._model import page_settings
-from tformer_book.widgets._searching import RANGES, search_steps
+from tformer_book.widgets._searching import SearchTraits, search_steps
 
 from tformer import decode, load_pretrained
 from tformer.common.search import SEARCHES, USUAL, SearchSettings
@@ -259,9 +259,10 @@ def test_the_page_s_sliders_have_the_bounds_of_the_traits(node):
         "import { RANGES } from './engine/decode/settings.js';"
         "console.log(JSON.stringify(RANGES))"
     )
-    for each in ranges.values():
-        each.pop("step")
-    assert ranges == RANGES
+    traits = SearchTraits.class_traits()
+    assert ranges.keys() == traits.keys() - {"search"}
+    for name, each in ranges.items():
+        assert (each["min"], each["max"]) == (traits[name].min, traits[name].max)
 
 
 def test_the_engine_is_told_what_the_search_uses(node):

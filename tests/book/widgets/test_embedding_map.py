@@ -41,9 +41,9 @@ def rows():
 @pytest.fixture(scope="module")
 def decoded(node, figure):
     script = """
-    import { decode, KINDS, LEVELS } from "./embedding_map/embedding_map.js";
-    console.log(JSON.stringify({ ...decode(given), KINDS, LEVELS }));"""
-    return node(script, {name: getattr(figure, name) for name in STATE})
+    import { decode, KINDS, LEVELS } from "./embedding_map/maths.js";
+    console.log(JSON.stringify({ ...decode(...given), KINDS, LEVELS }));"""
+    return node(script, [getattr(figure, name) for name in STATE])
 
 
 def test_a_rows_neighbours_are_those_of_all_pairs_compared():
@@ -71,7 +71,7 @@ def test_axes_are_principal_ones_and_do_not_depend_on_chance():
 def test_numbers_come_back_from_text(node):
     values = torch.tensor([[0, 1, len(DIGITS)], [len(DIGITS) ** 2 - 1, 87, 2000]])
     script = """
-    import { unpack } from "./embedding_map/embedding_map.js";
+    import { unpack } from "./embedding_map/maths.js";
     console.log(JSON.stringify(unpack(given)));"""
     assert node(script, pack(values)) == values.flatten().tolist()
     for bad in (-1, len(DIGITS) ** 2):
@@ -162,7 +162,7 @@ def test_no_name_covers_another_or_a_dot(node):
     dots = (torch.rand(40, 2) * 300 + 50).tolist()
     widths = (torch.rand(40) * 50 + 20).tolist()
     script = """
-    import { besideDots } from "./embedding_map/embedding_map.js";
+    import { besideDots } from "./embedding_map/maths.js";
     const room = { width: 400, height: 400, line: 16 };
     console.log(JSON.stringify(besideDots(given.dots, given.widths, room)));"""
     found = node(script, {"dots": dots, "widths": widths})
@@ -188,7 +188,7 @@ def test_the_state_is_small_enough_for_a_page(figure):
 def test_kinds_are_seen_from_the_spelling(node, decoded):
     pieces = ["▁dog", "s", "▁", ".", "▁2", "<0x41>", "<pad>", "▁Hund", "ß", "<"]
     script = """
-    import { kindOf } from "./embedding_map/embedding_map.js";
+    import { kindOf } from "./embedding_map/maths.js";
     console.log(JSON.stringify(given.map(kindOf)));"""
     assert node(script, pieces) == [2, 3, 4, 4, 4, 5, 5, 2, 3, 4]
     assert set(decoded["kinds"]) == {2, 3, 4, 5}
@@ -197,7 +197,7 @@ def test_kinds_are_seen_from_the_spelling(node, decoded):
 def test_a_reader_finds_the_word_itself_before_what_begins_like_it(node):
     names = ["▁do", "dog", "▁dogs", "▁Dog", "▁dog", "do", "▁cat", "▁doggedly"]
     script = """
-    import { matches } from "./embedding_map/embedding_map.js";
+    import { matches } from "./embedding_map/maths.js";
     console.log(JSON.stringify(given.typed.map((t) => matches(given.names, t, 3))));"""
     typed = ["dog", " ▁dog ", "DOG", "do", "x", "", "  "]
     found = node(script, {"names": names, "typed": typed})
@@ -212,7 +212,7 @@ def test_dots_are_ranked_by_their_distance_on_the_map(node):
     torch.manual_seed(1)
     x, y = torch.randn(2, 60, dtype=torch.float64)
     script = """
-    import { onMap } from "./embedding_map/embedding_map.js";
+    import { onMap } from "./embedding_map/maths.js";
     const found = onMap(given.x, given.y, 7, [3, 4, 50], 5);
     console.log(JSON.stringify([found.nearest, found.ranks]));"""
     near, ranks = node(script, {"x": x.tolist(), "y": y.tolist()})
@@ -226,7 +226,7 @@ def test_an_arrow_key_goes_to_the_next_dot_in_its_direction(node):
     # The last dot is nearest of all, but more above than beside.
     x, y = [0, 1, 3, -1, 0.2, 0, 0.2], [0, 0.1, 0, 0, 2, -1, 0.5]
     script = """
-    import { onward } from "./embedding_map/embedding_map.js";
+    import { onward } from "./embedding_map/maths.js";
     const ways = [[1, 0], [-1, 0], [0, 1], [0, -1]];
     const go = (i) => ways.map((way) => onward(given.x, given.y, i, way));
     console.log(JSON.stringify([go(0), go(2)]));"""
@@ -238,7 +238,7 @@ def test_an_arrow_key_goes_to_the_next_dot_in_its_direction(node):
 def test_the_window_holds_all_dots_with_room_for_names(node):
     x, y = [-2, 0, 4], [0, 1, 2]
     script = """
-    import { windowOf } from "./embedding_map/embedding_map.js";
+    import { windowOf } from "./embedding_map/maths.js";
     const room = { width: 400, height: 300 };
     console.log(JSON.stringify(windowOf(given.x, given.y, room)));"""
     found = node(script, {"x": x, "y": y})

@@ -22,7 +22,7 @@ SIZES = [
 def in_node(node):
     """What the page computes for every size, right and with each mistake."""
     script = """
-    import { numbersOf, outputMatrix, through } from "./head_split/head_split.js";
+    import { numbersOf, outputMatrix, through } from "./head_split/maths.js";
     const plain = (x) => (Array.isArray(x) ? x.map(plain) : x.value ?? x);
     console.log(JSON.stringify(given.map(([words, width, heads]) => ({
       x: numbersOf(words, width), matrix: outputMatrix(width),
@@ -136,7 +136,8 @@ def test_one_head_hides_every_mistake(in_node):
 
 def test_every_step_has_words_for_both_sides(node):
     script = """
-    import { blocksOf, codeOf, tell, through } from "./head_split/head_split.js";
+    import { through } from "./head_split/maths.js";
+    import { blocksOf, codeOf, tell } from "./head_split/words.js";
     console.log(JSON.stringify(given.map((way) => {
       const [words, width, heads, wrongSplit, wrongMerge] = way;
       const options = { words, width, heads, wrongSplit, wrongMerge };

@@ -93,7 +93,7 @@ def test_the_map_of_damage_is_the_fall_of_log_p_without_each_head(figure, transl
 
 def test_the_page_and_python_draw_the_same_map_of_damage(node, figure):
     found = node(
-        "import { falls } from './heads/damage.js';"
+        "import { falls } from './heads/maths.js';"
         "console.log(JSON.stringify(falls(given)))",
         figure.example["damage"],
     )
@@ -103,7 +103,7 @@ def test_the_page_and_python_draw_the_same_map_of_damage(node, figure):
 
 def test_small_falls_do_not_look_like_large_ones(node):
     found = node(
-        "import { largestFall } from './heads/damage.js';"
+        "import { largestFall } from './heads/maths.js';"
         "console.log(JSON.stringify(given.map((each) => largestFall(each))))",
         [{"cross": [[0.5, -2]], "encoder": [[0.1, 0.2]]}, {"cross": [[1e-4]]}, {}],
     )
@@ -112,7 +112,7 @@ def test_small_falls_do_not_look_like_large_ones(node):
 
 def test_a_fall_fits_its_cell_without_the_zero_before_the_point(node):
     found = node(
-        "import { brief } from './heads/damage.js';"
+        "import { brief } from './heads/maths.js';"
         "console.log(JSON.stringify(given.map(brief)))",
         [0.52, -0.52, 10.52, -20.05, 0, 100.25],
     )
@@ -121,7 +121,7 @@ def test_a_fall_fits_its_cell_without_the_zero_before_the_point(node):
 
 def test_heads_that_are_out_are_listed_layer_by_layer(node):
     said = node(
-        "import { listed } from './heads/knockout.js';"
+        "import { listed } from './heads/maths.js';"
         "console.log(JSON.stringify(given.map((each) => listed(each, 3))))",
         [
             [["cross", 1, 2], ["cross", 1, 0], ["encoder", 0, 1]],
@@ -218,7 +218,7 @@ def test_changed_words_are_those_outside_a_longest_common_part(node):
              for _ in range(60)]  # fmt: skip
     pairs += [["Der Hund ist müde .", "Der Hund war müde ."], ["a b", "a b"], ["", ""]]
     found = node(
-        "import { changedWords } from './heads/knockout.js';"
+        "import { changedWords } from './heads/maths.js';"
         "console.log(JSON.stringify(given.map(([a, b]) => changedWords(a, b))))",
         pairs,
     )
@@ -242,7 +242,7 @@ def test_changed_words_are_those_outside_a_longest_common_part(node):
 
 def test_how_much_less_probable_is_said_in_words(node):
     said = node(
-        "import { lessProbable } from './heads/knockout.js';"
+        "import { lessProbable } from './heads/maths.js';"
         "console.log(JSON.stringify(given.map(([a, b]) => lessProbable(a, b))))",
         [[-3, -3.01], [-3, -4], [-3, -9], [-9, -3], [-1, -20]],
     )

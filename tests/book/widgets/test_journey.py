@@ -4,7 +4,7 @@ import json
 
 import pytest
 import torch
-from tformer_book.press.chapters import ROOT, read, source
+from tformer_book.press.chapters import ROOT, keys, read, source
 from tformer_book.widgets import Journey
 from tformer_book.widgets._model import FILES, page_model
 from tformer_book.widgets.journey import LONGEST, OPENING, STOPS, journey
@@ -24,12 +24,6 @@ const weights = read("model.safetensors"), tokenizer = read("tokenizer.model");
 const translator = await loadPretrained({ weights, tokenizer });
 const journeys = texts.map((text) => translator.journey(text, { maxLen: longest }));
 const plain = (_, each) => (each instanceof Float32Array ? [...each] : each);
-"""
-# Enough of a page for texts with German in them.
-PAGE = """
-const node = () => ({ children: [], setAttribute() {}, append(...all) {
-  this.children.push(...all); }, toString() { return this.children.join(""); } });
-globalThis.document = { createElement: node, createElementNS: node };
 """
 
 
@@ -138,7 +132,6 @@ def test_a_recorded_number_is_off_by_half_of_its_last_place_at_most(node):
 def shown(node, page_folder):
     """What the stops make of the sentences, at usual and at unusual places."""
     script = """
-    const view = await import("./journey/view.js");
     const { STATE } = await import("./journey/address.js");
     const { STOPS } = await import("./journey/stops.js");
     const facts = await import("./journey/facts.js");
@@ -163,7 +156,7 @@ def shown(node, page_folder):
         };
       }));
       const said = asked.map((each) => {
-        const state = view.fit({ ...STATE, ...each }, journey, texts[i]);
+        const state = facts.fit({ ...STATE, ...each }, journey, texts[i], STOPS.length);
         return STOPS.map((stop) =>
           [stop.text(journey, state).join(""), stop.shape(journey, state)]);
       });
@@ -171,7 +164,7 @@ def shown(node, page_folder):
         predicted: facts.predicted(journey), ended: facts.hasEnded(journey) };
     }), plain));"""
     given = {"folder": str(page_folder), "texts": TEXTS, "longest": LONGEST}
-    return node(TELL + PAGE + script, given)
+    return node(TELL + script, given)
 
 
 def test_a_softmax_of_the_scores_shown_gives_the_weights_shown(shown):
@@ -310,7 +303,7 @@ def test_each_stop_names_the_chapter_that_it_leads_to(node):
         script + "console.log(JSON.stringify(STOPS.map(({ title, book }) =>"
         "[title, ...book])))"
     )
-    page = read(ROOT / "book/journey.ipynb")
+    page = read(keys()["journey"])
     table = next(source(cell) for cell in page["cells"] if cell["id"] == "stops")
     assert len(stops) == STOPS
     for number, (title, name, address) in enumerate(stops, start=1):

@@ -32,6 +32,16 @@ def test_large_numbers_are_grouped_and_shares_stay_with_their_sign(node):
     assert shown == ["1", "999", "1,000", "1,000,000,000", "12.5\xa0%", "100\xa0%"]
 
 
+def test_an_exponent_is_raised_and_the_nearest_number_is_found_by_ratio(node):
+    powers, places = node(
+        "import { nearest, powerOfTen } from './kit/numbers.js';"
+        "console.log(JSON.stringify([[-12, 0, 3].map(powerOfTen),"
+        "[1, 3.9, 7, 100, 1e9].map((x) => nearest([2, 8, 1000], x))]))"
+    )
+    assert powers == ["10⁻¹²", "10⁰", "10³"]
+    assert places == [0, 0, 1, 2, 2]  # by difference, 100 would be nearer to 8
+
+
 def test_a_byte_shows_as_its_character_if_it_is_one_that_can_be_seen(node):
     shown = node(
         "import { shown, spoken, written } from './kit/pieces.js';"
@@ -59,7 +69,7 @@ def test_each_helper_that_figures_share_is_written_once():
     """A copy would drift: what reads like one belongs in the kit."""
     copies = (r"toLocaleString", r"\bArrow(Up|Down|Left|Right): [ijt] [+-] 1", r"\|◀")
     for path in sorted(Path(widgets.__file__).parent.rglob("*.js")):
-        if path.parent.name != "kit":
+        if "kit" not in path.parts:
             text = path.read_text(encoding="utf-8")
             assert not re.search("|".join(copies), text), path
 
@@ -86,6 +96,20 @@ def test_keys_walk_as_far_as_there_are_places(node):
         """
     )
     assert shown == [[4, 4, 3, 0, 0], [True] * 5, [False] * 3, False]
+
+
+def test_what_is_remembered_is_worked_out_anew_for_other_arguments_only(node):
+    shown = node(
+        """
+        import { remembered } from "./kit/remembered.js";
+        const [one, same, other] = [["a"], ["a"], ["b"]];
+        let times = 0;
+        const joined = remembered((a, b) => { times++; return [...a, b].join(""); });
+        const seen = [[one, 1], [one, 1], [one, 2], [same, 2], [other, 2], [one, 1]];
+        console.log(JSON.stringify(seen.map((each) => [joined(...each), times])));
+        """
+    )
+    assert shown == [["a1", 1], ["a1", 1], ["a2", 2], ["a2", 3], ["b2", 4], ["a1", 5]]
 
 
 def test_no_two_figures_share_a_class_name_since_their_styles_would_meet():

@@ -16,7 +16,7 @@ OTHERS = (("a", "b"), ("c",), ("d", "e", "f", "g"))
 @pytest.fixture(scope="module")
 def computed(node):
     script = """
-    import { explain, lessons } from "./label_shift/label_shift.js";
+    import { explain, lessons } from "./label_shift/maths.js";
     console.log(JSON.stringify(given.map((s) => [lessons(s), explain(s).join(" ")])));
     """
     states = [

@@ -211,7 +211,7 @@ def test_each_piece_of_a_translation_is_found_in_the_steps_of_its_search(
     steps = search_steps(translator, RUNNING, settings)
     best = steps[-1]["finished"][0]
     positions = node(
-        "import { positionsOf } from './live_lab/translation.js';"
+        "import { positionsOf } from './live_lab/maths.js';"
         "console.log(JSON.stringify(positionsOf(given.steps, given.best)))",
         {"steps": steps, "best": best},
     )
@@ -229,7 +229,7 @@ def test_each_piece_of_a_translation_is_found_in_the_steps_of_its_search(
 
 def test_the_lab_opens_with_the_piece_of_which_the_model_was_least_sure(node):
     found = node(
-        "import { leastSure } from './live_lab/translation.js';"
+        "import { leastSure } from './live_lab/maths.js';"
         "console.log(JSON.stringify(given.map((all) => "
         "leastSure(all.map((probability) => ({ probability }))))))",
         [[0.9, 0.2, 0.7], [0.5], [0.4, 0.3, 0.3], []],

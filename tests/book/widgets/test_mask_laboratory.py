@@ -35,7 +35,7 @@ def settings():
 @pytest.fixture(scope="module")
 def in_node(node, sites):
     script = """
-    import { makeMask, attend, moved } from "./mask_laboratory/mask_laboratory.js";
+    import { makeMask, attend, moved } from "./mask_laboratory/maths.js";
     const text = (x) => JSON.stringify(x, (_, v) => (v !== v ? "NaN" : v));
     console.log(text(given.sites.map((site) => given.settings.map((o) => {
       const mask = makeMask(site, o);
@@ -113,7 +113,7 @@ def test_rounding_to_float16_is_pytorchs(node):
         ]
     ).float()
     script = """
-    import { half } from "./mask_laboratory/mask_laboratory.js";
+    import { half } from "./mask_laboratory/maths.js";
     const code = (x) => (Number.isFinite(x) ? x : x > 0 ? "inf" : "-inf");
     console.log(JSON.stringify(given.map(half).map(code)));"""
     mine = torch.tensor([float(x) for x in node(script, numbers.double().tolist())])
@@ -156,7 +156,7 @@ def diagnose(node, each, **options):
         **options,
     }
     script = """
-    import { diagnose, makeMask } from "./mask_laboratory/mask_laboratory.js";
+    import { diagnose, makeMask } from "./mask_laboratory/maths.js";
     const [site, o] = given;
     console.log(JSON.stringify(diagnose(site, { ...o, mask: makeMask(site, o) })));"""
     return " ".join(node(script, [each, given]))

@@ -17,7 +17,7 @@ def pairs():
 def test_the_page_computes_torchs_product(node):
     given = list(pairs())
     found = node(
-        "import { multiply } from './matrix_product/matrix_product.js';"
+        "import { multiply } from './matrix_product/maths.js';"
         "console.log(JSON.stringify(given.map(([a, b]) => multiply(a, b).product)))",
         given,
     )
@@ -28,7 +28,7 @@ def test_the_page_computes_torchs_product(node):
 
 def test_an_entry_is_worked_out_with_its_own_row_and_column(node):
     text = node(
-        "import { explain } from './matrix_product/matrix_product.js';"
+        "import { explain } from './matrix_product/maths.js';"
         "console.log(JSON.stringify(explain([[1, 2, 0], [0, 1, -3]],"
         " [[1, 4], [2, 0], [2, 1]], 1, 1)))"
     )
@@ -46,7 +46,7 @@ def test_an_entry_is_worked_out_with_its_own_row_and_column(node):
 )
 def test_an_impossible_product_says_which_number_is_alone(node, a, b, told):
     product, text = node(
-        "import { explain, multiply } from './matrix_product/matrix_product.js';"
+        "import { explain, multiply } from './matrix_product/maths.js';"
         "console.log(JSON.stringify([multiply(...given).product,"
         " explain(...given, 0, 0)]))",
         [a, b],
@@ -59,7 +59,7 @@ def test_an_impossible_product_says_which_number_is_alone(node, a, b, told):
 
 def test_another_size_keeps_the_numbers_that_stay(node):
     smaller, larger = node(
-        "import { resized } from './matrix_product/matrix_product.js';"
+        "import { resized } from './matrix_product/maths.js';"
         "console.log(JSON.stringify([resized([[5, 6], [7, 8]], 1, 2),"
         " resized([[5, 6], [7, 8]], 3, 4)]))"
     )

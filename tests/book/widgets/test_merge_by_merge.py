@@ -11,7 +11,7 @@ from tformer.tokenization.byte_pairs import BytePairEncoding, count_pairs, merge
 RUN = """
 import {
   countPairs, learn, mergePair, replay,
-} from "./merge_by_merge/merge_by_merge.js";
+} from "./merge_by_merge/maths.js";
 """
 
 

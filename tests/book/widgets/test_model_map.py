@@ -11,6 +11,7 @@ import torch
 from tformer_book.widgets import ModelMap
 from tformer_book.widgets.model_map import GROUPS, PARTS
 
+import tformer
 from tformer.analysis.trace import watch
 from tformer.config import TransformerConfig
 from tformer.model import Transformer
@@ -63,7 +64,7 @@ def given(config, *, batch=2, source_length=5, target_length=7):
 def test_the_map_counts_what_the_models_count(node):
     every = list(configs())
     counted = node(
-        "import { total, shares } from './model_map/model_map.js';"
+        "import { total, shares } from './model_map/maths.js';"
         "console.log(JSON.stringify(given.map((c) => [total(c), shares(c)])))",
         [given(config) for config in every],
     )
@@ -114,7 +115,7 @@ def test_each_part_has_the_shape_and_count_of_its_module(node, norm, tied):
     )
     model = Transformer(config).eval()
     parts = node(
-        "import { parts, sizesOf } from './model_map/model_map.js';"
+        "import { parts, sizesOf } from './model_map/maths.js';"
         "const size = sizesOf(given);"
         "const number = (letters) => letters?.map((l) => size[l]);"
         "console.log(JSON.stringify(parts(given).map((p) => ({ ...p, "
@@ -152,7 +153,8 @@ def test_each_part_has_the_shape_and_count_of_its_module(node, norm, tied):
 
 def test_the_boxes_lie_in_the_drawing_and_do_not_overlap(node):
     placed = node(
-        "import { parts, layout } from './model_map/model_map.js';"
+        "import { layout } from './model_map/layout.js';"
+        "import { parts } from './model_map/maths.js';"
         "console.log(JSON.stringify(given.flatMap((c) => [true, false].map((compact) =>"
         " layout(parts(c), compact)))))",
         [given(TransformerConfig(norm=norm)) for norm in ("post", "pre")],
@@ -174,7 +176,7 @@ def test_the_boxes_lie_in_the_drawing_and_do_not_overlap(node):
 
 def test_heads_that_no_longer_divide_the_width_move_to_the_nearest_that_do(node):
     found = node(
-        "import { nearestDivisor } from './model_map/model_map.js';"
+        "import { nearestDivisor } from './model_map/maths.js';"
         "console.log(JSON.stringify(given.map(([d, n]) => nearestDivisor(d, n))))",
         [[512, 8], [192, 16], [4, 8], [96, 7]],
     )
@@ -184,7 +186,7 @@ def test_heads_that_no_longer_divide_the_width_move_to_the_nearest_that_do(node)
 def test_a_slider_steps_through_valid_values_the_set_one_among_them(node):
     every = list(configs())
     found = node(
-        "import { steps, FIELDS } from './model_map/model_map.js';"
+        "import { steps, FIELDS } from './model_map/maths.js';"
         "console.log(JSON.stringify(given.map((c) => Object.fromEntries(FIELDS.slice("
         "0, 9).map((name) => [name, steps(name, c)])))))",
         [given(config) for config in every],
@@ -245,10 +247,25 @@ def test_the_released_models_sizes_are_its_cards():
     }
 
 
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_every_file_and_folder_that_the_map_names_is_in_the_package(node, norm):
+    found = node(
+        "import { parts } from './model_map/maths.js';"
+        "console.log(JSON.stringify(parts(given).map((p) => [p.id, p.files])))",
+        given(TransformerConfig(norm=norm)),
+    )
+    package = Path(tformer.__file__).parent
+    for part, files in found:
+        assert files, part
+        for name in files:
+            there = package / name
+            assert there.is_dir() if name.endswith("/") else there.is_file(), part
+
+
 def test_parts_lead_to_chapters_that_exist_and_as_on_the_first_page(node):
     script = """
     import { chapterOf } from "./model_map/chapters.js";
-    import { parts } from "./model_map/model_map.js";
+    import { parts } from "./model_map/maths.js";
     console.log(JSON.stringify(parts(given).map((part) =>
       [part.id, part.name, chapterOf(part)])));"""
     sizes = ModelMap().get_state(

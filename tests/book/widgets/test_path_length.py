@@ -19,7 +19,7 @@ CASES = [
 @pytest.fixture(scope="module")
 def in_node(node):
     script = """
-    import * as m from "./path_length/path_length.js";
+    import * as m from "./path_length/maths.js";
     console.log(JSON.stringify(given.map(([kind, start, end, n, k]) => {
       const distance = Math.abs(end - start);
       return { steps: m.pathLength(kind, distance, k),
@@ -75,7 +75,7 @@ def test_the_sentence_below_says_what_is_counted(node):
     given = PathLength(kind="convolution").get_state(
         ["kind", "start", "end", "length", "kernel", "words"]
     )
-    script = 'import { explain } from "./path_length/path_length.js";'
+    script = 'import { explain } from "./path_length/maths.js";'
     script += "console.log(JSON.stringify([explain(given),"
     script += "explain({ ...given, kind: 'self-attention', length: 99 })]))"
     near, far = node(script, given)
@@ -84,7 +84,7 @@ def test_the_sentence_below_says_what_is_counted(node):
 
 
 def test_a_long_path_is_counted_in_few_stops_and_to_its_end(node):
-    script = 'import { stopsOf } from "./path_length/path_length.js";'
+    script = 'import { stopsOf } from "./path_length/maths.js";'
     script += "console.log(JSON.stringify(given.map((n) => stopsOf(n))))"
     for steps, stops in zip([1, 8, 1024], node(script, [1, 8, 1024]), strict=True):
         assert (stops[0], stops[-1]) == (0, steps)

@@ -53,7 +53,8 @@ def test_links_lead_to_chapters_of_the_book():
 
 def test_a_long_curve_is_thinned_to_means_and_keeps_its_ends_apart(node):
     found = node("""
-      import { roundUp, thinned } from "./playground/curves.js";
+      import { roundUp } from "./kit/chart.js";
+      import { thinned } from "./playground/curves.js";
       const long = Array.from({ length: 1000 }, (_, i) => [i, i % 2]);
       console.log(JSON.stringify({
         thin: thinned(long), short: thinned([[0, 1], [1, 3]]),

@@ -19,7 +19,7 @@ def asked(node, *, d=16, base=10_000.0, k=5, variants=("", *VARIANTS)):
     script = """
     import {
       columnsOf, facts, pairOf, similarity, tableOf,
-    } from "./position_waves/position_waves.js";
+    } from "./position_waves/maths.js";
     const { d, base, k } = given;
     console.log(JSON.stringify(given.variants.map((variant) => {
       const table = tableOf(columnsOf(variant, d, base));
@@ -112,7 +112,7 @@ def test_the_longest_wave_is_just_under_two_pi_times_the_base(node):
 
 def test_colours_end_in_orange_and_blue_and_are_pale_at_zero(node):
     script = """
-    import { colour } from "./position_waves/position_waves.js";
+    import { colour } from "./position_waves/maths.js";
     console.log(JSON.stringify([-1, 0, 1].map(colour)));"""
     low, pale, high = node(script)
     assert low[0] > low[2]

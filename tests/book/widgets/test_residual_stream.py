@@ -48,7 +48,7 @@ def told(node, page_folder):
 def ways(node, recorded):
     """The rows of the running example, at every position of a side."""
     script = """
-    import { settled, triangle, way } from "./residual_stream/view.js";
+    import { settled, triangle, way } from "./residual_stream/maths.js";
     const of = (side) => given[side][0].length.map((_, t) => way(given, side, t));
     const sides = Object.fromEntries(["encoder", "decoder"].map((s) => [s, of(s)]));
     console.log(JSON.stringify({
@@ -151,7 +151,7 @@ def test_the_stream_has_settled_where_its_first_piece_stays(ways):
 def test_parts_have_names_for_people(node):
     names = ["word", "position", "layers.0.self_attention", "layers.11.feed_forward"]
     titles = node(
-        "import { titleOf } from './residual_stream/view.js';"
+        "import { titleOf } from './residual_stream/maths.js';"
         "console.log(JSON.stringify(given.map(titleOf)))",
         names,
     )

@@ -6,7 +6,7 @@ import math
 
 import pytest
 import torch
-from tformer_book.press.chapters import ROOT, read, source
+from tformer_book.press.chapters import chapter, read, source
 from tformer_book.widgets import ScheduleAndSmoothing
 from tformer_book.widgets.schedule_and_smoothing import BY_HAND, SPREADS
 from torch.testing import assert_close
@@ -14,7 +14,7 @@ from torch.testing import assert_close
 from tformer.loss import cross_entropy
 from tformer.schedule import inverse_square_root
 
-MODULE = "./schedule_and_smoothing/schedule_and_smoothing.js"
+MODULE = "./schedule_and_smoothing/maths.js"
 SCHEDULES = [
     {"width": 512, "warmup": 4000, "factor": 1},
     {"width": 128, "warmup": 600, "factor": 1},
@@ -172,10 +172,7 @@ def test_every_preset_can_be_said_by_the_sliders(node):
 
 
 def test_our_preset_is_the_live_run_of_the_chapter(node):
-    cells = {
-        cell["id"]: source(cell)
-        for cell in read(ROOT / "book/12-training.ipynb")["cells"]
-    }
+    cells = {cell["id"]: source(cell) for cell in read(chapter("training"))["cells"]}
     script = f"""
     import {{ SCHEDULES }} from "{MODULE}";
     const presets = Object.fromEntries(SCHEDULES);

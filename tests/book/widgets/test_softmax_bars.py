@@ -20,7 +20,7 @@ def cases():
 
 
 RUN = (
-    "import { softmax32 } from './softmax_bars/softmax_bars.js';"
+    "import { softmax32 } from './softmax_bars/maths.js';"
     "const text = (x) => Number.isFinite(x) ? x : String(x);"
     "console.log(JSON.stringify(given.map((c) => {"
     " const { powers, shares } = softmax32(c.scores, c);"
@@ -59,7 +59,7 @@ def test_powers_end_where_32_bits_end(node):
 
 def test_numbers_are_short_and_readable(node):
     shown = node(
-        "import { short } from './softmax_bars/softmax_bars.js';"
+        "import { short } from './softmax_bars/maths.js';"
         "console.log(JSON.stringify("
         "[0, 0.5, 7.389, 148.4, 22026, 3.3e38, 1e-5, Infinity, NaN].map(short)))"
     )
@@ -71,7 +71,7 @@ def test_numbers_are_short_and_readable(node):
 def test_the_sentence_says_what_went_wrong(node):
     settings = [(100, False), (-120, False), (0, False), (0, True)]
     told = node(
-        "import { explain, softmax32 } from './softmax_bars/softmax_bars.js';"
+        "import { explain, softmax32 } from './softmax_bars/maths.js';"
         "console.log(JSON.stringify(given.map(([added, subtract]) => explain("
         "['a', 'b'], softmax32([2, 1], { added, subtract }), { subtract }))))",
         settings,
@@ -92,7 +92,7 @@ def test_the_head_of_the_powers_says_what_e_is_raised_to(node):
         ]
     ]  # fmt: skip
     heads = node(
-        "import { exponent } from './softmax_bars/softmax_bars.js';"
+        "import { exponent } from './softmax_bars/maths.js';"
         "console.log(JSON.stringify(given.map(exponent)))",
         settings,
     )

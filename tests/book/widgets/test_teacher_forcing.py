@@ -39,7 +39,7 @@ def told(node, recorded, page_folder):
     """What the engine and the figure make of the same pairs."""
     script = """
     import { loadPretrained } from "./engine/pretrained.js";
-    import { align, moved, parting } from "./teacher_forcing/view.js";
+    import { align, moved, parting } from "./teacher_forcing/maths.js";
     const { pairs, recorded, folder } = given;
     const read = (name) => new Uint8Array(readFileSync(`${folder}/${name}`)).buffer;
     const weights = read("model.safetensors"), tokenizer = read("tokenizer.model");
@@ -168,7 +168,7 @@ def test_a_piece_that_only_one_of_two_shows_moved_at_least_from_its_least(node):
 
     one, other = positions({1: 0.5, 2: 0.1}), positions({1: 0.5, 3: 0.4})
     shifts = node(
-        "import { moved } from './teacher_forcing/view.js';"
+        "import { moved } from './teacher_forcing/maths.js';"
         "const [one, other] = given;"
         "console.log(JSON.stringify([moved(one, other), moved(other, one),"
         " moved(one, one), moved([], one)]))",

@@ -10,7 +10,7 @@ from tformer_book.widgets import TrainingReplay
 
 from tformer.pretrained import load_history, load_pretrained
 
-MODULE = "./training_replay/training_replay.js"
+MODULE = "./training_replay/maths.js"
 
 
 @pytest.fixture(scope="module")

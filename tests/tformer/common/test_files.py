@@ -23,7 +23,7 @@ def names(folder: Path) -> list[str]:
 
 def run(code: str, *arguments: object, **options) -> subprocess.CompletedProcess:
     """Run code in a Python of its own, with ``files`` and ``path`` at hand."""
-    begin = "import sys; from tformer import files; from pathlib import Path\n"
+    begin = "import sys; from tformer.common import files; from pathlib import Path\n"
     command = [sys.executable, "-c", begin + code, *map(str, arguments)]
     return subprocess.run(command, stderr=subprocess.PIPE, timeout=60, **options)
 

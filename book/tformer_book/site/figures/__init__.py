@@ -25,6 +25,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
+
 from tformer_book import widgets
 
 from ..assets import publish

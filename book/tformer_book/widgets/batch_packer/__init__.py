@@ -1,6 +1,6 @@
 """Sentence pairs packed into batches: what padding costs, by order and method.
 
-Chapter *Data* shows it. ``batch_packer.js`` does the arithmetic; tests hold it to
+Chapter *Data* shows it. ``maths.js`` does the arithmetic; tests hold it to
 `tformer.data.cut` and `tformer.data.batches`.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import traitlets
-from tformer_book.widgets._figure import PageFigure
 
 from tformer import data
+from tformer_book.widgets._figure import PageFigure
 
 ORDERS = ("as they come", "sorted by length")
 CUTS = ("by pairs", "by tokens")

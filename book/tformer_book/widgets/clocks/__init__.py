@@ -7,10 +7,10 @@ engine; `tformer.positions.sinusoids` checks them.
 from __future__ import annotations
 
 import traitlets
-from tformer_book.widgets._figure import PageFigure
 from torch import Tensor
 
 from tformer.positions import sinusoids
+from tformer_book.widgets._figure import PageFigure
 
 LAST = 63  # the last position that the slider reaches
 

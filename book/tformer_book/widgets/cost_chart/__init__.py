@@ -1,6 +1,6 @@
 """What a model costs, on one chart: parameters, operations, memory, cache.
 
-Chapter *Scale* shows it. ``cost_chart.js`` does the arithmetic; tests hold it to
+Chapter *Scale* shows it. ``maths.js`` does the arithmetic; tests hold it to
 `tformer.analysis.cost`.
 """
 
@@ -10,12 +10,12 @@ import json
 from typing import Any
 
 import traitlets
-from tformer_book.widgets._figure import PageFigure
 
 from tformer.analysis import cost
 from tformer.analysis.cost import BASE, BIG
 from tformer.config import TransformerConfig
 from tformer.pretrained import RELEASED
+from tformer_book.widgets._figure import PageFigure
 
 WIDTHS = (64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
 LAYERS = (1, 2, 3, 4, 6, 8, 12, 16, 24)

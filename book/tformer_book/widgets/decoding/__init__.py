@@ -9,20 +9,19 @@ from __future__ import annotations
 from typing import Any
 
 import traitlets
-from tformer_book.widgets._model import RUNNING, ModelFigure, page_settings
-from tformer_book.widgets._searching import number, search_steps
 
-from tformer.common.search import SEARCHES, USUAL, SearchSettings
+from tformer.common.search import SEARCHES, SearchSettings
 from tformer.decode import Hypothesis, length_penalty_of
 from tformer.translator import Translator
+from tformer_book.widgets._model import RUNNING, ModelFigure, page_settings
+from tformer_book.widgets._searching import SLIDERS, SearchTraits, search_steps
 
-SETTINGS = ("beam_size", "length_penalty", "temperature", "top_k", "top_p", "seed")
-CUTS = {"top_k": 0, "top_p": 1}  # where a trait cuts nothing: None in the settings
+OWN = {"top_k": 10, "top_p": 0.9, "seed": 1}  # where this figure begins
 NAMES = {"greedy": "greedy search", "sample": "sampling", "beam": "beam search"}
 HEIGHTS = {"greedy": (872, 1135), "sample": (920, 1240), "beam": (1266, 1595)}
 
 
-class Decoding(ModelFigure):
+class Decoding(SearchTraits, ModelFigure):
     """The tree of a beam, or the one line of greedy search and of a sample.
 
     At every step it shows the probabilities of the next piece and, for a sample, the
@@ -32,9 +31,8 @@ class Decoding(ModelFigure):
     Args:
         text: the English sentence that it shows first.
         translator: whose model; the released one if omitted.
-        search: "greedy", "sample" or "beam", with the traits that belong to it:
-            ``beam_size`` (1 to 6), ``length_penalty`` (0 to 3), ``temperature`` (0.1 to
-            2), ``top_k`` (0: all), ``top_p`` (1: all), ``seed``.
+        search: "greedy", "sample" or "beam", with the traits that belong to it
+            (`SearchTraits`).
         step: counted from 0, where it begins; -1 is the end.
 
     Raises:
@@ -44,13 +42,6 @@ class Decoding(ModelFigure):
     Source: section 6.1; Wu et al. 2016, equation 14; Holtzman et al. 2020.
     """
 
-    search = traitlets.Enum(SEARCHES, USUAL.search).tag(sync=True)
-    beam_size = number("beam_size", USUAL.beam_size)
-    length_penalty = number("length_penalty", USUAL.length_penalty)
-    temperature = number("temperature", USUAL.temperature)
-    top_k = number("top_k", 10)
-    top_p = number("top_p", 0.9)
-    seed = number("seed", 1)
     step = traitlets.Int(0, min=-1).tag(sync=True)
     found = traitlets.Dict().tag(sync=True)
     page_height = traitlets.Int().tag(sync=True)
@@ -63,7 +54,7 @@ class Decoding(ModelFigure):
         translator: Translator | None = None,
         **state: Any,
     ) -> None:
-        self._wanted = state
+        state = self._wanted = {**OWN, **state}
         super().__init__(text, translator=translator, **state)
         runs = self.example["runs"]
         shown = next(run for run in runs if run["search"] == self.search)
@@ -73,8 +64,10 @@ class Decoding(ModelFigure):
     def record(self, text: str) -> dict[str, Any]:
         """The steps of all three searches, with the requested settings."""
         defaults = self.trait_defaults()
-        wanted = {name: self._wanted.get(name, defaults[name]) for name in SETTINGS}
-        wanted |= {name: None for name, cuts in CUTS.items() if wanted[name] == cuts}
+        wanted = {name: self._wanted.get(name, defaults[name]) for name in SLIDERS}
+        for name, each in SLIDERS.items():
+            if wanted[name] == each.everything:
+                wanted[name] = None
         runs = [SearchSettings(search=each, **wanted) for each in SEARCHES]
         return {
             "runs": [

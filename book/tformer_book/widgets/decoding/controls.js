@@ -1,77 +1,45 @@
 // The searches to choose from, and the settings of each.
-import { ALL_K, RANGES, SLIDER_OF_K, USED } from "../engine/decode/settings.js";
-import { h, put, radios, say, slider } from "../kit/kit.js";
+import {
+  ALL_K,
+  pageName,
+  SLIDER_OF_K,
+  SLIDERS,
+  USED,
+} from "../engine/decode/settings.js";
+import { put, radios, slider } from "../kit/kit.js";
 import { format } from "../kit/numbers.js";
 
-const NAMES = { greedy: "greedy", sample: "sampling", beam: "beam search" };
-const SEARCHES = Object.keys(NAMES);
+const PLACES = { beam_size: 0, length_penalty: 1, temperature: 1, top_k: 0, seed: 0 };
 
-// first: the search to begin with; onChange hears the changed settings.
-// -> { nodes, show(settings) }
-export function searchControls(first, onChange) {
-  const searches = radios(
-    "search",
-    "Search",
-    SEARCHES.map((name) => NAMES[name]),
-    SEARCHES.indexOf(first),
-    (i) => onChange({ search: SEARCHES[i] }),
+// names: of the searches, in order; labels: of the sliders, where they are not the usual
+// ones. onChange hears the changed settings.
+// -> { choice, sliders (elements), show(settings) }
+/**
+ * @param {Record<string, string>} names
+ * @param {(changes: any) => void} onChange
+ * @param {Record<string, string>} [labels]
+ */
+export function searchControls(names, onChange, labels = {}) {
+  const searches = Object.keys(names);
+  const choice = radios("search", "Search", Object.values(names), 0, (i) =>
+    onChange({ search: searches[i] }),
   );
-  const sliders = slidersOf(onChange);
-  const about = h("p", { class: "tfd-about" });
-  const options = h(
-    "div",
-    { class: "tfd-options" },
-    ...Object.values(sliders).map(({ box }) => box),
-    about,
-  );
+  const sliders = SLIDERS.map(({ name: trait, label, min, max, step, everything }) => {
+    const range = trait === "top_k" ? SLIDER_OF_K : { min, max, step };
+    const uncut = trait === "top_k" ? ALL_K : everything; // where it keeps every piece
+    const text = (x) => (x === uncut ? "all" : format(x, PLACES[trait]));
+    const name = pageName(trait);
+    const each = slider(trait, labels[trait] ?? label, { ...range, text }, (x) =>
+      onChange({ [name]: x === uncut ? null : x }),
+    );
+    return { name, uncut, ...each };
+  });
   function show(settings) {
-    searches.pick(SEARCHES.indexOf(settings.search));
-    sliders.beamSize.show(settings.beamSize);
-    sliders.lengthPenalty.show(settings.lengthPenalty);
-    sliders.temperature.show(settings.temperature);
-    sliders.topK.show(settings.topK ?? ALL_K);
-    sliders.topP.show(settings.topP ?? 1);
-    sliders.seed.show(settings.seed);
-    for (const [name, { box }] of Object.entries(sliders))
-      put(box, { hidden: !USED[settings.search].includes(name) });
-    put(about, { hidden: settings.search !== "greedy" });
-    say(about, "The likeliest piece is taken, every time. There is nothing to set.");
+    choice.pick(searches.indexOf(settings.search));
+    for (const each of sliders) {
+      each.show(settings[each.name] ?? each.uncut);
+      put(each.box, { hidden: !USED[settings.search].includes(each.name) });
+    }
   }
-  return { nodes: [searches.set, options], show };
+  return { choice: choice.set, sliders: sliders.map(({ box }) => box), show };
 }
-
-const slidersOf = (onChange) => ({
-  beamSize: slider(
-    "beam_size",
-    "beam size",
-    { ...RANGES.beam_size, digits: 0 },
-    (beamSize) => onChange({ beamSize }),
-  ),
-  lengthPenalty: slider(
-    "length_penalty",
-    "penalty α",
-    { ...RANGES.length_penalty, digits: 1 },
-    (lengthPenalty) => onChange({ lengthPenalty }),
-  ),
-  temperature: slider(
-    "temperature",
-    "temperature",
-    { ...RANGES.temperature, digits: 1 },
-    (temperature) => onChange({ temperature }),
-  ),
-  topK: slider(
-    "top_k",
-    "top-k",
-    { ...SLIDER_OF_K, text: (k) => (k >= ALL_K ? "all" : String(k)) },
-    (k) => onChange({ topK: k >= ALL_K ? null : k }),
-  ),
-  topP: slider(
-    "top_p",
-    "top-p",
-    { ...RANGES.top_p, text: (p) => (p >= 1 ? "all" : format(p)) },
-    (p) => onChange({ topP: p >= 1 ? null : p }),
-  ),
-  seed: slider("seed", "seed", { ...RANGES.seed, digits: 0 }, (seed) =>
-    onChange({ seed }),
-  ),
-});

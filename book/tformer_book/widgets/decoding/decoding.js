@@ -3,7 +3,7 @@
 import { TRAITS as SETTINGS, settingsOf, traitsOf } from "../engine/decode/settings.js";
 import { bind, figure } from "../kit/kit.js";
 import { askBar, engineOf } from "../kit/model.js";
-import { decodingView } from "./view.js";
+import { DecodingView } from "./view.js";
 
 const TRAITS = [...SETTINGS, "step"];
 
@@ -15,7 +15,7 @@ function render({ model, el }) {
     return { ...settingsOf(traits), step: traits.step };
   };
   const { commit, stop } = bind(model, [...TRAITS, "text", "example"], () => update());
-  const view = decodingView(engine, {
+  const view = new DecodingView(engine, {
     initial: settings(),
     onNeed: () => bar.ask(),
     onState: (state) =>
@@ -38,7 +38,7 @@ function render({ model, el }) {
       view.show(model.get("text"), example.runs);
     }
     view.set(settings());
-    if (model.get("text") !== view.state().found.text) {
+    if (model.get("text") !== view.state.found.text) {
       bar.show(model.get("text"));
       if (engine) bar.ask();
     }

@@ -15,19 +15,8 @@ export function keyOf({ search, beamSize, temperature, topK, topP, seed }) {
 // -> [{ column (the step), rank, parent (a node), piece, ids, logProbability, fate,
 //       hypothesis: its place among those that the next step goes on from, or -1 }]
 export function treeOf(steps) {
-  const nodes = [
-    {
-      column: -1,
-      rank: 0,
-      parent: -1,
-      piece: "<s>",
-      pieces: [],
-      ids: [],
-      logProbability: 0,
-      fate: "grown",
-      hypothesis: 0,
-    },
-  ];
+  const begin = { piece: "<s>", pieces: [], ids: [], logProbability: 0, fate: "grown" };
+  const nodes = [{ ...begin, column: -1, rank: 0, parent: -1, hypothesis: 0 }];
   let live = [0];
   for (const [column, { candidates }] of steps.entries()) {
     const grown = [];
@@ -94,18 +83,12 @@ export function nextPieces(step, hypothesis, { temperature = 1 } = {}) {
   });
   for (const { id, piece, fate, rank, logProbability: total } of chosen.values()) {
     if (fate === "dropped" || rows.some((row) => row.id === id)) continue;
-    const row = {
-      id,
-      piece,
-      probability: Math.exp(total - logProbability),
-      total,
-      fate,
-      rank,
-    };
+    const probability = Math.exp(total - logProbability);
+    const row = { id, piece, probability, total, fate, rank };
     // Both were left after the cut, so their ratio tells how probable it became.
     if (rows[0].drawn !== undefined)
       row.drawn =
-        rows[0].drawn * (row.probability / rows[0].probability) ** (1 / temperature);
+        rows[0].drawn * (probability / rows[0].probability) ** (1 / temperature);
     rows.push(row);
   }
   const left = (name) => Math.max(0, 1 - rows.reduce((sum, row) => sum + row[name], 0));

@@ -1,73 +1,53 @@
 // Two tables: the pieces that may come next, and the translations that are finished.
-import { h, say } from "../kit/kit.js";
 import { chance, format } from "../kit/numbers.js";
 import { ending, meter, shown, written } from "../kit/pieces.js";
+import { html, nothing } from "../kit/vendor/lit.js";
 import { nextPieces } from "./search.js";
 
 const FATES = { grown: "● kept", finished: "✓ finished", dropped: "✗ dropped" };
 const ROWS = 10; // next pieces, one that was drawn from beyond them, and all the rest
 
-// -> { heading, node, show({ from, step, taken, settings, isLine }) }: the pieces that may
-// follow the node `from` in a step; taken: the id of a row that stands out, or null;
-// isLine: the search follows one hypothesis only.
-export function nextTable() {
-  const heading = h("p", { class: "tfd-heading" });
-  const head = h("tr");
-  const body = h("tbody");
-  const node = h("table", { class: "tfd-next" }, h("thead", {}, head), body);
-
-  function show({ from, step, taken, settings, isLine }) {
-    const { rows, rest } = nextPieces(step, from.hypothesis, settings);
-    const isSampled = rows[0].drawn !== undefined;
-    const columns = nextColumns(isSampled, isLine);
-    /** @param {{ probability: number, drawn?: number, total?: number }} row */
-    const numbers = ({ probability, drawn, total }) => [
-      ...bar(probability),
-      ...(isSampled ? bar(drawn) : []),
-      ...(isLine ? [] : [h("td", {}, total === undefined ? "" : format(total))]),
-    ];
-    say(
-      heading,
-      `${from.pieces.length ? `After “${ending(written(from.pieces))}”` : "At the start"}, step ${from.column + 2}: the next piece`,
-    );
-    head.replaceChildren(
-      ...columns.map((name) =>
-        name ? h("th", { scope: "col" }, name) : h("td", { "aria-hidden": "true" }),
-      ),
-    );
-    body.replaceChildren(
-      ...rows.map((row) =>
-        h(
-          "tr",
-          {
-            class: `${row.fate && row.fate !== "dropped" ? "tfd-taken" : ""}${row.id === taken ? " tfd-row" : ""}`,
-            "data-piece": row.piece,
-          },
-          h("th", { scope: "row" }, shown(row.piece)),
-          ...numbers(row),
-          h("td", { class: "tfd-fate" }, fateText(row, isSampled, isLine)),
-        ),
-      ),
-      h("tr", {}, h("th", { scope: "row" }, "all others"), ...numbers(rest), h("td")),
-      ...blank(ROWS - rows.length - 1, columns.length),
-    );
-  }
-  return { heading, node, show };
+// The pieces that may follow the node `from` in a step; taken: the id of a row that stands
+// out, or null; isLine: the search follows one hypothesis only.
+export function nextTable({ from, step, taken, isLine }, settings) {
+  const { rows, rest } = nextPieces(step, from.hypothesis, settings);
+  const isSampled = rows[0].drawn !== undefined;
+  const columns = [
+    ...["piece", "p", ""],
+    ...(isSampled ? ["p to draw from", ""] : []),
+    ...(isLine ? [] : ["log p in all"]),
+    isSampled ? "drawn" : isLine ? "taken" : "what became of it",
+  ];
+  /** @param {any} row */
+  const numbers = ({ probability, drawn, total }) => html`
+    ${bar(probability)}${isSampled ? bar(drawn) : nothing}
+    ${isLine ? nothing : html`<td>${total === undefined ? "" : format(total)}</td>`}`;
+  const look = ({ id, fate }) =>
+    `${fate && fate !== "dropped" ? "tfd-taken" : ""} ${id === taken ? "tfd-row" : ""}`;
+  const row = (each) => html`
+    <tr class=${look(each)} data-piece=${each.piece}>
+      <th scope="row">${shown(each.piece)}</th>${numbers(each)}
+      <td class="tfd-fate">${fateText(each, isSampled, isLine)}</td>
+    </tr>`;
+  // Rows that keep the place of pieces, so that nothing below jumps.
+  const blank = () =>
+    html`<tr aria-hidden="true"><td colspan=${columns.length}> </td></tr>`;
+  return html`
+    <p class="tfd-heading">${from.pieces.length ? `After “${ending(written(from.pieces))}”` : "At the start"}, step ${from.column + 2}: the next piece</p>
+    <table class="tfd-next">
+      <thead><tr>${columns.map((name) => (name ? heading(name) : html`<td aria-hidden="true"></td>`))}</tr></thead>
+      <tbody>
+        ${rows.map(row)}
+        <tr><th scope="row">all others</th>${numbers(rest)}<td></td></tr>
+        ${Array.from({ length: Math.max(0, ROWS - rows.length - 1) }, blank)}
+      </tbody>
+    </table>`;
 }
 
-const nextColumns = (isSampled, isLine) => [
-  "piece",
-  "p",
-  "",
-  ...(isSampled ? ["p to draw from", ""] : []),
-  ...(isLine ? [] : ["log p in all"]),
-  isSampled ? "drawn" : isLine ? "taken" : "what became of it",
-];
-
-const bar = (p) => [
-  h("td", { "data-exact": p }, p === undefined ? "" : p === 0 ? "0" : chance(p)),
-  meter("tfd-meter", p),
-];
+const heading = (name) => html`<th scope="col">${name}</th>`;
+const bar = (p) => html`
+  <td data-exact=${p ?? nothing}>${p === undefined ? "" : p === 0 ? "0" : chance(p)}</td>
+  ${meter("tfd-meter", p)}`;
 
 function fateText({ fate, rank }, isSampled, isLine) {
   if (fate === null) return "";
@@ -75,74 +55,33 @@ function fateText({ fate, rank }, isSampled, isLine) {
   return `${FATES[fate]}${fate === "grown" ? ` (rank ${rank + 1})` : ""}`;
 }
 
-// Rows that keep the place of pieces, so that nothing below jumps.
-const blank = (count, columns) =>
-  Array.from({ length: Math.max(0, count) }, () =>
-    h("tr", { "aria-hidden": "true" }, h("td", { colspan: columns }, " ")),
-  );
-
-// -> { heading, node, show(found, alpha) }: as `ranked` has found them; alpha null: there
-// is one, and no score.
-export function foundTable() {
-  const heading = h("p", { class: "tfd-heading" });
-  const head = h("tr");
-  const body = h("tbody");
-  const node = h(
-    "div",
-    {
-      class: "tfd-found tfk-scroll",
-      tabindex: 0,
-      role: "region",
-      "aria-label": "Finished translations",
-    },
-    h("table", {}, h("thead", {}, head), body),
-  );
-
-  function show(found, alpha) {
-    const isScored = alpha !== null;
-    say(
-      heading,
-      isScored
-        ? `Finished: score = log p / lp(n), lp(n) = ((5 + n) / 6)^α, α = ${format(alpha, 1)}`
-        : "Finished",
-    );
-    const columns = [
-      "translation",
-      "log p",
-      "n",
-      ...(isScored ? ["lp(n)", "score"] : []),
-    ];
-    head.replaceChildren(...columns.map((name) => h("th", { scope: "col" }, name)));
-    body.replaceChildren(...found.map((each, i) => foundRow(each, i, isScored)));
-    if (!found.length) body.replaceChildren(noneYet(columns.length));
-  }
-  return { heading, node, show };
+// What is finished, as `ranked` has found it; alpha null: there is one, and no score.
+export function foundTable(found, alpha) {
+  const isScored = alpha !== null;
+  const columns = [
+    "translation",
+    "log p",
+    "n",
+    ...(isScored ? ["lp(n)", "score"] : []),
+  ];
+  const row = ({ ids, text, score, logProbability, length, penalty }, i) => html`
+    <tr data-ids=${ids.join(" ")} data-score=${score} data-log-p=${logProbability}>
+      <th scope="row" lang="de">${i === 0 && isScored ? "★ " : ""}${text}</th>
+      <td>${format(logProbability, 3)}</td>
+      <td>${length}</td>
+      ${isScored ? html`<td>${format(penalty, 3)}</td><td>${format(score, 3)}</td>` : nothing}
+    </tr>`;
+  const none = () => html`
+    <tr><th scope="row">none yet</th>${columns.slice(1).map(() => html`<td></td>`)}</tr>`;
+  const formula = isScored
+    ? `: score = log p / lp(n), lp(n) = ((5 + n) / 6)^α, α = ${format(alpha, 1)}`
+    : "";
+  return html`
+    <p class="tfd-heading">Finished${formula}</p>
+    <div class="tfd-found tfk-scroll" tabindex="0" role="region" aria-label="Finished translations">
+      <table>
+        <thead><tr>${columns.map(heading)}</tr></thead>
+        <tbody>${found.length ? found.map(row) : none()}</tbody>
+      </table>
+    </div>`;
 }
-
-const foundRow = (each, i, isScored) =>
-  h(
-    "tr",
-    {
-      "data-ids": each.ids.join(" "),
-      "data-score": each.score,
-      "data-log-p": each.logProbability,
-    },
-    h(
-      "th",
-      { scope: "row", lang: "de" },
-      `${i === 0 && isScored ? "★ " : ""}${each.text}`,
-    ),
-    h("td", {}, format(each.logProbability, 3)),
-    h("td", {}, String(each.length)),
-    ...(isScored
-      ? [h("td", {}, format(each.penalty, 3)), h("td", {}, format(each.score, 3))]
-      : []),
-  );
-
-const noneYet = (columns) =>
-  h(
-    "tr",
-    {},
-    h("th", { scope: "row" }, "none yet"),
-    ...Array.from({ length: columns - 1 }, () => h("td")),
-  );

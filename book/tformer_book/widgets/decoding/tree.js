@@ -1,8 +1,7 @@
 // The picture of a search: one column for each step, a node for each piece it looked at.
-import { arrowKeys, GRID } from "../kit/arrows.js";
-import { h, put, say } from "../kit/kit.js";
 import { format } from "../kit/numbers.js";
 import { shown, spoken, written } from "../kit/pieces.js";
+import { html, nothing, svg } from "../kit/vendor/lit.js";
 
 const MARKS = { live: "●", finished: "✓", dropped: "✗" };
 const WORDS = { live: "goes on", finished: "finished", dropped: "dropped" };
@@ -14,108 +13,52 @@ const DOWN = 5;
 const left = ({ column }) => (column + 1) * (WIDTH + ACROSS) + 4;
 const top = ({ rank }) => rank * (HEIGHT + DOWN) + 4;
 
-// onPick(i) hears which node is clicked, onKey(key) which key walks.
-// -> { node,
-//      build(nodes, columns): the elements of these nodes, as `treeOf` makes them,
-//      show(status, here, winner): what became of each (`statusAt`), the node we are at,
-//        and the ids of the best finished translation, joined, if one is to stand out,
-//      focus(i), lookAt(column): scroll to it in the next frame, stop() }
-export function treePicture({ onPick, onKey }) {
-  const lines = h("svg", { "aria-hidden": "true", class: "tfd-lines" });
-  const tree = h("div", {
-    class: "tfd-tree",
-    role: "tree",
-    "aria-label":
-      "What the search looked at: one column for each step; arrow keys move, and show the next pieces",
-  });
-  const node = h("div", { class: "tfd-scroll" }, tree);
-  let nodes = [];
-  let items = []; // the elements of the nodes
-  let curves = []; // the lines that lead to them; bos has none
-  let sight = 0;
-  arrowKeys(tree, GRID, (_, { key }) => onKey(key));
-
-  function build(given, columns) {
-    nodes = given;
-    const width = left({ column: columns });
-    const height = top({ rank: Math.max(...nodes.map((each) => each.rank)) + 1 }) + 4;
-    tree.style.width = `${width}px`;
-    tree.style.height = `${height}px`;
-    put(lines, { width, height });
-    items = nodes.map((each, i) => {
-      const item = itemOf(each, i);
-      item.addEventListener("click", () => onPick(i));
-      return item;
-    });
-    curves = nodes.map((each) =>
-      each.parent < 0 ? null : curveOf(nodes[each.parent], each),
-    );
-    lines.replaceChildren(...curves.filter(Boolean));
-    tree.replaceChildren(lines, ...depthFirst(nodes).map((i) => items[i]));
-  }
-
-  function show(status, here, winner) {
-    const parents = new Set(
-      nodes.filter((_, i) => status[i] !== null).map(({ parent }) => parent),
-    );
-    nodes.forEach((each, i) => {
-      const state = status[i];
-      const hidden = state === null;
-      put(items[i], {
-        hidden,
-        tabindex: i === here ? 0 : -1,
-        "aria-selected": String(i === here),
-        "aria-expanded": parents.has(i) ? "true" : null,
-        "data-status": state,
-      });
-      if (curves[i]) put(curves[i], { class: hidden ? "tfd-hidden" : `tfd-${state}` });
-      if (hidden) return;
-      const best =
-        each.fate === "finished" && each.ids.slice(0, -1).join(" ") === winner;
-      items[i].className = `tfd-node tfd-${state}${i === here ? " tfd-here" : ""}`;
-      name(items[i], each, state, best);
-    });
-  }
-
-  function focus(i) {
-    items[i].focus({ preventScroll: true });
-    reveal(node, items[i]);
-  }
-  // By the next frame the host has put us on the page.
-  function lookAt(column) {
-    cancelAnimationFrame(sight);
-    sight = requestAnimationFrame(() =>
-      reveal(node, items[nodes.findIndex((each) => each.column === column)]),
-    );
-  }
-  const stop = () => cancelAnimationFrame(sight);
-  return { node, build, show, focus, lookAt, stop };
-}
-
-function itemOf(each, i) {
-  const item = h(
-    "div",
-    {
-      class: "tfd-node",
-      role: "treeitem",
-      "aria-level": each.column + 2,
-      tabindex: -1,
-      "data-node": i,
-    },
-    h("span", { class: "tfd-piece" }),
-    h("span", { class: "tfd-sum" }, format(each.logProbability)),
+// nodes: as `treeOf` makes them; columns: how many steps; status: what became of each node
+// (`statusAt`); here: the node we are at; winner: the ids of the best finished translation,
+// joined, if one is to stand out. onPick(i) hears which node is clicked, onKey the keys.
+export function treePicture(
+  { nodes, columns, status, here, winner },
+  { onPick, onKey },
+) {
+  const width = left({ column: columns });
+  const height = top({ rank: Math.max(...nodes.map((each) => each.rank)) + 1 }) + 4;
+  const parents = new Set(
+    nodes.filter((_, i) => status[i] !== null).map(({ parent }) => parent),
   );
-  item.style.left = `${left(each)}px`;
-  item.style.top = `${top(each)}px`;
-  return item;
+  const item = (i) => {
+    const { column, piece, ids, fate, logProbability } = nodes[i];
+    const state = status[i];
+    const isBest = fate === "finished" && ids.slice(0, -1).join(" ") === winner;
+    const became = isBest ? "finished, the best" : WORDS[state];
+    return html`
+      <div class="tfd-node tfd-${state} ${i === here ? "tfd-here" : ""}" role="treeitem"
+        style="left: ${left(nodes[i])}px; top: ${top(nodes[i])}px" title=${shown(piece)}
+        tabindex=${i === here ? 0 : -1} aria-level=${column + 2} aria-selected=${String(i === here)}
+        aria-expanded=${parents.has(i) ? "true" : nothing}
+        aria-label="${spoken(piece)}, log p ${format(logProbability)}, ${became}"
+        data-node=${i} data-status=${state ?? nothing} ?hidden=${state === null} @click=${() => onPick(i)}>
+        <span class="tfd-piece">${isBest ? "★" : MARKS[state]} ${shown(piece)}</span>
+        <span class="tfd-sum">${format(logProbability)}</span>
+      </div>`;
+  };
+  const curve = (each, i) =>
+    each.parent < 0
+      ? nothing
+      : svg`<path class="tfd-${status[i] ?? "hidden"}" d=${pathOf(nodes[each.parent], each)} />`;
+  return html`
+    <div class="tfd-scroll">
+      <div class="tfd-tree" role="tree" style="width: ${width}px; height: ${height}px" @keydown=${onKey}
+        aria-label="What the search looked at: one column for each step; arrow keys move, and show the next pieces">
+        <svg class="tfd-lines" aria-hidden="true" width=${width} height=${height}>${nodes.map(curve)}</svg>
+        ${depthFirst(nodes).map(item)}
+      </div>
+    </div>`;
 }
 
-function curveOf(from, to) {
+function pathOf(from, to) {
   const [x0, y0] = [left(from) + WIDTH, top(from) + HEIGHT / 2];
   const [x1, y1] = [left(to), top(to) + HEIGHT / 2];
-  return h("path", {
-    d: `M${x0} ${y0} C${x0 + 10} ${y0} ${x1 - 10} ${y1} ${x1} ${y1}`,
-  });
+  return `M${x0} ${y0} C${x0 + 10} ${y0} ${x1 - 10} ${y1} ${x1} ${y1}`;
 }
 
 // A screen reader hears children after their parents.
@@ -131,16 +74,9 @@ function depthFirst(nodes) {
   return order;
 }
 
-function name(item, { piece, logProbability }, state, best) {
-  say(item.firstChild, `${best ? "★" : MARKS[state]} ${shown(piece)}`);
-  put(item, {
-    "aria-label": `${spoken(piece)}, log p ${format(logProbability)}, ${best ? "finished, the best" : WORDS[state]}`,
-    title: shown(piece),
-  });
-}
-
 // Scroll the tree, not the page, to a node.
-function reveal(scroller, item) {
+export function reveal(item) {
+  const scroller = item.closest(".tfd-scroll");
   const [x, y] = [item.offsetLeft, item.offsetTop];
   const { clientWidth, clientHeight, scrollLeft, scrollTop } = scroller;
   if (x < scrollLeft) scroller.scrollLeft = x - ACROSS;
@@ -153,7 +89,7 @@ function reveal(scroller, item) {
 
 // The same for a table: what had been written, the next piece, its step, log p, and what
 // has become of it.
-export const treeRows = (nodes, status) =>
+export const treeRows = ({ nodes, status }) =>
   nodes
     .map((each, i) => [
       written(each.pieces.slice(0, -1)) || "(nothing)",

@@ -1,7 +1,7 @@
 """The trained embedding as a map: forty words, each joined to its true neighbours.
 
 Chapter *Embeddings* shows it. The neighbours and the axes are computed here, since a
-page cannot hold the whole table; ``embedding_map.js`` does what the map itself needs.
+page cannot hold the whole table; ``maths.js`` does what the map itself needs.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from itertools import islice
 
 import torch
 import traitlets
-from tformer_book.widgets._figure import PageFigure
-from tformer_book.widgets._model import RUNNING
 from torch import Tensor
 from torch.nn.functional import normalize
 
 from tformer.pretrained import load_pretrained
 from tformer.translator import Translator
+from tformer_book.widgets._figure import PageFigure
+from tformer_book.widgets._model import RUNNING
 
 N_NEIGHBOURS = 8
 N_AXES = 2  # of each map

@@ -66,61 +66,35 @@ class Engine {
     }
   }
 
-  // Translate, with options of `Translator.steps`. onStep hears of each step.
-  // -> { text, hypotheses }
+  // Requests, see the methods of `Translator` of the same names. Their last argument are
+  // options, and how they are watched and stopped.
   /** @param {string} text @param {Options} [options] */
-  translate(text, { onStep, onProgress, signal, ...options } = {}) {
-    return this.#ask("translate", [text, options], { onStep, onProgress, signal });
+  translate(text, options) {
+    return this.#ask("translate", [text], options); // -> { text, hypotheses }
   }
-
-  // -> { positions, logProbability }, see `Translator.score`
-  /**
-   * @param {string} text
-   * @param {string} translation
-   * @param {Options} [options]
-   */
-  score(text, translation, { onProgress, signal, ...options } = {}) {
-    return this.#ask("score", [text, translation, options], { onProgress, signal });
+  /** @param {string} text @param {string} translation @param {Options} [options] */
+  score(text, translation, options) {
+    return this.#ask("score", [text, translation], options);
   }
-
-  // -> { whole, pieces, heads }, see `Translator.damage`; onStep hears of each head
   /** @param {string} text @param {string | string[]} translation @param {Watch} [watch] */
-  damage(text, translation, { onStep, onProgress, signal } = {}) {
-    return this.#ask("damage", [text, translation], { onStep, onProgress, signal });
+  damage(text, translation, watch) {
+    return this.#ask("damage", [text, translation], watch);
   }
-
-  // -> pieces and weights, see `Translator.attention`; the model's own translation if
-  // none is given
-  /**
-   * @param {string} text
-   * @param {string | null} [translation]
-   * @param {Options} [options]
-   */
-  attention(text, translation = null, { onProgress, signal, ...options } = {}) {
-    return this.#ask("attention", [text, translation, options], { onProgress, signal });
+  /** @param {string} text @param {string | string[] | null} [translation] @param {Options} [options] */
+  attention(text, translation = null, options = {}) {
+    return this.#ask("attention", [text, translation], options);
   }
-
-  // -> the residual stream at every position, see `Translator.stream`; along the model's
-  // own translation if none is given
-  /**
-   * @param {string} text
-   * @param {string | null} [translation]
-   * @param {Options} [options]
-   */
-  stream(text, translation = null, { onProgress, signal, ...options } = {}) {
-    return this.#ask("stream", [text, translation, options], { onProgress, signal });
+  /** @param {string} text @param {string | null} [translation] @param {Options} [options] */
+  stream(text, translation = null, options = {}) {
+    return this.#ask("stream", [text, translation], options);
   }
-
-  // -> everything that a sentence passes through, see `Translator.journey`
   /** @param {string} text @param {Options} [options] */
-  journey(text, { onProgress, signal, ...options } = {}) {
-    return this.#ask("journey", [text, options], { onProgress, signal });
+  journey(text, options) {
+    return this.#ask("journey", [text], options);
   }
-
-  // -> the pieces of a text
   /** @param {string} text @param {Watch} [watch] */
-  pieces(text, { onProgress, signal } = {}) {
-    return this.#ask("pieces", [text], { onProgress, signal });
+  pieces(text, watch) {
+    return this.#ask("pieces", [text], watch);
   }
 
   // Stop everything; the next request starts anew.
@@ -152,13 +126,13 @@ class Engine {
     return this.#send("load", [{ weights, tokenizer }], { onProgress, signal });
   }
 
-  /** @param {string} method @param {any[]} inputs @param {Watch} watch */
-  async #ask(method, inputs, { onStep, onProgress, signal }) {
+  /** @param {string} method @param {any[]} inputs @param {Options} [options] */
+  async #ask(method, inputs, { onStep, onProgress, signal, ...options } = {}) {
     const about = this.load({ onProgress, signal });
     const loading = this.#loading;
     await about;
     if (this.#loading !== loading) throw closed();
-    return this.#send(method, inputs, { onStep, signal });
+    return this.#send(method, [...inputs, options], { onStep, signal });
   }
 
   /** @param {string} method @param {any[]} inputs @param {Watch} watch */

@@ -14,20 +14,31 @@ const SIZES = [
   "max_len",
 ];
 const SPECIAL = ["pad_id", "bos_id", "eos_id", "unk_id"];
+/** @type {Record<string, any[]>} */
 const CHOICES = {
   norm: ["post", "pre"],
   activation: Object.keys(ACTIVATIONS),
   tie_embeddings: [true, false],
   output_bias: [true, false],
-  positions: Object.keys(POSITIONS),
 };
-// Of models older than the field.
-const DEFAULTS = { positions: "sinusoidal", output_bias: false };
-const IGNORED = ["dropout"]; // matters in training alone
+// The parts that a page has; Python has more (tformer/parts.py).
+const PARTS = {
+  positions: Object.keys(POSITIONS),
+  norm_kind: ["layer"],
+  attention: ["multi-head"],
+  feed_forward: ["plain"],
+};
+// Of models older than the field: the first is the paper's.
+const DEFAULTS = {
+  ...Object.fromEntries(Object.entries(PARTS).map(([name, [first]]) => [name, first])),
+  output_bias: false,
+};
+const IGNORED = ["dropout", "n_groups"]; // matter in training, or to parts we don't have
 
 export function transformerConfig(fields) {
   const config = { ...DEFAULTS, ...fields };
-  const known = [...SIZES, ...SPECIAL, ...Object.keys(CHOICES), ...IGNORED];
+  const named = Object.keys({ ...CHOICES, ...PARTS });
+  const known = [...SIZES, ...SPECIAL, ...named, ...IGNORED];
   const unknown = Object.keys(config).filter((name) => !known.includes(name));
   if (unknown.length) {
     throw new RangeError(
@@ -35,46 +46,30 @@ export function transformerConfig(fields) {
         "model: reload it",
     );
   }
-  for (const name of SIZES) {
-    demand(
-      Number.isInteger(config[name]) && config[name] >= 1,
-      config,
-      name,
-      "at least 1",
-    );
-  }
-  demand(config.d_model % 2 === 0, config, "d_model", "even (sine, cosine)");
+  const demand = (name, holds, rule) => {
+    if (!holds)
+      throw new RangeError(`${name}=${JSON.stringify(config[name])} must be ${rule}`);
+  };
+  const isWhole = (name) => Number.isInteger(config[name]);
+  for (const name of SIZES)
+    demand(name, isWhole(name) && config[name] >= 1, "at least 1");
   const { d_model, n_heads, vocab_size } = config;
-  demand(
-    d_model % n_heads === 0,
-    config,
-    "d_model",
-    `a multiple of n_heads=${n_heads}`,
-  );
-  for (const [name, choices] of Object.entries(CHOICES)) {
-    demand(
-      /** @type {any[]} */ (choices).includes(config[name]),
-      config,
-      name,
-      choices.join(" or "),
-    );
+  demand("d_model", d_model % 2 === 0, "even (sine, cosine)");
+  demand("d_model", d_model % n_heads === 0, `a multiple of n_heads=${n_heads}`);
+  for (const [name, parts] of Object.entries(PARTS)) {
+    if (!parts.includes(config[name]))
+      throw new RangeError(
+        `${name}=${JSON.stringify(config[name])}: pages have no such part, only ` +
+          `${parts.join(" and ")}; Python runs this model`,
+      );
   }
+  for (const [name, choices] of Object.entries(CHOICES))
+    demand(name, choices.includes(config[name]), choices.join(" or "));
   for (const name of SPECIAL) {
-    const fits =
-      Number.isInteger(config[name]) && config[name] >= 0 && config[name] < vocab_size;
-    const alone =
-      SPECIAL.filter((other) => config[other] === config[name]).length === 1;
-    demand(
-      fits && alone,
-      config,
-      name,
-      `an id of its own below vocab_size=${vocab_size}`,
-    );
+    const id = config[name];
+    const isAlone = SPECIAL.filter((other) => config[other] === id).length === 1;
+    const fits = isWhole(name) && id >= 0 && id < vocab_size && isAlone;
+    demand(name, fits, `an id of its own below vocab_size=${vocab_size}`);
   }
   return Object.freeze(config);
-}
-
-function demand(holds, config, name, rule) {
-  if (!holds)
-    throw new RangeError(`${name}=${JSON.stringify(config[name])} must be ${rule}`);
 }

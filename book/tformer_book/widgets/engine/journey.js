@@ -1,6 +1,6 @@
 // Everything that one sentence passes through, in one forward pass along the translation
 // that greedy search finds. Chapter *The whole Transformer*.
-import { Tensor } from "./tensor.js";
+import { Tensor, upTo } from "./tensor.js";
 import { attentionWeights, watch } from "./trace.js";
 
 // What a layer of the encoder shows, by the part that says it. (With pre-norm the stream
@@ -25,7 +25,7 @@ export function journey(model, source, target) {
   const { n_encoder_layers, norm } = model.config;
   const parts = Object.entries(layerParts(norm));
   const at = (layer, part) => `encoder.layers.${layer}.${part}`;
-  const layers = Array.from({ length: n_encoder_layers }, (_, layer) => layer);
+  const layers = upTo(n_encoder_layers);
   const { seen, stop } = watch(
     model,
     "source_embedding",

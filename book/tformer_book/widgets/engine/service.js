@@ -15,13 +15,11 @@ export function serve(port) {
 
   const methods = {
     async load({ weights, tokenizer }, { signal, onProgress }) {
-      const get = (from) =>
-        from instanceof ArrayBuffer ? from : download(from, { signal, onProgress });
-      const fetch = (from) =>
-        typeof from === "string" ? download(from, { signal }) : from;
+      const get = (from, tools) =>
+        typeof from === "string" ? download(from, tools) : from;
       const [weightBytes, tokenizerBytes] = await Promise.all([
-        get(weights),
-        fetch(tokenizer),
+        get(weights, { signal, onProgress }),
+        get(tokenizer, { signal }),
       ]);
       translator = await loadPretrained({
         weights: weightBytes,
@@ -31,13 +29,12 @@ export function serve(port) {
       return { config: model.config, nParameters: model.nParameters(), kernel };
     },
     translate: (text, options, tools) => walked(loaded().steps(text, options), tools),
-    damage: (text, translation, tools) =>
+    damage: (text, translation, _, tools) =>
       walked(loaded().damage(text, translation), tools),
-    score: (text, translation, options) => loaded().score(text, translation, options),
-    attention: (text, translation, options) =>
-      loaded().attention(text, translation, options),
-    stream: (text, translation, options) => loaded().stream(text, translation, options),
-    journey: (text, options) => loaded().journey(text, options),
+    score: (...inputs) => loaded().score(...inputs),
+    attention: (...inputs) => loaded().attention(...inputs),
+    stream: (...inputs) => loaded().stream(...inputs),
+    journey: (...inputs) => loaded().journey(...inputs),
     pieces: (text) => loaded().tokenizer.pieces(text),
   };
 

@@ -100,3 +100,6 @@ export function logSoftmax(x, output = new Tensor(x.shape)) {
   }
   return output;
 }
+
+// 0, 1, … n - 1.
+export const upTo = (n) => Array.from({ length: n }, (_, i) => i);

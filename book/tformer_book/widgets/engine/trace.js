@@ -1,7 +1,7 @@
 // Tracing: look at values inside a model while it does its real work, or change them.
 // Chapters *Multi-head attention* and *The encoder*.
 import { sourceMask } from "./masks.js";
-import { row, Tensor } from "./tensor.js";
+import { row, Tensor, upTo } from "./tensor.js";
 
 // Collect the outputs of named parts: { seen: { name: [output, …] }, stop() }.
 // Names are those of Python, such as "encoder.layers.0.self_attention.weights".
@@ -24,8 +24,6 @@ const SITES = {
   decoder: ["n_decoder_layers", (layer) => `decoder.layers.${layer}.self_attention`],
   cross: ["n_decoder_layers", (layer) => `decoder.layers.${layer}.cross_attention`],
 };
-
-const upTo = (n) => Array.from({ length: n }, (_, i) => i);
 
 // All attention weights of one forward pass: encoder (B, L, H, S, S),
 // decoder (B, L, H, T, T), cross (B, L, H, T, S).

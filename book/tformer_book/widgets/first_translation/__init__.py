@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import traitlets
-from tformer_book.widgets._model import ModelFigure
-from tformer_book.widgets.live_lab import DOUBT, LEVEL
 
 from tformer.translator import Translator
+from tformer_book.widgets._model import ModelFigure
+from tformer_book.widgets.live_lab import DOUBT, LEVEL
 
 SENTENCES = (  # the released model translates them well, in another order of words
     "Why did you not call me yesterday?",

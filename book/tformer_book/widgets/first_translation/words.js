@@ -1,6 +1,7 @@
 // Words of pieces, and how much of its attention each German word paid to each English
 // one. No page: it runs in Node, too.
 import { headMap, upTo } from "../heads/maps.js";
+import { percent } from "../kit/numbers.js";
 import { written } from "../kit/pieces.js";
 
 // What the engine answers, as the figure's examples are recorded.
@@ -46,4 +47,25 @@ export function linked({ sourcePieces, predictedPieces, weights }) {
     }),
   );
   return { english, german, shares };
+}
+
+// What a German word looked at most, in words.
+export function lookedAt({ english, shares }, g) {
+  const most = shares[g]
+    .map((share, e) => ({ share, word: english[e].text }))
+    .sort((a, b) => b.share - a.share)
+    .slice(0, 2)
+    .filter(({ share }) => share >= 0.1);
+  const parts = most.map(({ share, word }) => `“${word}” (${percent(share, 0)})`);
+  return parts.length
+    ? `looks at ${parts.join(" and ")}`
+    : "its attention is spread over the whole sentence";
+}
+
+// The German word that shows best what a line means: the last of those that look almost
+// at one English word only.
+export function mostDecided({ shares }) {
+  const largest = shares.map((row) => Math.max(...row));
+  const most = Math.max(...largest);
+  return largest.findLastIndex((share) => share > most - 0.15);
 }

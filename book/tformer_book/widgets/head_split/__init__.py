@@ -1,6 +1,6 @@
 """A matrix split into heads and merged again, next to the same with a mistake.
 
-Chapter *Multi-head attention* shows it. ``head_split.js`` does the maths;
+Chapter *Multi-head attention* shows it. ``maths.js`` does the maths;
 `tformer.attention` checks it.
 """
 
@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 import torch
 import traitlets
-from tformer_book.widgets._figure import PageFigure
 from torch import Tensor
 
 from tformer.attention import MultiHeadAttention, attention
+from tformer_book.widgets._figure import PageFigure
 
 WORDS = ("dog", "it", "tired", "street", "cross")
 WIDTHS = (4, 6, 8, 12)

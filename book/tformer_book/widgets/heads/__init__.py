@@ -12,13 +12,13 @@ from typing import Any
 
 import torch
 import traitlets
-from tformer_book.widgets._model import RUNNING, ModelFigure, recorded_attention
 from torch import Tensor
 
 from tformer import decode
 from tformer.analysis import trace
 from tformer.config import TransformerConfig
 from tformer.translator import AttentionMaps, Translator
+from tformer_book.widgets._model import RUNNING, ModelFigure, recorded_attention
 
 Head = tuple[str, int, int]
 SITES = {

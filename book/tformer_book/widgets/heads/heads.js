@@ -1,7 +1,7 @@
 // The heads of the trained Transformer on a sentence of the reader's own.
 import { bind, figure } from "../kit/kit.js";
 import { askBar, engineOf, megabytes, unpack } from "../kit/model.js";
-import { headsView, STATE } from "./view.js";
+import { HeadsView, STATE } from "./view.js";
 
 const NAMES = Object.keys(STATE);
 
@@ -10,7 +10,7 @@ function render({ model, el }) {
   const engine = engineOf(model);
   const read = () => Object.fromEntries(NAMES.map((name) => [name, model.get(name)]));
   const state = bind(model, NAMES, () => view.set(read()));
-  const view = headsView(engine, {
+  const view = new HeadsView(engine, {
     initial: read(),
     onState: (changes) => state.commit(changes),
     note: `Knocking a head out asks the model (${megabytes(model.get("model_bytes"))}, loaded once).`,

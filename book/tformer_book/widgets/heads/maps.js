@@ -1,4 +1,6 @@
-// What the heads of a Transformer weigh, as rows of numbers; no page: it runs in Node, too.
+// What the heads of a Transformer weigh, as rows of numbers and in words; no page: it runs
+// in Node, too.
+import { format } from "../kit/numbers.js";
 
 export const SITES = ["encoder", "decoder", "cross"];
 export const TITLES = {
@@ -31,21 +33,77 @@ export function headMap(attention, site, layer, head) {
   );
 }
 
+// The first map, and where two are compared, the second or the difference.
+export function mapsOf(attention, { site, layer, head, compare, other }) {
+  const first = headMap(attention, site, layer, head);
+  if (compare === "alone") return [first];
+  const [otherLayer, otherHead] = other;
+  const second = headMap(attention, site, otherLayer, otherHead);
+  return compare === "beside"
+    ? [first, second]
+    : [first.map((row, i) => row.map((w, j) => w - second[i][j]))];
+}
+
 // The entries of a row that are largest and do not round to 0: [[index, value], …].
 export function strongest(row, count = 3) {
   const order = [...row.entries()].sort(([, a], [, b]) => Math.abs(b) - Math.abs(a));
   return order.slice(0, count).filter(([, w]) => Math.abs(w) >= 0.005);
 }
 
-// All heads of a layer that `head` means (null: every one), as a knock-out names them.
+// All heads of a layer that `head` means (null: every one), as a knock-out names them; and
+// all of a site.
 export const headsAt = (attention, site, layer, head) =>
   (head === null ? upTo(attention[site].shape[1]) : [head]).map((each) => [
     site,
     layer,
     each,
   ]);
+export const allAt = (attention, site) =>
+  upTo(attention[site].shape[0]).flatMap((layer) =>
+    headsAt(attention, site, layer, null),
+  );
+export const isOut = ({ knocked_out }, head) =>
+  knocked_out.some((each) => same(each, head));
 
 export const upTo = (n) => Array.from({ length: n }, (_, i) => i);
 export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 export const nameOf = (layer, head) =>
   `layer ${layer}, ${head === null ? "mean of heads" : `head ${head}`}`;
+export const whatOf = (layer, head) =>
+  head === null ? `all of layer ${layer}` : nameOf(layer, head);
+
+// Bring a state into the range of another model, another sentence.
+export function clamp(state, attention) {
+  const [nLayers, nHeads] = attention[state.site].shape;
+  /** @returns {[number, number | null]} */
+  const fit = ([layer, head]) => [
+    Math.min(layer, nLayers - 1),
+    head === null ? null : Math.min(head, nHeads - 1),
+  ];
+  [state.layer, state.head] = fit([state.layer, state.head]);
+  state.other = fit(state.other);
+  if (state.locked >= axes(attention, state.site).rows.length) state.locked = -1;
+}
+
+export function titleOf({ site, layer, head, compare, other }) {
+  const [a, b] = [nameOf(layer, head), nameOf(...other)];
+  const what = { alone: a, beside: `${a} beside ${b}`, difference: `${a} minus ${b}` };
+  return `${TITLES[site]}, ${what[compare]}`;
+}
+
+// What a query attends to most; -1: no query.
+export function rowText(attention, state, i) {
+  if (i < 0)
+    return "Point at a row, or walk through it with the arrow keys; a click or Enter keeps it.";
+  const { rows, columns, predicted } = axes(attention, state.site);
+  const who = `“${rows[i]}”${predicted.length ? ` (next: “${predicted[i]}”)` : ""}`;
+  const list = (map) =>
+    strongest(map[i])
+      .map(([j, w]) => `“${columns[j]}” ${format(w)}`)
+      .join(", ") || "nothing";
+  const [first, second] = mapsOf(attention, state);
+  const kept = state.locked >= 0 ? " Kept; Escape lets it go." : "";
+  if (state.compare === "difference")
+    return `${who}: largest differences ${list(first)}.${kept}`;
+  return `${who} attends most to ${list(first)}${second ? `; in the second head to ${list(second)}` : ""}.${kept}`;
+}

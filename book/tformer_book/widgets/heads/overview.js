@@ -1,166 +1,106 @@
 // Small maps of all heads: layers down, heads across, the mean of each layer last.
-import { arrowKeys, GRID, within } from "../kit/arrows.js";
-import { button, h, put, say } from "../kit/kit.js";
+import { GRID, onArrows, within } from "../kit/arrows.js";
+import { h } from "../kit/kit.js";
 import { format } from "../kit/numbers.js";
-import { nameOf, same, upTo } from "./maps.js";
+import { html, render } from "../kit/vendor/lit.js";
+import { headMap, headsAt, isOut, nameOf, same, TITLES, upTo, whatOf } from "./maps.js";
 
-const keyOf = (layer, head) => `${layer}-${head === null ? "mean" : head}`;
+const keyOf = (layer, head) => `${layer}-${head ?? "mean"}`;
+const headsOf = (nHeads) => [...upTo(nHeads), null];
 
-export function overviewOf({ onShow, onKnock }) {
-  const table = h("table", { class: "tfh-overview", role: "grid" });
-  const hint = h("p", { class: "tfh-hint" });
-  const node = h("div", {}, table, hint);
-  let tiles = [];
-  let at = [0, 0];
-  const go = (i, j) => {
-    put(tiles[at[0]]?.[at[1]]?.cell ?? node, { tabindex: tiles.length ? -1 : null });
-    at = [within(i, tiles.length), within(j, tiles[0].length)];
-    const { cell } = tiles[at[0]][at[1]];
-    put(cell, { tabindex: 0 });
-    return cell;
-  };
-  arrowKeys(table, GRID, ([down, right], { target }) => {
+// canKnock: whether there is a model to ask. -> { node, show({ attention, state }) }
+export function overviewOf({ canKnock, onShow, onKnock }) {
+  const node = h("div");
+  let now = null; // what is shown
+  let at = [0, 0]; // the tile that Tab reaches
+  const draw = () =>
+    render(tableOf(now, at, { canKnock, onKey, onGo: go, onPick, onKnock }), node);
+  const size = () => now.attention[now.state.site].shape;
+
+  function go(i, j) {
+    at = [within(i, size()[0]), within(j, size()[1] + 1)];
+    draw();
+  }
+  const focus = () => node.querySelector('[tabindex="0"]').focus();
+  const pickedBy = (act) => act(at[0], headsOf(size()[1])[at[1]]);
+  const keys = { Enter: onShow, " ": onShow, k: onKnock, K: onKnock };
+  const onKey = onArrows({ ...GRID, ...keys }, (move, { target }) => {
     if (target.tagName === "BUTTON") return false;
-    return go(at[0] + down, at[1] + right).focus();
+    if (typeof move === "function") return pickedBy(move);
+    go(at[0] + move[0], at[1] + move[1]);
+    return focus();
   });
-  table.addEventListener("keydown", (event) => {
-    if (
-      event.ctrlKey ||
-      event.metaKey ||
-      event.altKey ||
-      event.target.tagName === "BUTTON"
-    )
-      return;
-    const { layer, head } = tiles[at[0]][at[1]];
-    if (event.key === "Enter" || event.key === " ") onShow(layer, head);
-    else if (event.key.toLowerCase() === "k") onKnock(layer, head);
-    else return;
-    event.preventDefault();
-  });
-
-  function build(nLayers, nHeads) {
-    const heads = [...upTo(nHeads), null];
-    tiles = upTo(nLayers).map((layer) =>
-      heads.map((head, j) => {
-        const tile = tileOf(layer, head, onKnock);
-        tile.cell.addEventListener("focus", () => go(layer, j));
-        tile.cell.addEventListener("click", (event) => {
-          if (event.target === tile.knock) return;
-          go(layer, j).focus();
-          onShow(layer, head);
-        });
-        return tile;
-      }),
-    );
-    table.replaceChildren(headOf(heads), bodyOf(tiles));
-    at = [0, 0];
+  function onPick(i, j) {
+    go(i, j);
+    focus();
+    pickedBy(onShow);
   }
 
-  // locked: a row that stands out in all maps, or -1.
-  function show({ label, nLayers, nHeads, map, isOut, chosen, locked, canKnock }) {
-    if (tiles.length !== nLayers || tiles[0].length !== nHeads + 1)
-      build(nLayers, nHeads);
-    put(table, { "aria-label": label });
-    say(
-      hint,
-      `Layers down, heads across. A click shows a map large, further down. The button below it knocks its head out; the one below a mean knocks out the whole layer. By keyboard: arrows, Enter${canKnock ? ", K to knock out" : ""}.`,
-    );
-    const style = getComputedStyle(table);
-    const ink = style.getPropertyValue("--tf-high").trim() || "#084a83";
-    const heads = (head) => (head === null ? upTo(nHeads) : [head]);
-    for (const tile of tiles.flat()) {
-      const { layer, head, canvas } = tile;
-      const weights = map(layer, head);
-      draw(canvas, weights, ink, locked);
-      describe(tile, weights, {
-        isShown: same([layer, head], chosen),
-        out: heads(head).filter((each) => isOut(layer, each)).length,
-        of: heads(head).length,
-        canKnock,
-      });
+  function show(given) {
+    now = given;
+    const { site, layer, head, locked } = now.state;
+    if (node.contains(document.activeElement)) go(...at);
+    else go(layer, head ?? size()[1]);
+    const ink = getComputedStyle(node).getPropertyValue("--tf-high").trim();
+    for (const cell of node.querySelectorAll("[data-head]")) {
+      const [layer, head] = cell.dataset.head.split("-");
+      const number = head === "mean" ? null : Number(head);
+      const weights = headMap(now.attention, site, Number(layer), number);
+      paint(cell.querySelector("canvas"), weights, ink || "#084a83", locked);
     }
-    if (!table.contains(document.activeElement)) go(chosen[0], chosen[1] ?? nHeads);
   }
   return { node, show };
 }
 
+function tableOf(now, at, { onKey, ...tools }) {
+  const { site } = now.state;
+  const [nLayers, nHeads] = now.attention[site].shape;
+  const names = headsOf(nHeads).map((head) =>
+    head === null ? "mean" : html`<span>head </span>${head}`,
+  );
+  const tileAt = (layer) => (head, j) =>
+    tile(now, layer, head, { j, isAt: same(at, [layer, j]), ...tools });
+  const row = (layer) => html`
+    <tr role="row">
+      <th scope="row" role="rowheader"><span>layer </span>${layer}</th>
+      ${headsOf(nHeads).map(tileAt(layer))}
+    </tr>`;
+  return html`
+    <table class="tfh-overview" role="grid" aria-label="${TITLES[site]}: the maps of all heads" @keydown=${onKey}>
+      <thead role="rowgroup">
+        <tr role="row"><td role="presentation"></td>${names.map((name) => html`<th scope="col" role="columnheader">${name}</th>`)}</tr>
+      </thead>
+      <tbody role="rowgroup">${upTo(nLayers).map(row)}</tbody>
+    </table>
+    <p class="tfh-hint">Layers down, heads across. A click shows a map large, further down. The button below it knocks its head out; the one below a mean knocks out the whole layer. By keyboard: arrows, Enter${tools.canKnock ? ", K to knock out" : ""}.</p>`;
+}
+
 // A small map with its button; that of the mean is for the whole layer.
-function tileOf(layer, head, onKnock) {
-  const canvas = h("canvas", { "aria-hidden": "true" });
-  const key = keyOf(layer, head);
-  const knock = button(`knock-${key}`, "", () => onKnock(layer, head));
-  put(knock, { tabindex: -1 });
-  const cell = h(
-    "td",
-    { role: "gridcell", tabindex: -1, "data-head": key },
-    canvas,
-    knock,
-  );
-  return { layer, head, cell, canvas, knock };
+/** @param {any} now @param {number} layer @param {number | null} head @param {any} tools */
+function tile({ attention, state }, layer, head, tools) {
+  const weights = headMap(attention, state.site, layer, head);
+  const largest = weights.reduce((sum, row) => sum + Math.max(...row), 0);
+  const heads = headsAt(attention, state.site, layer, head);
+  const nOut = heads.filter((each) => isOut(state, each)).length;
+  const isGone = nOut === heads.length;
+  const isSome = nOut > 0 && !isGone;
+  const word = isSome
+    ? `${nOut} of ${heads.length} out`
+    : `${head === null ? "layer " : ""}${isGone ? "out" : "on"}`;
+  const isShown = same([layer, head], [state.layer, state.head]);
+  return html`
+    <td role="gridcell" tabindex=${tools.isAt ? 0 : -1} data-head=${keyOf(layer, head)}
+      class="${isShown ? "tfh-chosen" : ""} ${isGone ? "tfh-gone" : ""}" aria-selected=${String(isShown)}
+      aria-label="${nameOf(layer, head)}${isGone ? ", knocked out" : ""}; largest weight of a row, on average ${format(largest / weights.length)}"
+      @focus=${() => tools.onGo(layer, tools.j)} @click=${({ target }) => target.tagName === "BUTTON" || tools.onPick(layer, tools.j)}>
+      <canvas aria-hidden="true"></canvas>
+      <button type="button" tabindex="-1" data-control="knock-${keyOf(layer, head)}" ?disabled=${!tools.canKnock}
+        aria-pressed=${isSome ? "mixed" : String(isGone)} aria-label="${word}: knock out ${whatOf(layer, head)}"
+        @click=${() => tools.onKnock(layer, head)}>${word}</button>
+    </td>`;
 }
 
-function headOf(heads) {
-  const names = heads.map((head) =>
-    h(
-      "th",
-      { scope: "col", role: "columnheader" },
-      head === null ? "mean" : h("span", {}, "head "),
-      head === null ? "" : String(head),
-    ),
-  );
-  return h(
-    "thead",
-    { role: "rowgroup" },
-    h("tr", { role: "row" }, h("td", { role: "presentation" }), ...names),
-  );
-}
-
-const bodyOf = (tiles) =>
-  h(
-    "tbody",
-    { role: "rowgroup" },
-    ...tiles.map((row, layer) =>
-      h(
-        "tr",
-        { role: "row" },
-        h(
-          "th",
-          { scope: "row", role: "rowheader" },
-          h("span", {}, "layer "),
-          String(layer),
-        ),
-        ...row.map(({ cell }) => cell),
-      ),
-    ),
-  );
-
-// Say of a tile what it is, and how many of its heads are out.
-function describe(
-  { layer, head, cell, knock },
-  weights,
-  { isShown, out, of, canKnock },
-) {
-  const isOut = out === of;
-  const sharp =
-    weights.reduce((sum, row) => sum + Math.max(...row), 0) / weights.length;
-  put(cell, {
-    "aria-label": `${nameOf(layer, head)}${isOut ? ", knocked out" : ""}; largest weight of a row, on average ${format(sharp)}`,
-    "aria-selected": String(isShown),
-    class: `${isShown ? "tfh-chosen" : ""}${isOut ? " tfh-gone" : ""}`,
-  });
-  const some = out && !isOut;
-  const now = some
-    ? `${out} of ${of} out`
-    : `${head === null ? "layer " : ""}${isOut ? "out" : "on"}`;
-  say(knock, now);
-  put(knock, {
-    "aria-pressed": some ? "mixed" : String(isOut),
-    "aria-label": `${now}: knock out ${head === null ? `all of layer ${layer}` : nameOf(layer, head)}`,
-    disabled: !canKnock,
-  });
-}
-
-function draw(canvas, weights, ink, locked) {
+function paint(canvas, weights, ink, locked) {
   [canvas.width, canvas.height] = [weights[0].length, weights.length]; // this empties it
   const pen = canvas.getContext("2d");
   pen.fillStyle = ink;

@@ -1,9 +1,10 @@
-// A map in large, as a matrix or as lines.
-import { arrowKeys, DOWN, within } from "../kit/arrows.js";
+// One or two maps in large, as a matrix or as lines, and as tables.
+import { DOWN, onArrows, within } from "../kit/arrows.js";
 import { grid } from "../kit/grid.js";
-import { button, h, put, say } from "../kit/kit.js";
+import { h, put, say, textTable } from "../kit/kit.js";
 import { format } from "../kit/numbers.js";
-import { strongest } from "./maps.js";
+import { html, nothing, render, svg } from "../kit/vendor/lit.js";
+import { axes, mapsOf, nameOf, strongest, titleOf } from "./maps.js";
 
 const FAINTEST = 0.01; // a weight below it gets no line
 const ROW = 26; // px between pieces where lines are drawn
@@ -12,7 +13,57 @@ const ROW = 26; // px between pieces where lines are drawn
 const largestOf = (map, signed) =>
   signed ? Math.max(...map.flat().map(Math.abs), 1e-9) : 1;
 
-export function paneOf(name, { onHover, onPick }) {
+// The large pictures, and the same as tables.
+export function picturesOf(tools) {
+  const panes = [paneOf("first", tools), paneOf("second", tools)];
+  const tables = [
+    textTable("The same as a table", "query"),
+    textTable("The second head as a table", "query"),
+  ];
+  const node = h("div", { class: "tfh-pictures" }, panes[0].node, panes[1].node);
+  function show(attention, state) {
+    const { rows, columns, predicted } = axes(attention, state.site);
+    const maps = mapsOf(attention, state);
+    const signed = state.compare === "difference";
+    const names = [
+      signed ? titleOf(state) : nameOf(state.layer, state.head),
+      nameOf(...state.other),
+    ];
+    node.classList.toggle("tfh-two", maps.length === 2);
+    for (const k of [0, 1]) {
+      put(panes[k].node, { hidden: k >= maps.length });
+      put(tables[k].node, { hidden: k >= maps.length });
+      if (k >= maps.length) continue;
+      panes[k].show({
+        name: names[k],
+        caption: maps.length === 2,
+        form: state.form,
+        map: maps[k],
+        rows,
+        columns,
+        predicted,
+        signed,
+        future: state.site === "decoder",
+      });
+      tables[k].show(
+        [...columns, ...(predicted.length ? ["predicts"] : [])],
+        rows.map((row, i) => [
+          row,
+          ...maps[k][i].map((w) => format(w, 3)),
+          ...predicted.slice(i, i + 1),
+        ]),
+      );
+    }
+  }
+  function highlight(active, locked) {
+    for (const pane of panes) pane.highlight(active, locked);
+  }
+  return { node, tables: tables.map((each) => each.node), show, highlight };
+}
+
+// -> { node, show(given): what `matrixOf` takes, and { name, caption: whether it shows,
+//      form }, highlight(active, locked): rows, or -1 }
+function paneOf(name, { onHover, onPick }) {
   const caption = h("p", { class: "tfh-caption" });
   const map = grid("Weights", {
     rowAxis: "query",
@@ -21,38 +72,22 @@ export function paneOf(name, { onHover, onPick }) {
     onMove: (i) => onHover(i),
   });
   const lines = linesOf({ onHover, onPick });
-  const node = h(
-    "div",
-    { class: "tfh-pane", "data-pane": name },
-    caption,
-    map.node,
-    lines.node,
-  );
-  const rowOf = (event) =>
-    [...(map.table.tBodies[0]?.rows ?? [])].indexOf(event.target.closest("tbody tr"));
-  map.table.addEventListener(
-    "pointerover",
-    (event) => rowOf(event) >= 0 && onHover(rowOf(event)),
-  );
-  map.table.addEventListener(
-    "click",
-    (event) =>
-      event.target.closest("th, .tfk-extra") &&
-      rowOf(event) >= 0 &&
-      onPick(rowOf(event)),
-  );
+  const node = h("div", { class: "tfh-pane", "data-pane": name });
+  node.append(caption, map.node, lines.node);
+  const rows = () => [...(map.table.tBodies[0]?.rows ?? [])];
+  const rowOf = ({ target }) => rows().indexOf(target.closest("tbody tr"));
+  map.table.addEventListener("pointerover", (event) => {
+    if (rowOf(event) >= 0) onHover(rowOf(event));
+  });
+  map.table.addEventListener("click", (event) => {
+    if (event.target.closest("th, .tfk-extra") && rowOf(event) >= 0)
+      onPick(rowOf(event));
+  });
 
-  // What `matrixOf` takes, and { name, caption: whether it shows, form }.
   function show(given) {
-    const { name, caption: named, form, signed } = given;
-    say(
-      caption,
-      signed
-        ? "Blue: the first gives more. Orange: the second does."
-        : named
-          ? name
-          : "",
-    );
+    const { name, caption: isNamed, form, signed } = given;
+    const scale = "Blue: the first gives more. Orange: the second does.";
+    say(caption, signed ? scale : isNamed ? name : "");
     put(map.node, { hidden: form !== "matrix" });
     put(lines.node, { hidden: form !== "lines" });
     put(map.table, { "aria-label": `${name}: queries by keys` });
@@ -60,7 +95,7 @@ export function paneOf(name, { onHover, onPick }) {
     else map.show(matrixOf(given));
   }
   function highlight(active, locked) {
-    [...(map.table.tBodies[0]?.rows ?? [])].forEach((row, i) => {
+    rows().forEach((row, i) => {
       row.classList.toggle("tfh-on", i === active);
       row.classList.toggle("tfh-locked", i === locked);
     });
@@ -76,9 +111,8 @@ function matrixOf({ map, rows, columns, predicted, signed, future }) {
   const cell = (i, j) => {
     const w = map[i][j];
     const off = future && j > i;
-    const what = off
-      ? "in the future"
-      : `${signed ? "difference" : "weight"} ${format(w, 3)}`;
+    const kind = signed ? "difference" : "weight";
+    const what = off ? "in the future" : `${kind} ${format(w, 3)}`;
     return {
       text: off ? "" : Math.abs(w) < 0.005 ? "0" : format(w),
       exact: w,
@@ -99,119 +133,78 @@ function matrixOf({ map, rows, columns, predicted, signed, future }) {
 
 // Queries left, keys right, a line for each weight: the thicker, the larger.
 function linesOf({ onHover, onPick }) {
-  const left = h("div", {
-    class: "tfh-queries",
-    role: "group",
-    "aria-label": "Queries: the arrow keys walk, Enter keeps one",
+  const node = h("div", { class: "tfh-lines" });
+  let now = null; // what is shown
+  let marked = { active: -1, locked: -1 };
+  let at = 0; // the query that Tab reaches
+  const draw = () =>
+    now &&
+    render(
+      linesPicture(now, { ...marked, at }, { onKey, onFocus, onHover, onPick }),
+      node,
+    );
+  const queries = () => node.querySelector(".tfh-queries");
+  function onFocus(i) {
+    at = i;
+    onHover(i); // which draws
+  }
+  const onKey = onArrows(DOWN, (by) =>
+    queries().children[within(at + by, now.rows.length)].focus(),
+  );
+  node.addEventListener("pointerleave", () => {
+    if (!queries()?.contains(document.activeElement)) onHover(-1);
   });
-  const right = h("div", { class: "tfh-keys" });
-  const svg = h("svg", { "aria-hidden": "true", preserveAspectRatio: "none" });
-  const queryName = h("p", { class: "tfk-query" });
-  const node = h(
-    "div",
-    { class: "tfh-lines" },
-    queryName,
-    h("span"),
-    h("p", { class: "tfk-key" }, "key"),
-    left,
-    svg,
-    right,
-  );
-  let map = null; // what is shown
-  let at = 0;
-  const go = (i) => {
-    put(left.children[at], { tabindex: -1 });
-    at = within(i, left.children.length);
-    put(left.children[at], { tabindex: 0 });
-    return left.children[at];
+  return {
+    node,
+    show(given) {
+      if (JSON.stringify(given.rows) !== JSON.stringify(now?.rows)) at = 0;
+      now = given;
+      draw();
+    },
+    highlight(active, locked) {
+      marked = { active, locked };
+      draw();
+    },
   };
-  arrowKeys(left, DOWN, (by) => go(at + by).focus());
-  node.addEventListener(
-    "pointerleave",
-    () => left.contains(document.activeElement) || onHover(-1),
-  );
-
-  function show({ map: weights, rows, columns, predicted, signed }) {
-    map = weights;
-    const height = ROW * Math.max(rows.length, columns.length);
-    put(svg, { viewBox: `0 0 100 ${height}` });
-    svg.style.height = `${height}px`;
-    say(queryName, predicted.length ? "predicts ← query" : "query");
-    svg.replaceChildren(...weightLines(map, largestOf(map, signed)));
-    if (left.dataset.names !== JSON.stringify([rows, predicted])) {
-      left.dataset.names = JSON.stringify([rows, predicted]);
-      at = 0;
-      left.replaceChildren(
-        ...rows.map((name, i) => queryButton(i, name, predicted[i])),
-      );
-    }
-    right.replaceChildren(
-      ...columns.map((name) => h("span", {}, h("span", {}, name), h("small"))),
-    );
-    [...left.children].forEach((node, i) =>
-      put(node, {
-        "aria-label": `query ${rows[i]}: ${strongest(map[i])
-          .map(([j, w]) => `${columns[j]} ${format(w)}`)
-          .join(", ")}`,
-      }),
-    );
-  }
-  function queryButton(i, name, predicted) {
-    const node = button(`query-${i}`, name, () => onPick(i));
-    if (predicted !== undefined) node.prepend(h("small", {}, `${predicted} ← `));
-    put(node, { tabindex: i ? -1 : 0 });
-    node.addEventListener("focus", () => {
-      go(i);
-      onHover(i);
-    });
-    node.addEventListener("pointerenter", () => onHover(i));
-    return node;
-  }
-  function highlight(active, locked) {
-    if (!map) return;
-    [...svg.children].forEach((group, i) =>
-      put(group, { class: active < 0 || i === active ? "" : "tfh-dim" }),
-    );
-    [...left.children].forEach((node, i) =>
-      put(node, {
-        class: i === active ? "tfh-on" : "",
-        "aria-pressed": String(i === locked),
-      }),
-    );
-    [...right.children].forEach((node, j) => {
-      const w = active < 0 || active >= map.length ? null : map[active][j];
-      say(node.lastChild, w === null || Math.abs(w) < 0.005 ? "" : ` ${format(w)}`);
-      put(node, { "data-exact": w });
-      node.style.setProperty(
-        "--share",
-        `${w === null ? 0 : Math.round(60 * Math.abs(w))}%`,
-      );
-    });
-  }
-  return { node, show, highlight };
 }
 
-// A group of lines for each row of the map.
-function weightLines(map, largest) {
-  const middle = (i) => ROW * (i + 0.5);
-  const line = (i, j, w) =>
-    h("line", {
-      x1: 0,
-      y1: middle(i),
-      x2: 100,
-      y2: middle(j),
-      class: w < 0 ? "tfh-less" : "",
-      "stroke-opacity": (Math.abs(w) / largest).toFixed(3),
-      "stroke-width": (0.5 + (4 * Math.abs(w)) / largest).toFixed(2),
-      "vector-effect": "non-scaling-stroke",
-    });
-  return map.map((row, i) =>
-    h(
-      "g",
-      {},
-      ...row.flatMap((w, j) =>
-        Math.abs(w) / largest < FAINTEST ? [] : [line(i, j, w)],
-      ),
-    ),
-  );
+function linesPicture(
+  { map, rows, columns, predicted, signed },
+  { active, locked, at },
+  tools,
+) {
+  const height = ROW * Math.max(rows.length, columns.length);
+  const largest = largestOf(map, signed);
+  const labelOf = (i) =>
+    strongest(map[i])
+      .map(([j, w]) => `${columns[j]} ${format(w)}`)
+      .join(", ");
+  const query = (name, i) => html`
+    <button type="button" data-control="query-${i}" class=${i === active ? "tfh-on" : ""} tabindex=${i === at ? 0 : -1}
+      aria-pressed=${String(i === locked)} aria-label="query ${name}: ${labelOf(i)}"
+      @click=${() => tools.onPick(i)} @focus=${() => tools.onFocus(i)} @pointerenter=${() => tools.onHover(i)}
+    >${predicted[i] === undefined ? nothing : html`<small>${predicted[i]} ← </small>`}${name}</button>`;
+  const key = (name, j) => {
+    const w = map[active]?.[j] ?? null;
+    const share = w === null ? 0 : Math.round(60 * Math.abs(w));
+    return html`
+      <span data-exact=${w ?? nothing} style="--share: ${share}%"><span>${name}</span><small>${w === null || Math.abs(w) < 0.005 ? "" : ` ${format(w)}`}</small></span>`;
+  };
+  return html`
+    <p class="tfk-query">${predicted.length ? "predicts ← query" : "query"}</p><span></span><p class="tfk-key">key</p>
+    <div class="tfh-queries" role="group" aria-label="Queries: the arrow keys walk, Enter keeps one" @keydown=${tools.onKey}>${rows.map(query)}</div>
+    <svg aria-hidden="true" preserveAspectRatio="none" viewBox="0 0 100 ${height}" style="height: ${height}px">${map.map(
+      (row, i) =>
+        svg`<g class=${active < 0 || i === active ? "" : "tfh-dim"}>${weightLines(row, i, largest)}</g>`,
+    )}</svg>
+    <div class="tfh-keys">${columns.map(key)}</div>`;
 }
+
+const middle = (i) => ROW * (i + 0.5);
+const weightLines = (row, i, largest) =>
+  row.map((w, j) => {
+    const share = Math.abs(w) / largest;
+    if (share < FAINTEST) return nothing;
+    return svg`<line x1="0" y1=${middle(i)} x2="100" y2=${middle(j)} class=${w < 0 ? "tfh-less" : ""}
+      stroke-opacity=${share.toFixed(3)} stroke-width=${(0.5 + 4 * share).toFixed(2)} vector-effect="non-scaling-stroke" />`;
+  });

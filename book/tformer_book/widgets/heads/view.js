@@ -1,23 +1,26 @@
 // The heads of a Transformer: all in small, one or two in large, and what the model says
 // without some of them. It knows an engine (engine/client.js), no widget.
 import { onColours } from "../kit/colours.js";
-import { h, liveRegion, put, radios, say, select, textTable } from "../kit/kit.js";
-import { format } from "../kit/numbers.js";
+import { h, liveRegion, radios } from "../kit/kit.js";
+import { html, render } from "../kit/vendor/lit.js";
 import { damageMap } from "./damage.js";
-import { gainsOf, knockOutPanel } from "./knockout.js";
+import { knockOutPanel } from "./knockout.js";
 import {
+  allAt,
   axes,
-  headMap,
+  clamp,
   headsAt,
+  isOut,
   nameOf,
+  rowText,
   SITES,
   same,
-  strongest,
   TITLES,
+  titleOf,
   upTo,
 } from "./maps.js";
 import { overviewOf } from "./overview.js";
-import { paneOf } from "./panes.js";
+import { picturesOf } from "./panes.js";
 
 const ABOUT = {
   encoder:
@@ -28,6 +31,7 @@ const ABOUT = {
     "Each German piece (a row, the query) looks at the English pieces (the columns, the keys), and predicts the next German piece.",
 };
 const COMPARISONS = ["alone", "beside", "difference"];
+const COMPARED = ["one head", "two heads", "difference"];
 const FORMS = ["matrix", "lines"];
 // What the view shows; Python has traits of the same names. head null: the layer's mean.
 export const STATE = {
@@ -43,345 +47,189 @@ export const STATE = {
 };
 
 // engine may be null: then nothing can be knocked out. initial: a part of `STATE`.
-// onState hears what the reader changed, onKnockOut the gains for the engine.
-// -> { node, show(attention, text, prefix?), set(state), state, stop() }; attention is what
-// engine.attention() gives; with `knocked` it also holds what became of a knock-out, with
-// `damage` what a sweep found.
-/**
- * @param {any} engine
- * @param {object} [options]
- * @param {Record<string, any>} [options.initial]
- * @param {(changes: any) => void} [options.onState]
- * @param {(gains: any[]) => void} [options.onKnockOut]
- * @param {string} [options.note]
- */
-export function headsView(
-  engine,
-  { initial = {}, onState = () => {}, onKnockOut = () => {}, note = "" } = {},
-) {
-  const state = { ...STATE, ...initial };
-  let attention = null;
-  let text = "";
-  let prefix = []; // the pieces that the translation was told to begin with
-  let hovered = -1;
+// onState hears what the reader changed.
+export class HeadsView {
+  // What engine.attention() gives for a text, and the pieces that the translation was told
+  // to begin with.
+  #given = { attention: null, text: "", prefix: [] };
+  #hovered = -1;
 
-  const live = liveRegion();
-  const controls = controlsOf(change);
-  const about = h("p", { class: "tfh-about" });
-  const overview = overviewOf({
-    onShow: (layer, head) => change({ layer, head }),
-    onKnock: knock,
-  });
-  const panel = knockOutPanel(engine, {
-    note,
-    onKnock: () => knock(state.layer, state.head),
-    onKnockSite: () => toggle(allOf(state.site)),
-    onRestore: () => changeKnocked([]),
-    onAnswer(words) {
-      drawDamage();
-      live.announce(words, true);
-    },
-  });
-  const damage = damageMap(engine, {
-    onPick(...head) {
-      if (engine) changeKnocked(same(state.knocked_out, [head]) ? [] : [head]);
-    },
-  });
-  const title = h("p", { class: "tfh-title" });
-  const pictures = picturesOf({
-    onHover: (i) => {
-      hovered = i;
-      highlight();
-    },
-    onPick: (i) => change({ locked: state.locked === i ? -1 : i }),
-  });
-  const where = h("p", { class: "tfh-where", "data-where": true });
-  const node = h(
-    "div",
-    { class: "tfh-view" },
-    controls.site,
-    about,
-    overview.node,
-    panel.node,
-    damage.node,
-    title,
-    controls.row,
-    pictures.node,
-    where,
-    ...pictures.tables,
-    live.node,
-  );
-  node.addEventListener(
-    "keydown",
-    (event) => event.key === "Escape" && state.locked >= 0 && change({ locked: -1 }),
-  );
-  const endColours = onColours(overview.node, () => attention && drawOverview());
-
-  function change(changes) {
-    Object.assign(state, changes);
-    update();
-    onState({ ...changes });
-    const head = changes.locked === undefined ? `${titleOf(state)}. ` : "";
-    live.announce(head + rowText(attention, state, active()));
+  /** @param {any} engine @param {Record<string, any>} [options] */
+  constructor(engine, { initial = {}, onState = () => {}, note = "" } = {}) {
+    const state = { ...STATE, ...initial };
+    this.engine = engine;
+    this.onState = onState;
+    this.state = state;
+    this.live = liveRegion();
+    this.controls = controlsOf((changes) => this.#change(changes));
+    this.overview = overviewOf({
+      canKnock: Boolean(engine),
+      onShow: (layer, head) => this.#change({ layer, head }),
+      onKnock: (layer, head) => this.#toggle(this.#headsAt(layer, head)),
+    });
+    this.panel = knockOutPanel(engine, {
+      note,
+      onKnock: () => this.#toggle(this.#headsAt(state.layer, state.head)),
+      onKnockSite: () => this.#toggle(allAt(this.#given.attention, state.site)),
+      onRestore: () => this.#knockOut([]),
+      onAnswer: (words) => {
+        this.#drawDamage();
+        this.live.announce(words, true);
+      },
+    });
+    this.damage = damageMap(engine, {
+      onPick: (...head) =>
+        this.#knockOut(same(state.knocked_out, [head]) ? [] : [head]),
+    });
+    this.pictures = picturesOf({
+      onHover: (i) => {
+        this.#hovered = i;
+        this.#draw();
+      },
+      onPick: (i) => this.#change({ locked: state.locked === i ? -1 : i }),
+    });
+    this.node = h("div", { class: "tfh-view" });
+    this.node.addEventListener("keydown", ({ key }) => {
+      if (key === "Escape" && state.locked >= 0) this.#change({ locked: -1 });
+    });
+    this.endColours = onColours(this.overview.node, () => {
+      if (this.#given.attention) this.overview.show(this.#scene);
+    });
   }
 
-  function knock(layer, head) {
-    toggle(headsAt(attention, state.site, layer, head));
+  // The attention of another sentence; a knock-out is tried on it, too. With `knocked` it
+  // also holds what became of a knock-out, with `damage` what a sweep found.
+  show(attention, text, prefix = []) {
+    this.#given = { attention, text, prefix };
+    const { knocked, damage } = attention;
+    const isKnown = knocked && same(knocked.heads, this.state.knocked_out);
+    this.panel.know(isKnown ? knocked : null);
+    this.damage.know(damage?.heads ? damage : null);
+    this.#hovered = -1;
+    this.state.locked = -1;
+    this.#update();
+    if (!isKnown && this.engine) this.panel.ask();
   }
-  const allOf = (site) =>
-    upTo(attention[site].shape[0]).flatMap((layer) =>
-      headsAt(attention, site, layer, null),
-    );
+
+  // State from elsewhere: nothing is said of it to onState.
+  set(given) {
+    const { state } = this;
+    if (same({ ...state, ...given }, state)) return;
+    const others = given.knocked_out && !same(given.knocked_out, state.knocked_out);
+    Object.assign(state, given);
+    if (others) this.panel.know(null);
+    this.#update();
+    if (others && this.engine) this.panel.ask();
+  }
+
+  stop() {
+    this.panel.stop();
+    this.damage.stop();
+    this.live.stop();
+    this.endColours();
+  }
+
+  #change(changes) {
+    Object.assign(this.state, changes);
+    this.#update();
+    this.onState({ ...changes });
+    const head = changes.locked === undefined ? `${titleOf(this.state)}. ` : "";
+    this.live.announce(head + this.#rowText());
+  }
+
+  #headsAt(layer, head) {
+    return headsAt(this.#given.attention, this.state.site, layer, head);
+  }
 
   // Knock these heads out; if all of them are, restore them.
-  function toggle(these) {
-    const others = state.knocked_out.filter(
+  #toggle(these) {
+    const others = this.state.knocked_out.filter(
       (each) => !these.some((one) => same(one, each)),
     );
-    changeKnocked(these.every(isKnockedOut) ? others : [...others, ...these]);
-  }
-  const isKnockedOut = (head) => state.knocked_out.some((each) => same(each, head));
-
-  function changeKnocked(knocked_out) {
-    if (!engine) return;
-    Object.assign(state, { knocked_out });
-    panel.know(null);
-    update();
-    onState({ knocked_out });
-    onKnockOut(gainsOf(knocked_out));
-    panel.ask();
+    const areOut = these.every((each) => isOut(this.state, each));
+    this.#knockOut(areOut ? others : [...others, ...these]);
   }
 
-  const active = () => (state.locked >= 0 ? state.locked : hovered);
-  function highlight() {
-    pictures.highlight(active(), state.locked);
-    say(where, rowText(attention, state, active()));
+  #knockOut(knocked_out) {
+    if (!this.engine) return;
+    this.state.knocked_out = knocked_out;
+    this.panel.know(null);
+    this.#update();
+    this.onState({ knocked_out });
+    this.panel.ask();
   }
 
-  function drawOverview() {
-    const [nLayers, nHeads] = attention[state.site].shape;
-    overview.show({
-      label: `${TITLES[state.site]}: the maps of all heads`,
-      nLayers,
-      nHeads,
-      locked: state.locked,
-      chosen: [state.layer, state.head],
-      canKnock: Boolean(engine),
-      map: (layer, head) => headMap(attention, state.site, layer, head),
-      isOut: (layer, head) => isKnockedOut([state.site, layer, head]),
-    });
+  get #scene() {
+    return { ...this.#given, state: this.state };
   }
 
-  function drawDamage() {
-    damage.show({
-      text,
-      translation: attention.translation,
-      shapes: Object.fromEntries(
-        SITES.map((site) => [site, attention[site].shape.slice(0, 2)]),
-      ),
-      knocked_out: state.knocked_out,
-      without: panel.result()?.translation,
-    });
-  }
-
-  function update() {
+  #update() {
+    const { attention } = this.#given;
     if (!attention) return;
-    clamp(state, attention);
-    const { site, layer, head, knocked_out } = state;
-    hovered = Math.min(hovered, axes(attention, site).rows.length - 1);
-    controls.show(state, attention[site].shape);
-    say(about, ABOUT[site]);
-    drawOverview();
-    say(title, titleOf(state));
-    pictures.show(attention, state);
-    highlight();
-    panel.show({
-      text,
-      prefix,
-      translation: attention.translation,
-      knocked_out,
-      site,
-      layer,
-      head,
-      isOut: headsAt(attention, site, layer, head).every(isKnockedOut),
-      shape: attention[site].shape,
-      isSiteOut: allOf(site).every(isKnockedOut),
-    });
-    drawDamage();
+    clamp(this.state, attention);
+    const { rows } = axes(attention, this.state.site);
+    this.#hovered = Math.min(this.#hovered, rows.length - 1);
+    this.overview.show(this.#scene);
+    this.pictures.show(attention, this.state);
+    this.panel.show(this.#scene);
+    this.#drawDamage();
+    this.#draw();
   }
 
-  return {
-    node,
-    state,
-    // The attention of another sentence; a knock-out is tried on it, too.
-    show(given, sentence, beginning = []) {
-      [attention, text, prefix] = [given, sentence, beginning];
-      const known = given.knocked && same(given.knocked.heads, state.knocked_out);
-      panel.know(known ? given.knocked : null);
-      damage.know(given.damage?.heads ? given.damage : null);
-      hovered = -1;
-      state.locked = -1;
-      update();
-      if (!known && engine) panel.ask();
-    },
-    // State from elsewhere: nothing is said of it to onState.
-    set(given) {
-      if (same({ ...state, ...given }, state)) return;
-      const others = given.knocked_out && !same(given.knocked_out, state.knocked_out);
-      Object.assign(state, given);
-      if (others) panel.know(null);
-      update();
-      if (others && engine) panel.ask();
-    },
-    stop() {
-      panel.stop();
-      damage.stop();
-      live.stop();
-      endColours();
-    },
-  };
+  #drawDamage() {
+    const without = this.panel.result()?.translation;
+    this.damage.show({ ...this.#scene, without });
+  }
+
+  #draw() {
+    const { state, controls, overview, panel, damage, pictures, live } = this;
+    pictures.highlight(this.#active, state.locked);
+    render(
+      html`
+        ${controls.sites}
+        <p class="tfh-about">${ABOUT[state.site]}</p>
+        ${overview.node}${panel.node}${damage.node}
+        <p class="tfh-title">${titleOf(state)}</p>
+        ${controls.row(state, this.#given.attention[state.site].shape)}
+        ${pictures.node}
+        <p class="tfh-where" data-where>${this.#rowText()}</p>
+        ${pictures.tables}${live.node}`,
+      this.node,
+    );
+  }
+
+  get #active() {
+    return this.state.locked >= 0 ? this.state.locked : this.#hovered;
+  }
+  #rowText() {
+    return rowText(this.#given.attention, this.state, this.#active);
+  }
 }
 
-// Bring a state into the range of another model, another sentence.
-function clamp(state, attention) {
-  const [nLayers, nHeads] = attention[state.site].shape;
-  /** @returns {[number, number | null]} */
-  const fit = ([layer, head]) => [
-    Math.min(layer, nLayers - 1),
-    head === null ? null : Math.min(head, nHeads - 1),
-  ];
-  [state.layer, state.head] = fit([state.layer, state.head]);
-  state.other = fit(state.other);
-  if (state.locked >= axes(attention, state.site).rows.length) state.locked = -1;
-}
-
-// What the reader chooses: the site, and a row of how it is pictured.
+// What the reader chooses: the site, and how it is pictured.
 function controlsOf(change) {
-  const sites = radios(
-    "site",
-    "Where",
-    SITES.map((site) => TITLES[site]),
-    0,
-    (i) => change({ site: SITES[i], locked: -1 }),
+  const sites = radios("site", "Where", Object.values(TITLES), 0, (i) =>
+    change({ site: SITES[i], locked: -1 }),
   );
   const forms = radios("form", "As", FORMS, 0, (i) => change({ form: FORMS[i] }));
-  const comparisons = radios(
-    "compare",
-    "Show",
-    ["one head", "two heads", "difference"],
-    0,
-    (i) => change({ compare: COMPARISONS[i] }),
+  const comparisons = radios("compare", "Show", COMPARED, 0, (i) =>
+    change({ compare: COMPARISONS[i] }),
   );
-  const other = otherHead((head) => change({ other: head }));
-  const row = h("div", { class: "tfh-row" }, forms.set, comparisons.set, other.node);
-  function show(state, [nLayers, nHeads]) {
-    sites.pick(SITES.indexOf(state.site));
-    forms.pick(FORMS.indexOf(state.form));
-    comparisons.pick(COMPARISONS.indexOf(state.compare));
-    other.show(nLayers, nHeads, state.other, state.compare === "alone");
-  }
-  return { site: sites.set, row, show };
-}
-
-// The list of heads to compare with.
-function otherHead(onPick) {
-  const box = h("span");
-  const node = h("label", { class: "tfh-with" }, h("span", {}, "with "), box);
-  let list = null;
-  function show(nLayers, nHeads, chosen, disabled) {
+  // With this list the row says what it compares with.
+  function row({ site, form, compare, other }, [nLayers, nHeads]) {
+    sites.pick(SITES.indexOf(site));
+    forms.pick(FORMS.indexOf(form));
+    comparisons.pick(COMPARISONS.indexOf(compare));
     const choices = upTo(nLayers).flatMap((layer) =>
       [...upTo(nHeads), null].map((head) => [layer, head]),
     );
-    if (box.dataset.size !== `${nLayers} ${nHeads}`) {
-      box.dataset.size = `${nLayers} ${nHeads}`;
-      const names = choices.map((each) => nameOf(...each));
-      list = select("other", names, (i) => onPick(choices[i]));
-      box.replaceChildren(list);
-    }
-    list.value = choices.findIndex((each) => same(each, chosen));
-    put(list, { disabled });
+    const option = (each, i) =>
+      html`<option value=${i} .selected=${same(each, other)}>${nameOf(...each)}</option>`;
+    return html`
+      <div class="tfh-row">${forms.set}${comparisons.set}
+        <label class="tfh-with">with <select data-control="other" ?disabled=${compare === "alone"}
+          @change=${({ target }) => change({ other: choices[target.value] })}>${choices.map(option)}</select></label>
+      </div>`;
   }
-  return { node, show };
-}
-
-// The large pictures, and the same as tables.
-function picturesOf(tools) {
-  const panes = [paneOf("first", tools), paneOf("second", tools)];
-  const tables = [
-    textTable("The same as a table", "query"),
-    textTable("The second head as a table", "query"),
-  ];
-  const node = h("div", { class: "tfh-pictures" }, panes[0].node, panes[1].node);
-  function show(attention, state) {
-    const { rows, columns, predicted } = axes(attention, state.site);
-    const maps = mapsOf(attention, state);
-    const signed = state.compare === "difference";
-    const names = [
-      signed ? titleOf(state) : nameOf(state.layer, state.head),
-      nameOf(...state.other),
-    ];
-    node.classList.toggle("tfh-two", maps.length === 2);
-    panes.forEach((pane, k) => {
-      put(pane.node, { hidden: k >= maps.length });
-      put(tables[k].node, { hidden: k >= maps.length });
-      if (k >= maps.length) return;
-      pane.show({
-        name: names[k],
-        caption: maps.length === 2,
-        form: state.form,
-        map: maps[k],
-        rows,
-        columns,
-        predicted,
-        signed,
-        future: state.site === "decoder",
-      });
-      tables[k].show(
-        [...columns, ...(predicted.length ? ["predicts"] : [])],
-        rows.map((row, i) => [
-          row,
-          ...maps[k][i].map((w) => format(w, 3)),
-          ...(predicted.length ? [predicted[i]] : []),
-        ]),
-      );
-    });
-  }
-  function highlight(active, locked) {
-    for (const pane of panes) pane.highlight(active, locked);
-  }
-  return { node, tables: tables.map((each) => each.node), show, highlight };
-}
-
-// The first map, and where two are compared, the second or the difference.
-function mapsOf(attention, { site, layer, head, compare, other }) {
-  const first = headMap(attention, site, layer, head);
-  if (compare === "alone") return [first];
-  const [otherLayer, otherHead] = other;
-  const second = headMap(attention, site, otherLayer, otherHead);
-  return compare === "beside"
-    ? [first, second]
-    : [first.map((row, i) => row.map((w, j) => w - second[i][j]))];
-}
-
-function titleOf({ site, layer, head, compare, other }) {
-  const [a, b] = [nameOf(layer, head), nameOf(...other)];
-  const what = { alone: a, beside: `${a} beside ${b}`, difference: `${a} minus ${b}` };
-  return `${TITLES[site]}, ${what[compare]}`;
-}
-
-// What a query attends to most; -1: no query.
-function rowText(attention, state, i) {
-  if (!attention || i < 0)
-    return "Point at a row, or walk through it with the arrow keys; a click or Enter keeps it.";
-  const { rows, columns, predicted } = axes(attention, state.site);
-  const who = `“${rows[i]}”${predicted.length ? ` (next: “${predicted[i]}”)` : ""}`;
-  const list = (map) =>
-    strongest(map[i])
-      .map(([j, w]) => `“${columns[j]}” ${format(w)}`)
-      .join(", ") || "nothing";
-  const [first, second] = mapsOf(attention, state);
-  const kept = state.locked >= 0 ? " Kept; Escape lets it go." : "";
-  if (state.compare === "difference")
-    return `${who}: largest differences ${list(first)}.${kept}`;
-  return `${who} attends most to ${list(first)}${second ? `; in the second head to ${list(second)}` : ""}.${kept}`;
+  return { sites: sites.set, row };
 }

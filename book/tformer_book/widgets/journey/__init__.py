@@ -11,12 +11,12 @@ from typing import Any
 
 import torch
 import traitlets
-from tformer_book.widgets._model import ModelFigure
 from torch import Tensor
 
 from tformer import decode
 from tformer.analysis import trace
 from tformer.translator import Translator
+from tformer_book.widgets._model import ModelFigure
 
 OPENING = "My parents want to sell their old house."
 STOPS = 15

@@ -1,6 +1,7 @@
 // What the stops say of a journey (`Translator.journey`), worked out from its numbers. No
 // page is needed: it runs in Node, too.
 import { headMap, upTo } from "../heads/maps.js";
+import { within } from "../kit/arrows.js";
 import { spoken } from "../kit/pieces.js";
 
 // A recorded journey (`_pack` in Python) as the engine would have answered.
@@ -122,3 +123,19 @@ export function written(journey, chosen) {
 // A piece in a sentence.
 export const named = (piece) =>
   piece === "</s>" ? "the sign ⟨eos⟩" : `“${spoken(piece)}”`;
+
+// A state in the range of a journey.
+export function fit(state, journey, text, nStops) {
+  const { n_encoder_layers, n_decoder_layers, n_heads } = journey.config;
+  const { across } = state;
+  return {
+    ...state,
+    text,
+    stop: within(state.stop - 1, nStops) + 1,
+    piece: followed(journey.sourcePieces, state.piece),
+    layer: within(state.layer, n_encoder_layers),
+    head: within(state.head, n_heads),
+    step: written(journey, state.step),
+    across: across < 0 ? n_decoder_layers - 1 : within(across, n_decoder_layers),
+  };
+}

@@ -1,10 +1,9 @@
 // The stops of the journey: what happens at each, and why, in words with the reader's own
 // pieces and numbers; what flows; where the book explains it; how it is drawn.
 //
-// text(journey, state) -> the sentences; shape(journey, state) -> what flows; a state has
+// text(journey, state) -> the sentences, in parts; shape(journey, state) -> what flows; a state has
 // the sentence, the piece that is followed, layer, head, step and across, all in range.
 import { strongest } from "../heads/maps.js";
-import { h } from "../kit/kit.js";
 import { commas, format, percent } from "../kit/numbers.js";
 import { spoken, written } from "../kit/pieces.js";
 import { chipsPicture, routePicture } from "./chips.js";
@@ -58,7 +57,8 @@ const BOOK = {
   inside: ["Inside the trained model", "14-inside-the-model.html"],
 };
 
-const de = (text) => h("span", { lang: "de" }, `“${text}”`);
+// A part of a text that is German.
+const de = (text) => ({ lang: "de", toString: () => `“${text}”` });
 const followedOf = ({ sourcePieces }, { piece }) => named(sourcePieces[piece]);
 const stream = ({ sourcePieces, config }) =>
   `${sourcePieces.length} × ${config.d_model}`;

@@ -1,9 +1,9 @@
 // Vectors as strips: a cell for each number, blue above zero, orange below, the stronger
-// the larger.
-import { arrowKeys, DOWN, within } from "../kit/arrows.js";
-import { button, h, put, say } from "../kit/kit.js";
+// the larger. And lists of which the reader chooses one.
+import { DOWN, onArrows, within } from "../kit/arrows.js";
 import { format } from "../kit/numbers.js";
 import { shown } from "../kit/pieces.js";
+import { html, nothing } from "../kit/vendor/lit.js";
 import { lengthOf } from "./facts.js";
 
 const CELLS = 8; // numbers that are written out
@@ -15,108 +15,78 @@ export function scaleOf(vectors) {
   return STRONGEST * Math.max(...usual, 1e-6);
 }
 
-// Paint numbers into a canvas, `columns` in a row.
-export function paint(canvas, numbers, scale, columns = numbers.length) {
-  const height = Math.ceil(numbers.length / columns);
-  [canvas.width, canvas.height] = [columns, height]; // this empties it
-  const style = getComputedStyle(canvas);
+// A strip of numbers, `columns` in a row; `paint` gives it its colours once it is in the
+// page.
+export const strip = (
+  numbers,
+  scale = scaleOf([numbers]),
+  { look = "tfj-strip", columns = numbers.length } = {},
+) => html`
+  <canvas class=${look} aria-hidden="true" .strip=${{ numbers, scale, columns }}></canvas>`;
+export const TALL = { look: "tfj-strip tfj-tall" };
+
+// Paint all strips in a part of the page.
+export function paint(node) {
+  const style = getComputedStyle(node);
   const ink = (name, usual) => style.getPropertyValue(name).trim() || usual;
   const [above, below] = [ink("--tf-key", "#005ea8"), ink("--tf-query", "#b34700")];
-  const pen = canvas.getContext("2d");
-  numbers.forEach((x, i) => {
-    pen.fillStyle = x < 0 ? below : above;
-    pen.globalAlpha = Math.min(1, Math.abs(x) / scale);
-    pen.fillRect(i % columns, Math.floor(i / columns), 1, 1);
-  });
-}
-
-export const strip = (name = "") =>
-  h("canvas", { class: `tfj-strip ${name}`, "aria-hidden": "true" });
-
-// A list of pieces with a strip each; one is followed. beside(i): a word at its end.
-// -> { node, show({ pieces, vectors, at, scale, beside }) }
-export function stripList(label, onPick) {
-  const node = h("div", { class: "tfj-list", role: "group", "aria-label": label });
-  let at = 0;
-  arrowKeys(node, DOWN, (by) => {
-    onPick(within(at + by, node.children.length));
-    /** @type {HTMLElement} */ (node.children[at]).focus();
-  });
-  function show({
-    pieces,
-    vectors,
-    at: followed,
-    scale = scaleOf(vectors),
-    beside = null,
-  }) {
-    at = followed;
-    if (node.dataset.pieces !== JSON.stringify(pieces)) {
-      node.dataset.pieces = JSON.stringify(pieces);
-      node.replaceChildren(
-        ...pieces.map((piece, i) => {
-          const row = button(`piece-${i}`, "", () => onPick(i));
-          row.append(
-            h("span", { class: "tfj-name" }, shown(piece)),
-            strip(),
-            h("small"),
-          );
-          return row;
-        }),
-      );
-    }
-    [...node.children].forEach((row, i) => {
-      put(row, {
-        tabindex: i === at ? 0 : -1,
-        "aria-pressed": String(i === at),
-        class: beside ? "tfj-row tfj-beside" : "tfj-row",
-      });
-      paint(row.querySelector("canvas"), vectors[i], scale);
-      say(row.lastChild, beside ? beside(i) : "");
+  for (const canvas of node.querySelectorAll("canvas")) {
+    const { numbers, scale, columns } = canvas.strip;
+    canvas.width = columns; // this empties it
+    canvas.height = Math.ceil(numbers.length / columns);
+    const pen = canvas.getContext("2d");
+    numbers.forEach((x, i) => {
+      pen.fillStyle = x < 0 ? below : above;
+      pen.globalAlpha = Math.min(1, Math.abs(x) / scale);
+      pen.fillRect(i % columns, Math.floor(i / columns), 1, 1);
     });
   }
-  return { node, show };
 }
 
-// A sum in lines: each with its sign, its name, its strip and its first numbers.
-// -> { node, show([{ sign, name, numbers }], note) }
-export function sumTable(label) {
-  const body = h("tbody");
-  const caption = h("caption");
-  const node = h("table", { class: "tfj-sum", "aria-label": label }, caption, body);
-  function show(lines, about) {
-    const scale = scaleOf(lines.map(({ numbers }) => numbers));
-    say(caption, about);
-    if (body.children.length !== 2 * lines.length)
-      body.replaceChildren(...lines.flatMap(() => lineOf()));
-    lines.forEach(({ sign, name, numbers }, k) => {
-      const [above, line] = [body.children[2 * k], body.children[2 * k + 1]];
-      for (const row of [above, line])
-        put(row, { class: sign === "=" ? "tfj-result" : "" });
-      say(above.querySelector("th"), `${sign} ${name}`.trim());
-      paint(above.querySelector("canvas"), numbers, scale);
-      [...line.querySelectorAll("[data-cell]")].forEach((cell, i) => {
-        const x = numbers[i];
-        say(cell, x === undefined ? "" : format(x));
-        put(cell, { "data-exact": x, "data-sign": x < 0 ? "below" : "above" });
-        cell.style.setProperty(
-          "--share",
-          `${(45 * Math.min(1, Math.abs(x) / scale)).toFixed(0)}%`,
-        );
-      });
-    });
-  }
-  return { node, show };
+// A button of those of which one is chosen, number `at`; `walkTo` walks along them.
+/** @param {any} options @param {any} inside */
+export const chosen = (
+  { i, at, name, look = "", label = nothing, lang = nothing, style = nothing, onPick },
+  inside,
+) => html`
+  <button type="button" data-control=${name} class=${look} lang=${lang} style=${style} aria-label=${label}
+    aria-pressed=${String(i === at)} tabindex=${i === at ? 0 : -1} @click=${() => onPick(i)}>${inside}</button>`;
+export const walkTo = (moves, at, onPick) =>
+  onArrows(moves, (by, { currentTarget }) => {
+    const buttons = currentTarget.querySelectorAll("button");
+    const to = within(at + by, buttons.length);
+    onPick(to);
+    buttons[to].focus();
+  });
+
+// A list of pieces with a strip each; one is followed.
+export function stripList(label, { pieces, vectors, at, onPick }) {
+  const scale = scaleOf(vectors);
+  const row = (piece, i) =>
+    chosen(
+      { i, at, name: `piece-${i}`, look: "tfj-row", onPick },
+      html`<span class="tfj-name">${shown(piece)}</span>${strip(vectors[i], scale)}`,
+    );
+  return html`
+    <div class="tfj-list" role="group" aria-label=${label} @keydown=${walkTo(DOWN, at, onPick)}>${pieces.map(row)}</div>`;
 }
 
-function lineOf() {
-  const cells = Array.from({ length: CELLS }, (_, i) => h("td", { "data-cell": i }));
-  return [
-    h(
-      "tr",
-      {},
-      h("th", { scope: "row", rowspan: 2 }),
-      h("td", { colspan: CELLS, class: "tfj-whole" }, strip()),
-    ),
-    h("tr", {}, ...cells),
-  ];
+// A sum in lines, [sign, name, numbers][]: each with its strip and its first numbers.
+export function sumTable(label, lines, about) {
+  const scale = scaleOf(lines.map(([, , numbers]) => numbers));
+  const cell = (x, i) => {
+    const share = (45 * Math.min(1, Math.abs(x) / scale)).toFixed(0);
+    return html`<td data-cell=${i} data-exact=${x} data-sign=${x < 0 ? "below" : "above"} style="--share: ${share}%">${format(x)}</td>`;
+  };
+  const line = ([sign, name, numbers]) => {
+    const look = sign === "=" ? "tfj-result" : "";
+    return html`
+      <tr class=${look}>
+        <th scope="row" rowspan="2">${`${sign} ${name}`.trim()}</th>
+        <td colspan=${CELLS} class="tfj-whole">${strip(numbers, scale)}</td>
+      </tr>
+      <tr class=${look}>${Array.from(numbers.subarray(0, CELLS), cell)}</tr>`;
+  };
+  return html`
+    <table class="tfj-sum" aria-label=${label}><caption>${about}</caption><tbody>${lines.map(line)}</tbody></table>`;
 }

@@ -1,5 +1,34 @@
 import { arrowKeys, GRID, within } from "./arrows.js";
-import { h, put, say } from "./kit.js";
+import { h } from "./kit.js";
+import { html, nothing, render } from "./vendor/lit.js";
+
+// No colour in the middle of the scale, where neither ink would be read well.
+const tone = (share) =>
+  `--share: ${(share > 0.5 ? 75 + 50 * (share - 0.5) : 80 * share).toFixed(1)}%`;
+
+// A name begins with what is seen: whoever says "click .35" means this cell.
+function cellOf(place, isEntry, { text, label, share = 0, off, mark, exact }) {
+  const looks = ["tfk-cell", off && "tfk-off", share > 0.5 && "tfk-strong", mark];
+  return html`<td role="gridcell" tabindex=${isEntry ? 0 : -1} data-cell=${place}
+    class=${looks.filter(Boolean).join(" ")} style=${tone(share)}
+    aria-label=${text ? `${text}: ${label}` : label} data-exact=${exact ?? nothing}
+    >${text}</td>`;
+}
+
+const heading = (name, more = "") =>
+  html`<th scope="col" role="columnheader" class=${more || nothing}><span>${name}</span></th>`;
+
+function rowsOf([down, right], shown) {
+  const { columns, extra = [] } = shown;
+  return shown.rows.map((name, i) => {
+    const beside = shown.beside?.(i) ?? [];
+    return html`<tr role="row">
+      <th scope="row" role="rowheader">${name}</th>
+      ${columns.map((_, j) => cellOf(`${i}-${j}`, i === down && j === right, shown.cell(i, j)))}
+      ${extra.map((_, k) => html`<td role="gridcell" class="tfk-extra">${beside[k]}</td>`)}
+    </tr>`;
+  });
+}
 
 // A heat map whose cells the keyboard reaches: Tab enters it, arrows, Home and End move,
 // Space and Enter pick. `show` takes row and column names and, for each cell, its text,
@@ -18,81 +47,51 @@ export function grid(
 ) {
   const table = h("table", { class: "tfk-grid", role: "grid", "aria-label": label });
   const node = h("div", { class: "tfk-scroll" }, table);
-  let cells = [];
   /** @type {[number, number]} */
   let at = [0, 0];
-  const go = (i, j) => {
-    cells[at[0]]?.[at[1]]?.setAttribute("tabindex", -1);
-    at = [within(i, cells.length), within(j, cells[0].length)];
-    cells[at[0]][at[1]].setAttribute("tabindex", 0);
-    return cells[at[0]][at[1]];
+  /** @type {Record<string, any>} */
+  let shown = { rows: [], columns: [] };
+  const draw = () => {
+    at = [within(at[0], shown.rows.length), within(at[1], shown.columns.length)];
+    const axes = html`<td class="tfk-axes"><span class="tfk-query">${rowAxis}</span> \\ <span class="tfk-key">${columnAxis}</span></td>`;
+    const more = shown.extra?.map((name) => heading(name, "tfk-extra"));
+    render(
+      html`<thead role="rowgroup">
+          <tr role="row">${axes}${shown.columns.map((name) => heading(name))}${more}</tr>
+        </thead>
+        <tbody role="rowgroup">${rowsOf(at, shown)}</tbody>`,
+      table,
+    );
   };
-  arrowKeys(table, GRID, ([down, right]) => go(at[0] + down, at[1] + right).focus());
+  const go = (i, j) => {
+    at = [i, j];
+    draw();
+    /** @type {HTMLElement} */
+    const cell = table.querySelector('[data-cell][tabindex="0"]');
+    cell.focus();
+  };
+  /** @returns {[number, number]} */
+  const pressed = (event) =>
+    event.target.closest("[data-cell]")?.dataset.cell.split("-").map(Number);
+  arrowKeys(table, GRID, ([down, right]) => go(at[0] + down, at[1] + right));
   table.addEventListener("keydown", (event) => {
     if (event.key !== " " && event.key !== "Enter") return;
     event.preventDefault();
     onPick(...at);
   });
-  const build = (rows, columns, extra) => {
-    const corner = h(
-      "td",
-      { class: "tfk-axes" },
-      h("span", { class: "tfk-query" }, rowAxis),
-      " \\ ",
-      h("span", { class: "tfk-key" }, columnAxis),
-    );
-    const head = h(
-      "tr",
-      { role: "row" },
-      corner,
-      ...columns.map((name) =>
-        h("th", { scope: "col", role: "columnheader" }, h("span", {}, name)),
-      ),
-      ...extra.map((name) =>
-        h(
-          "th",
-          { scope: "col", role: "columnheader", class: "tfk-extra" },
-          h("span", {}, name),
-        ),
-      ),
-    );
-    cells = rows.map((_, i) =>
-      columns.map((__, j) => {
-        const cell = h("td", {
-          role: "gridcell",
-          tabindex: -1,
-          "data-cell": `${i}-${j}`,
-        });
-        cell.addEventListener("click", () => {
-          go(i, j).focus();
-          onPick(i, j);
-        });
-        cell.addEventListener("focus", () => {
-          go(i, j);
-          onMove(i, j);
-        });
-        return cell;
-      }),
-    );
-    table.replaceChildren(
-      h("thead", { role: "rowgroup" }, head),
-      h(
-        "tbody",
-        { role: "rowgroup" },
-        ...rows.map((name, i) =>
-          h(
-            "tr",
-            { role: "row" },
-            h("th", { scope: "row", role: "rowheader" }, name),
-            ...cells[i],
-            ...extra.map(() => h("td", { role: "gridcell", class: "tfk-extra" })),
-          ),
-        ),
-      ),
-    );
-    go(Math.min(at[0], rows.length - 1), Math.min(at[1], columns.length - 1));
-    table.dataset.names = JSON.stringify([rows, columns, extra]);
-  };
+  table.addEventListener("click", (event) => {
+    const place = pressed(event);
+    if (!place) return;
+    go(...place);
+    onPick(...place);
+  });
+  table.addEventListener("focusin", (event) => {
+    const place = pressed(event);
+    if (!place) return;
+    at = place;
+    draw();
+    onMove(...place);
+  });
   /**
    * @param {object} contents
    * @param {string[]} contents.rows
@@ -101,33 +100,9 @@ export function grid(
    * @param {string[]} [contents.extra]
    * @param {(i: number) => any[]} [contents.beside]
    */
-  const show = ({ rows, columns, cell, extra = [], beside = () => [] }) => {
-    if (table.dataset.names !== JSON.stringify([rows, columns, extra]))
-      build(rows, columns, extra);
-    cells.forEach((row, i) => {
-      row.forEach((td, j) => {
-        const {
-          text,
-          label: spoken,
-          share = 0,
-          off = false,
-          mark = "",
-          exact,
-        } = cell(i, j);
-        say(td, text);
-        // A name begins with what is seen: whoever says "click .35" means this cell.
-        const name = text ? `${text}: ${spoken}` : spoken;
-        put(td, { "aria-label": name, "data-exact": exact });
-        td.className = `tfk-cell${off ? " tfk-off" : ""}${share > 0.5 ? " tfk-strong" : ""}${mark ? ` ${mark}` : ""}`;
-        // No colour in the middle of the scale, where neither ink would be read well.
-        td.style.setProperty(
-          "--share",
-          `${(share > 0.5 ? 75 + 50 * (share - 0.5) : 80 * share).toFixed(1)}%`,
-        );
-      });
-      const more = [...row[0].parentElement.querySelectorAll(".tfk-extra")];
-      beside(i).forEach((text, k) => say(more[k], text));
-    });
+  const show = (contents) => {
+    shown = contents;
+    draw();
   };
   return { node, table, show, at: () => at };
 }

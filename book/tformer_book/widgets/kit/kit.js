@@ -1,7 +1,7 @@
 // What our figures share: building elements, controls, announcements, tables. No access to
 // the page before a function is called: runs in Node, too.
 // A figure writes `import { h, slider } from "../kit/kit.js";`.
-import { format } from "./numbers.js";
+import { commas, format, nearest } from "./numbers.js";
 
 // Build an element: attribute true is set without value, false and null are left out.
 const SVG = new Set([
@@ -58,12 +58,15 @@ export function figure(el, name, label) {
   return root;
 }
 
-// State of the model. `commit` sets several values and redraws once; `stop` ends it.
+// State of the model. `read` gives it by name; `commit` sets several values and redraws
+// once; `stop` ends it.
 export function bind(model, names, update) {
   let writing = false;
   const heard = () => writing || update();
   for (const name of names) model.on(`change:${name}`, heard);
   return {
+    /** @returns {any} */
+    read: () => Object.fromEntries(names.map((name) => [name, model.get(name)])),
     commit(changes) {
       writing = true;
       for (const [name, value] of Object.entries(changes)) model.set(name, value);
@@ -99,6 +102,22 @@ export function radios(name, legend, items, current, onPick) {
       input.checked = j === i;
     });
   return { set, inputs, pick };
+}
+
+// One of several values, as chips with their texts: onPick and `show` know them by value.
+export function oneOf(name, legend, values, onPick, texts = values) {
+  const { set, pick } = radios(name, legend, texts, -1, (i) => onPick(values[i]));
+  return { set, show: (value) => pick(values.indexOf(value)) };
+}
+
+// Ready-made settings, as chips: [text, settings][]. `show(s)` picks those that s has.
+export function presets(name, legend, all, onPick) {
+  const texts = all.map(([text]) => text);
+  const { set, pick } = radios(name, legend, texts, -1, (i) => onPick(all[i][1]));
+  const isIn = (s, settings) =>
+    Object.entries(settings).every(([key, x]) => s[key] === x);
+  const show = (s) => pick(all.findIndex(([, settings]) => isIn(s, settings)));
+  return { set, show };
 }
 
 // On or off, as a chip; several of them in `choice(legend, ...)`.
@@ -153,6 +172,18 @@ export function slider(
     text: caption,
     show,
   };
+}
+
+// A slider over a list of numbers. `show(x)` says x, even if the list has only one near it.
+export function listSlider(name, label, values, onPick, text = commas) {
+  let shown = values[0];
+  const options = { min: 0, max: values.length - 1, step: 1, text: () => text(shown) };
+  const made = slider(name, label, options, (i) => onPick(values[i]));
+  const show = (x) => {
+    shown = x;
+    made.show(nearest(values, x));
+  };
+  return { ...made, show };
 }
 
 export function select(name, items, onPick) {
@@ -227,31 +258,53 @@ export function textTable(summary, corner = "") {
   return { node, show };
 }
 
-// Let the pointer drag an SVG node: onMove gets the place in the drawing, 0 to 1 each way.
-// A finger on a node that holds the page drags it in any direction and does not scroll
-// (for parts of a drawing browsers disregard touch-action): for handles, not for areas.
-export function draggable(node, onMove, { holdsPage = false } = {}) {
+// Hears the press of an SVG node: until its release, onMove gets the pointer's place in
+// the drawing, 0 to 1 each way.
+export function follow(event, onMove) {
+  const node = event.currentTarget;
   const svg = node.ownerSVGElement;
-  if (holdsPage)
-    node.addEventListener("touchstart", (event) => event.preventDefault(), {
-      passive: false,
-    });
-  node.addEventListener("pointerdown", (event) => {
-    event.preventDefault();
-    node.setPointerCapture(event.pointerId);
-    const move = (e) => {
-      const box = svg.getBoundingClientRect();
-      onMove((e.clientX - box.left) / box.width, (e.clientY - box.top) / box.height);
-    };
-    const stop = () => {
-      node.removeEventListener("pointermove", move);
-      node.removeEventListener("pointerup", stop);
-      node.removeEventListener("pointercancel", stop);
-    };
-    node.addEventListener("pointermove", move);
-    node.addEventListener("pointerup", stop);
-    node.addEventListener("pointercancel", stop);
+  event.preventDefault();
+  node.setPointerCapture(event.pointerId);
+  const move = (e) => onMove(...placeIn(svg, e));
+  const stop = () => {
+    node.removeEventListener("pointermove", move);
+    node.removeEventListener("pointerup", stop);
+    node.removeEventListener("pointercancel", stop);
+  };
+  node.addEventListener("pointermove", move);
+  node.addEventListener("pointerup", stop);
+  node.addEventListener("pointercancel", stop);
+}
+export function placeIn(svg, { clientX, clientY }) {
+  const box = svg.getBoundingClientRect();
+  return [(clientX - box.left) / box.width, (clientY - box.top) / box.height];
+}
+
+// A listener for `touchstart`: a finger on the node drags it in any direction and does not
+// scroll the page (for parts of a drawing browsers disregard touch-action). For handles,
+// not for areas.
+export const holdsPage = {
+  handleEvent: (event) => event.preventDefault(),
+  passive: false,
+};
+
+// Let the pointer drag an SVG node: onMove as for `follow`.
+export function draggable(node, onMove, options = { holdsPage: false }) {
+  if (options.holdsPage) node.addEventListener("touchstart", holdsPage, holdsPage);
+  node.addEventListener("pointerdown", (event) => follow(event, onMove));
+}
+
+// Hear how wide a node is, in CSS pixels, when that changes; returns what ends it.
+export function onWidth(node, redraw) {
+  let width = 0;
+  const watch = new ResizeObserver(() => {
+    const now = Math.round(node.clientWidth);
+    if (!now || now === width) return;
+    width = now;
+    redraw(width);
   });
+  watch.observe(node);
+  return () => watch.disconnect();
 }
 
 // Whether the reader wants things to stay still.

@@ -1,7 +1,7 @@
 // What the figures share that ask the trained model: the engine, wherever its files come
 // from, the line to type a sentence in, and examples that were recorded.
 import { connect } from "../engine/client.js";
-import { button, h, put, say, uid } from "./kit.js";
+import { bind, button, h, put, say, uid } from "./kit.js";
 import { link } from "./link.js";
 
 // A page of the book sets this: (name, key) -> the address of a file of the model.
@@ -231,6 +231,32 @@ export function askBar(
   });
   const ask = () => asked.run((tools) => onAsk(input.value, tools));
   return { node, input, ask, show, tell: asked.tell, stop: asked.stop };
+}
+
+// The same line for a figure's trait `text`: what a reader asks becomes its value, and what
+// else sets it is asked, too. ask(text, tools) fetches what show(answer, text) will show.
+// -> { node, stop() }
+export function textBar(engine, model, { ask, show, action = "Translate" }) {
+  let shown = model.get("text");
+  const bar = askBar(engine, model, {
+    action,
+    async onAsk(text, tools) {
+      const answer = await ask(text, tools);
+      shown = text;
+      texts.commit({ text });
+      show(answer, text);
+    },
+  });
+  const texts = bind(model, ["text"], () => {
+    if (model.get("text") === shown) return;
+    bar.show(model.get("text"));
+    if (engine) bar.ask();
+  });
+  function stop() {
+    bar.stop();
+    texts.stop();
+  }
+  return { node: bar.node, stop };
 }
 
 const sentence = (text) =>

@@ -16,3 +16,16 @@ export const commas = (n) => n.toLocaleString("en");
 
 // A probability in three digits; what is not 0 is not called 0.
 export const chance = (p) => (p > 0 && p < 0.0005 ? "<0.001" : format(p, 3));
+
+// 10⁻³ for -3.
+const DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+export const powerOfTen = (n) =>
+  `10${[...String(n)].map((c) => (c === "-" ? "⁻" : DIGITS[c])).join("")}`;
+
+// The place in a list of positive numbers whose number is nearest, by ratio.
+export const nearest = (list, x) =>
+  list.reduce(
+    (best, each, i) =>
+      Math.abs(Math.log(each / x)) < Math.abs(Math.log(list[best] / x)) ? i : best,
+    0,
+  );

@@ -1,6 +1,6 @@
 // Buttons that go through numbered places: to the start, back, forward, to the end; and,
 // where there is a beat (in ms), one that plays them.
-import { button, put, say } from "./kit.js";
+import { button, put, say, slider } from "./kit.js";
 
 // words: of start, back, forward, end, for a screen reader. at() and last() say where we
 // are and where the end is; to(i) goes there.
@@ -50,4 +50,19 @@ export function player({ words, at, last, to, beat = 0 }) {
     stop,
     show,
   };
+}
+
+// The same with a slider, which counts the places from 1; name: what they are.
+export function walker({ name, words, at, last, to, beat = 0 }) {
+  const moves = player({ words, at, last, to, beat });
+  const text = (k) => `${k} of ${last() + 1}`;
+  const track = slider("step", name, { min: 1, max: 1, step: 1, text }, (k) =>
+    moves.go(k - 1),
+  );
+  function show() {
+    put(track.input, { max: last() + 1 });
+    track.show(at() + 1);
+    moves.show();
+  }
+  return { ...moves, nodes: [...moves.nodes, track.box], show };
 }

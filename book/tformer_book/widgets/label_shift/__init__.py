@@ -1,6 +1,6 @@
 """Inputs and labels cut from one row: every way to cut, and what it would teach.
 
-Chapter *The decoder* shows it. ``label_shift.js`` does the cutting; tests hold it to
+Chapter *The decoder* shows it. ``maths.js`` does the cutting; tests hold it to
 slices of Python's own.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import traitlets
+
 from tformer_book.widgets._figure import PageFigure
 
 BOS, EOS, PAD = "⟨bos⟩", "⟨eos⟩", "⟨pad⟩"

@@ -12,12 +12,16 @@ import math
 from typing import Any
 
 import traitlets
-from tformer_book.widgets._model import RUNNING, ModelFigure, recorded_attention
-from tformer_book.widgets._searching import number, score_positions, search_steps
-from tformer_book.widgets.heads import recorded_damage
 
-from tformer.common.search import SEARCHES, USUAL, SearchSettings
+from tformer.common.search import USUAL, SearchSettings
 from tformer.translator import Translator
+from tformer_book.widgets._model import RUNNING, ModelFigure, recorded_attention
+from tformer_book.widgets._searching import (
+    SearchTraits,
+    score_positions,
+    search_steps,
+)
+from tformer_book.widgets.heads import recorded_damage
 
 # By the marks of a person (results/typed-sentences.json) and, for the running pair, by
 # its German in the book. A test holds them to what the released model says.
@@ -71,7 +75,7 @@ LEVEL = 5
 DOUBT = -0.6404
 
 
-class LiveLab(ModelFigure):
+class LiveLab(SearchTraits, ModelFigure):
     """Translate a sentence of your own with the trained model, on your own machine.
 
     Args:
@@ -80,9 +84,7 @@ class LiveLab(ModelFigure):
         state: further traits, such as ``search="sample"``.
 
     Attributes:
-        search: "beam", "greedy" or "sample".
-        beam_size, length_penalty: of beam search.
-        temperature, top_k, top_p, seed: of sampling; top_k 0 and top_p 1 keep all.
+        search, and the settings of a search: `SearchTraits`.
         prefix: pieces with which the translation must begin.
         view: the tab that is open.
         knocked_out: heads as [site, layer, head], under *Heads*.
@@ -90,13 +92,6 @@ class LiveLab(ModelFigure):
             validation captions, in percent, do worse (``level``).
     """
 
-    search = traitlets.Enum(SEARCHES, USUAL.search).tag(sync=True)
-    beam_size = number("beam_size", USUAL.beam_size)
-    length_penalty = number("length_penalty", USUAL.length_penalty)
-    temperature = number("temperature", USUAL.temperature)
-    top_k = number("top_k", 0)
-    top_p = number("top_p", 1.0)
-    seed = number("seed", USUAL.seed)
     prefix = traitlets.List(traitlets.Unicode()).tag(sync=True)
     view = traitlets.Unicode("alternatives").tag(sync=True)
     knocked_out = traitlets.List().tag(sync=True)

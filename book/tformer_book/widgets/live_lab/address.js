@@ -3,10 +3,8 @@
 //     #text=A+dog+runs.&search=sample&seed=7&begin=▁Ein&view=heads&out=cross.2.4
 
 import {
-  pageName,
-  RANGES,
+  SLIDERS,
   settingsOf,
-  TRAITS,
   traitsOf,
   USED,
   USUAL,
@@ -18,19 +16,8 @@ import { partsOf, textOf } from "../kit/address.js";
 export const SEARCHES = Object.keys(USED);
 export const VIEWS = ["alternatives", "heads", "decoding", "teacher"];
 
-// What a number is called in the address.
-const NAMES = {
-  beam_size: "beam",
-  length_penalty: "alpha",
-  temperature: "temperature",
-  top_k: "top-k",
-  top_p: "top-p",
-  seed: "seed",
-};
-
-// The numbers that a search uses.
-export const numbersOf = (search) =>
-  TRAITS.filter((trait) => USED[search].includes(pageName(trait)));
+// The numbers that a search uses; in the address each has its short name.
+const numbersOf = (search) => SLIDERS.filter(({ of }) => of === search);
 
 /** @returns {Record<string, any>} */
 export const usual = () => ({
@@ -45,9 +32,8 @@ export function toHash(state) {
   const known = usual();
   const parts = new URLSearchParams({ text: state.text });
   if (state.search !== known.search) parts.set("search", state.search);
-  for (const key of numbersOf(state.search)) {
-    if (state[key] !== known[key]) parts.set(NAMES[key], String(state[key]));
-  }
+  for (const { name, short } of numbersOf(state.search))
+    if (state[name] !== known[name]) parts.set(short, String(state[name]));
   if (state.prefix.length) parts.set("begin", state.prefix.join(" "));
   if (state.view !== known.view) parts.set("view", state.view);
   if (state.knocked_out.length)
@@ -64,11 +50,11 @@ export function ofHash(hash) {
   const state = { ...usual(), text };
   if (SEARCHES.includes(parts.get("search"))) state.search = parts.get("search");
   if (VIEWS.includes(parts.get("view"))) state.view = parts.get("view");
-  for (const [key, { min, max, step }] of Object.entries(RANGES)) {
-    const given = parts.get(NAMES[key]);
+  for (const { name, short, min, max, step } of SLIDERS) {
+    const given = parts.get(short);
     if (given === null || !given.trim() || !Number.isFinite(Number(given))) continue;
     const stepped = Math.round(Number(given) / step) * step;
-    state[key] = Number(Math.min(max, Math.max(min, stepped)).toFixed(2));
+    state[name] = Number(Math.min(max, Math.max(min, stepped)).toFixed(2));
   }
   state.prefix = (parts.get("begin") ?? "").split(" ").filter(Boolean);
   state.knocked_out = headsOf(parts.get("out") ?? "");

@@ -1,7 +1,8 @@
 // A model of the reader's own in the lab: two files that they choose, which stay on their
 // machine. `python -m tformer export --to lab` writes them; a run folder has them, too.
-import { h, put, say, uid } from "../kit/kit.js";
+import { h, uid } from "../kit/kit.js";
 import { commas } from "../kit/numbers.js";
+import { html, render } from "../kit/vendor/lit.js";
 
 const ENDINGS = { weights: ".safetensors", tokenizer: ".model" };
 const NAMES = { weights: "model.safetensors", tokenizer: "tokenizer.model" };
@@ -29,15 +30,7 @@ export function filesOf(chosen) {
 /** @param {any} first @returns {Record<string, any>} */
 export function exchangeable(first) {
   let current = first;
-  const methods = [
-    "load",
-    "translate",
-    "score",
-    "damage",
-    "attention",
-    "stream",
-    "pieces",
-  ];
+  const methods = "load translate score damage attention stream pieces".split(" ");
   const forward = methods.map((name) => [
     name,
     (/** @type {any[]} */ ...inputs) => current[name](...inputs),
@@ -56,77 +49,65 @@ export function exchangeable(first) {
 // loaded, null when the reader goes back to the model of the page.
 // -> { node, stop() }
 export function ownModel(open, onUse) {
-  let attempt = 0;
+  const node = h("div");
   const id = uid();
-  const input = h("input", {
-    type: "file",
-    id,
-    multiple: true,
-    accept: Object.values(ENDINGS).join(),
-    "data-control": "own-files",
-  });
-  const said = h("p", { class: "tfl-note", role: "status", "data-own-said": true });
-  const back = h(
-    "button",
-    { type: "button", hidden: true, "data-control": "own-back" },
-    "Back to the model of this page",
-  );
-  back.addEventListener("click", () => {
+  let attempt = 0;
+  let isUsed = false;
+  function tell(said) {
+    render(controlOf({ id, said, isUsed, onChoose: choose, onBack: back }), node);
+  }
+
+  function back() {
+    const input = node.querySelector("input");
     attempt += 1;
     input.value = "";
-    put(back, { hidden: true });
-    say(said, "The model of this page answers again.");
+    isUsed = false;
+    tell("The model of this page answers again.");
     onUse(null);
     input.focus();
-  });
-  input.addEventListener("change", async () => {
-    attempt += 1;
-    const mine = attempt;
+  }
+
+  async function choose({ target: input }) {
+    const mine = ++attempt;
     if (!input.files.length) return;
     let engine = null;
     try {
       const files = filesOf(input.files);
-      say(said, "Opening your model …");
+      tell("Opening your model …");
       engine = open(files);
       const { config, nParameters } = await engine.load();
       if (mine !== attempt) throw new DOMException("", "AbortError");
       onUse(engine);
-      put(back, { hidden: false });
-      say(
-        said,
+      isUsed = true;
+      tell(
         `Your model answers now: ${commas(nParameters)} parameters, ${commas(config.vocab_size)} pieces.`,
       );
     } catch (error) {
       engine?.close();
       if (mine !== attempt) return;
       input.value = ""; // so that the same files can be chosen again
-      say(said, `It cannot be opened. ${error.message}`);
+      tell(`It cannot be opened. ${error.message}`);
     }
-  });
-  const node = h(
-    "details",
-    { class: "tfl-own", "data-own": true },
-    h("summary", {}, "A model of your own"),
-    h(
-      "p",
-      { class: "tfl-hint" },
-      "It opens here and stays on your machine. ",
-      h("code", {}, "python -m tformer export --model runs/mine --to lab exported/lab"),
-      " writes its two files.",
-    ),
-    h(
-      "div",
-      { class: "tfl-own-line" },
-      h("label", { for: id }, `${NAMES.weights} and ${NAMES.tokenizer}, both at once`),
-      input,
-      back,
-    ),
-    said,
-  );
-  return {
-    node,
-    stop: () => {
-      attempt += 1;
-    },
+  }
+
+  tell("");
+  const stop = () => {
+    attempt += 1;
   };
+  return { node, stop };
 }
+
+const controlOf = ({ id, said, isUsed, onChoose, onBack }) => html`
+  <details class="tfl-own" data-own>
+    <summary>A model of your own</summary>
+    <p class="tfl-hint">It opens here and stays on your machine. <code>python -m tformer
+      export --model runs/mine --to lab exported/lab</code> writes its two files.</p>
+    <div class="tfl-own-line">
+      <label for=${id}>${NAMES.weights} and ${NAMES.tokenizer}, both at once</label>
+      <input type="file" id=${id} multiple accept=${Object.values(ENDINGS).join()}
+        data-control="own-files" @change=${onChoose}>
+      <button type="button" ?hidden=${!isUsed} data-control="own-back"
+        @click=${onBack}>Back to the model of this page</button>
+    </div>
+    <p class="tfl-note" role="status" data-own-said>${said}</p>
+  </details>`;

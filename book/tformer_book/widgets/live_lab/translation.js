@@ -1,44 +1,23 @@
 // A translation that appears piece by piece; each piece can be asked what else the model
 // weighed there, and replaced by it.
-import { ALONG, arrowKeys, within } from "../kit/arrows.js";
-import { button, h, put, say, uid } from "../kit/kit.js";
+import { ALONG, onArrows, within } from "../kit/arrows.js";
+import { h } from "../kit/kit.js";
 import { percent } from "../kit/numbers.js";
 import { byteAsCharacter, written } from "../kit/pieces.js";
+import { html, nothing, render } from "../kit/vendor/lit.js";
+import { END, leastSure, weighedAt } from "./maths.js";
 import { UNSURE } from "./remarks.js";
 
-const END = "</s>";
+const NONE = {
+  german: "",
+  positions: [],
+  prefix: [],
+  note: "Not translated yet.",
+  remarks: [],
+};
 
-// The positions of the best translation of a search, from its steps: at each the chosen
-// piece, its probability, and the pieces that the model found likeliest.
-export function positionsOf(steps, best) {
-  const chosen = [...best.pieces, END];
-  return steps.slice(0, chosen.length).map(({ hypotheses, candidates }, t) => {
-    const parent = hypotheses.findIndex((each) =>
-      each.ids.every((id, i) => id === best.ids[i]),
-    );
-    const { next, logProbability } = hypotheses[parent];
-    const taken = candidates.find(
-      (each) => each.parent === parent && each.piece === chosen[t],
-    );
-    return {
-      piece: chosen[t],
-      probability: Math.exp(taken.logProbability - logProbability),
-      next,
-    };
-  });
-}
-
-// The likeliest translation so far: the pieces of the best candidate of a step.
-export function soFar({ hypotheses, candidates }) {
-  const best = candidates.find((each) => each.fate !== "dropped") ?? candidates[0];
-  return [...hypotheses[best.parent].pieces, best.piece];
-}
-
-// Where the model gave the piece that it took the least: there is most to ask.
-export function leastSure(positions) {
-  const shares = positions.map(({ probability }) => probability);
-  return shares.indexOf(Math.min(...shares));
-}
+const flag = (on) => (on ? "true" : nothing);
+const isWord = (piece) => piece.startsWith("▁") || piece === END;
 const named = (piece) =>
   piece === END ? "(end)" : byteAsCharacter(piece).replaceAll("▁", "") || "␣";
 
@@ -48,235 +27,146 @@ const named = (piece) =>
 //      note, remarks }), stale(why): it is the German of another English; "": it isn't,
 //      close() (the alternatives), clear() }
 export function translationView({ onChoose, onFree }) {
-  const title = h("p", { class: "tfl-title", id: uid() }, "German");
-  const text = h("p", { class: "tfl-text", lang: "de", "data-translation": true });
-  const pieces = h("div", {
-    class: "tfl-pieces",
-    role: "toolbar",
-    lang: "de",
-    "aria-label": "The German, piece by piece",
-  });
-  const legend = h("p", { class: "tfl-legend" });
-  const remarks = h("div", { class: "tfl-remarks", role: "status" });
-  const age = h("p", { class: "tfl-age", role: "status", "data-age": true });
-  const note = h("p", { class: "tfl-note" });
-  const given = h("p", { class: "tfl-given", hidden: true });
-  const panel = h("div", { class: "tfl-panel", role: "group", "data-panel": true });
-  const node = h(
-    "div",
-    { class: "tfl-german" },
-    h("div", { class: "tfl-head" }, title, age),
-    text,
-    pieces,
-    legend,
-    remarks,
-    note,
-    given,
-  );
-  let positions = [];
-  let at = -1; // the piece whose alternatives are shown
-  let isOurs = false; // nobody chose it: it is the one of which the model was least sure
-  let chips = [];
+  const node = h("div");
+  const panel = h("div");
+  const now = {
+    shown: NONE,
+    growing: null, // the pieces of a search under way: they cannot be asked
+    age: "",
+    isStale: false,
+    at: -1, // the piece whose alternatives are shown
+    cursor: 0, // the one that Tab reaches
+    isOurs: false, // nobody chose it: it is the one of which the model was least sure
+  };
 
-  // Pieces that are still to be changed by the search cannot be asked.
-  // shares: what the model gave to each, once it is known.
-  function draw(list, { ready, prefix = [], shares = [] }) {
-    chips = list.map((piece, t) => {
-      const old = pieces.children[t];
-      const same = old?.dataset.piece === piece && old.disabled === !ready;
-      const chip = same
-        ? old
-        : h("button", {
-            type: "button",
-            class: "tfl-piece",
-            "data-piece": piece,
-            "data-control": `piece-${t}`,
-            disabled: !ready,
-          });
-      const isWeak = shares[t] < UNSURE && t >= prefix.length;
-      chip.replaceChildren(
-        named(piece),
-        ...(isWeak ? [h("small", {}, ` ${percent(shares[t], 0)}`)] : []),
-      );
-      chip.classList.toggle("tfl-weak", isWeak);
-      chip.classList.toggle("tfl-word", piece.startsWith("▁") || piece === END);
-      chip.classList.toggle("tfl-forced", t < prefix.length);
-      chip.tabIndex = ready && t === Math.max(0, at) ? 0 : -1;
-      return chip;
-    });
-    if (
-      chips.some((chip, t) => pieces.children[t] !== chip) ||
-      pieces.children.length !== chips.length
-    ) {
-      pieces.replaceChildren(...chips);
-    }
+  function draw(changes = {}) {
+    Object.assign(now, changes);
+    render(germanOf(now, { onWalk, onPick, onFree }), node);
+    render(panelOf(now, { onChoose: onChoose && choose, onLeave }), panel);
   }
+  const chips = () => [...node.querySelectorAll(".tfl-piece")];
+  const open = (t) => draw({ at: t, cursor: Math.max(0, t) });
 
   function go(t) {
-    const chip = chips[within(t, chips.length)];
-    chips.forEach((each) => {
-      each.tabIndex = each === chip ? 0 : -1;
-    });
-    chip?.focus();
+    const cursor = within(t, chips().length);
+    draw({ cursor });
+    chips()[cursor]?.focus();
   }
-  arrowKeys(pieces, ALONG, (by, { target }) => go(chips.indexOf(target) + by));
-  pieces.addEventListener("click", (event) => {
-    const t = chips.indexOf(event.target.closest("button"));
-    if (t < 0) return;
-    isOurs = false;
+  const onWalk = onArrows(ALONG, (by, { target }) => go(chips().indexOf(target) + by));
+  function onPick(t) {
+    now.isOurs = false;
     open(t);
-  });
-  panel.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") go(at);
-  });
-
-  function open(t) {
-    at = t < positions.length ? t : -1;
-    chips.forEach((chip, i) => {
-      put(chip, { "aria-pressed": i === at ? "true" : "false" });
-      chip.tabIndex = i === Math.max(0, at) ? 0 : -1;
-    });
-    const hint = h(
-      "p",
-      { class: "tfl-hint" },
-      "The pieces of the translation will stand above. Each can be asked what else the model weighed there.",
-    );
-    put(panel, {
-      "aria-label": at < 0 ? "Alternatives" : `Alternatives to piece ${at + 1}`,
-    });
-    panel.replaceChildren(...(at < 0 ? [hint] : alternatives(at)));
   }
-
-  function alternatives(t) {
-    const { piece, probability, next: likeliest } = positions[t];
-    const isAmong = likeliest.some((each) => each.piece === piece);
-    const next = isAmong ? likeliest : [...likeliest, { piece, probability }];
-    const before = positions.slice(0, t).map((each) => each.piece);
-    // Temperature, top k and top p make another distribution of it.
-    const redrawn = next.some(
-      (each) => Math.abs((each.drawn ?? each.probability) - each.probability) > 5e-4,
-    );
-    const rest = 1 - next.reduce((sum, each) => sum + each.probability, 0);
-    const rows = next.map((each, i) => {
-      const isChosen = each.piece === piece;
-      const name =
-        each.piece === END ? "the end" : byteAsCharacter(each.piece).replace("▁", "");
-      const choose = button(`alternative-${i}`, "", () => {
-        isOurs = false; // the reader goes on from here
-        onChoose([...before, each.piece], t);
-      });
-      choose.append(
-        h(
-          "span",
-          { class: "tfl-name", lang: "de" },
-          each.piece.startsWith("▁") || each.piece === END ? name : `-${name}`,
-        ),
-        h("span", { class: "tfl-bar", "aria-hidden": "true" }, h("span")),
-        h(
-          "span",
-          { class: "tfl-p", "data-exact": each.probability },
-          percent(each.probability),
-        ),
-      );
-      if (redrawn)
-        choose.append(
-          h(
-            "span",
-            { class: "tfl-p", "data-drawn": each.drawn },
-            each.drawn === undefined ? "" : `→ ${percent(each.drawn)}`,
-          ),
-        );
-      choose.querySelector(".tfl-bar span").style.width = `${100 * each.probability}%`;
-      put(choose, { "aria-current": isChosen && "true", disabled: !onChoose });
-      return h("li", {}, choose);
-    });
-    return [
-      h(
-        "p",
-        { class: "tfl-panel-title" },
-        before.length ? "After " : "At the beginning",
-        ...(before.length ? [h("span", { lang: "de" }, `“${written(before)}”`)] : []),
-        " the model weighed:",
-      ),
-      h("ol", { class: "tfl-alternatives" }, ...rows),
-      h(
-        "p",
-        { class: "tfl-hint" },
-        `All other pieces together: ${percent(Math.max(0, rest))}. ${redrawn ? "Behind each arrow: what the piece was drawn with. " : ""}${onChoose ? "Choose one, and the model goes on from there. " : ""}${isOurs ? "This is the piece that it was least sure of; to look at another one, choose it in the German above." : ""}`,
-      ),
-    ];
+  function choose(pieces) {
+    now.isOurs = false; // the reader goes on from here
+    onChoose(pieces);
   }
+  const onLeave = ({ key }) => key === "Escape" && go(now.at);
 
-  const free = button("free", "Let the model begin freely", onFree);
+  draw();
   return {
     node,
     panel,
     grow(list) {
-      positions = [];
-      say(text, written(list));
-      draw(list, { ready: false });
-      put(node, { "data-growing": "true", "data-stale": false });
-      say(age, "Translating …");
-      say(legend, "");
-      remarks.replaceChildren();
-      say(note, "");
-      put(given, { hidden: true });
+      draw({ growing: list, age: "Translating …", isStale: false });
     },
-    show({
-      german,
-      positions: found,
-      prefix = [],
-      note: about = "",
-      remarks: said = [],
-    }) {
-      const focused =
-        pieces.contains(document.activeElement) ||
-        panel.contains(document.activeElement);
-      positions = found;
-      say(text, german);
-      put(node, { "data-growing": false, "data-stale": false });
-      const shares = found.map((each) => each.probability);
-      draw(
-        found.map((each) => each.piece),
-        { ready: true, prefix, shares },
+    show(given) {
+      const isFocused = [node, panel].some((each) =>
+        each.contains(document.activeElement),
       );
-      say(age, "");
-      say(
-        legend,
-        pieces.querySelector(".tfl-weak")
-          ? `Dashed, with a number: the model gave this piece less than ${percent(UNSURE, 0)} of the probability.`
-          : `Every piece got at least ${percent(UNSURE, 0)} of the probability.`,
-      );
-      remarks.replaceChildren(...said.map((each) => h("p", {}, each)));
-      say(note, about);
-      put(given, { hidden: !prefix.length });
-      given.replaceChildren(
-        prefix.length
-          ? `You gave the first ${prefix.length === 1 ? "piece" : `${prefix.length} pieces`}. `
-          : "",
-        ...(prefix.length ? [free] : []),
-      );
-      isOurs ||= at < 0;
-      open(isOurs ? leastSure(found) : at);
-      if (focused && at >= 0) go(at);
+      const shown = { ...NONE, note: "", ...given };
+      const { positions } = shown;
+      Object.assign(now, { shown, growing: null, age: "", isStale: false });
+      now.isOurs ||= now.at < 0;
+      const at = now.isOurs ? leastSure(positions) : now.at;
+      open(at < positions.length ? at : -1);
+      if (isFocused && now.at >= 0) go(now.at);
     },
     stale(why) {
-      put(node, { "data-stale": why ? "true" : false });
-      say(age, why);
+      draw({ age: why, isStale: Boolean(why) });
     },
     close: () => open(-1),
     clear() {
-      positions = [];
-      at = -1;
-      put(node, { "data-growing": false, "data-stale": false });
-      draw([], { ready: false });
-      say(text, "");
-      say(age, "");
-      say(legend, "");
-      remarks.replaceChildren();
-      say(note, "Not translated yet.");
-      put(given, { hidden: true });
+      Object.assign(now, { shown: NONE, growing: null, age: "", isStale: false });
       open(-1);
     },
   };
+}
+
+function germanOf({ shown, growing, age, isStale, at, cursor }, tools) {
+  const { german, positions, prefix, note, remarks } = growing ? NONE : shown;
+  const isWeak = ({ probability }, t) => probability < UNSURE && t >= prefix.length;
+  const pieces = growing ? growing.map((piece) => ({ piece })) : positions;
+  const chip = (each, t) => html`
+    <button type="button" data-piece=${each.piece} data-control="piece-${t}"
+      class="tfl-piece ${isWeak(each, t) ? "tfl-weak" : ""} ${isWord(each.piece) ? "tfl-word" : ""} ${t < prefix.length ? "tfl-forced" : ""}"
+      aria-pressed=${String(!growing && t === at)} tabindex=${!growing && t === cursor ? 0 : -1}
+      ?disabled=${growing} @click=${() => tools.onPick(t)}
+    >${named(each.piece)}${isWeak(each, t) ? html`<small> ${percent(each.probability, 0)}</small>` : nothing}</button>`;
+  return html`
+    <div class="tfl-german" data-growing=${flag(growing)} data-stale=${flag(isStale)}>
+      <div class="tfl-head">
+        <p class="tfl-title">German</p>
+        <p class="tfl-age" role="status" data-age>${age}</p>
+      </div>
+      <p class="tfl-text" lang="de" data-translation>${growing ? written(growing) : german}</p>
+      <div class="tfl-pieces" role="toolbar" lang="de" aria-label="The German, piece by piece"
+        @keydown=${tools.onWalk}>${pieces.map(chip)}</div>
+      <p class="tfl-legend">${legendOf(positions, isWeak)}</p>
+      <div class="tfl-remarks" role="status">${remarks.map((each) => html`<p>${each}</p>`)}</div>
+      <p class="tfl-note">${growing ? "" : note}</p>
+      <p class="tfl-given" ?hidden=${!prefix.length}>
+        You gave the first ${prefix.length === 1 ? "piece" : `${prefix.length} pieces`}.
+        <button type="button" data-control="free" @click=${tools.onFree}>Let the model begin freely</button>
+      </p>
+    </div>`;
+}
+
+function legendOf(positions, isWeak) {
+  if (!positions.length) return "";
+  return positions.some(isWeak)
+    ? `Dashed, with a number: the model gave this piece less than ${percent(UNSURE, 0)} of the probability.`
+    : `Every piece got at least ${percent(UNSURE, 0)} of the probability.`;
+}
+
+const panelOf = (now, tools) => html`
+  <div class="tfl-panel" role="group" data-panel @keydown=${tools.onLeave}
+    aria-label=${now.at < 0 ? "Alternatives" : `Alternatives to piece ${now.at + 1}`}
+  >${
+    now.at < 0
+      ? html`<p class="tfl-hint">The pieces of the translation will stand above. Each can be asked what else the model weighed there.</p>`
+      : alternatives(now, tools)
+  }</div>`;
+
+function alternatives({ shown: { positions }, at, isOurs }, { onChoose }) {
+  const { rows, before, rest, isRedrawn } = weighedAt(positions, at);
+  const row = ({ piece, probability, drawn }, i) => html`
+    <li><button type="button" data-control="alternative-${i}" ?disabled=${!onChoose}
+      aria-current=${flag(piece === positions[at].piece)} @click=${() => onChoose([...before, piece])}>
+      <span class="tfl-name" lang="de">${nameOf(piece)}</span>
+      <span class="tfl-bar" aria-hidden="true"><span style="width: ${100 * probability}%"></span></span>
+      <span class="tfl-p" data-exact=${probability}>${percent(probability)}</span>
+      ${isRedrawn ? html`<span class="tfl-p" data-drawn=${drawn ?? nothing}>${drawn === undefined ? "" : `→ ${percent(drawn)}`}</span>` : nothing}
+    </button></li>`;
+  return html`
+    <p class="tfl-panel-title">${
+      before.length
+        ? html`After <span lang="de">“${written(before)}”</span>`
+        : "At the beginning"
+    } the model weighed:</p>
+    <ol class="tfl-alternatives">${rows.map(row)}</ol>
+    <p class="tfl-hint">${[
+      `All other pieces together: ${percent(rest)}.`,
+      isRedrawn ? "Behind each arrow: what the piece was drawn with." : "",
+      onChoose ? "Choose one, and the model goes on from there." : "",
+      isOurs
+        ? "This is the piece that it was least sure of; to look at another one, choose it in the German above."
+        : "",
+    ].join(" ")}</p>`;
+}
+
+function nameOf(piece) {
+  if (piece === END) return "the end";
+  const name = byteAsCharacter(piece).replace("▁", "");
+  return piece.startsWith("▁") ? name : `-${name}`;
 }

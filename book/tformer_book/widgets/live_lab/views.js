@@ -5,8 +5,8 @@
 // the lab shows, { text, german, pieces, steps }, with `recorded` what needs no model;
 // state is that of the lab, of which onState hears changes; run(work) lets the lab say how
 // a request fares. book: the chapter that explains it, and its page.
-import { decodingView } from "../decoding/view.js";
-import { headsView } from "../heads/view.js";
+import { DecodingView } from "../decoding/view.js";
+import { HeadsView } from "../heads/view.js";
 import { h } from "../kit/kit.js";
 import { teacherForcingView } from "../teacher_forcing/view.js";
 import { searchOptions } from "./address.js";
@@ -19,7 +19,7 @@ export const INSIDE = [
     title: "Heads",
     book: ["Inside the trained model", "14-inside-the-model.html"],
     make(engine, { state, onState }) {
-      const view = headsView(engine, {
+      const view = new HeadsView(engine, {
         initial: { knocked_out: state.knocked_out },
         onState: ({ knocked_out }) => knocked_out && onState({ knocked_out }),
       });
@@ -33,7 +33,7 @@ export const INSIDE = [
         node: h("div", { class: "tfk tfh" }, view.node),
         show,
         set: ({ knocked_out }) => view.set({ knocked_out }),
-        stop: view.stop,
+        stop: () => view.stop(),
       };
     },
   },
@@ -43,7 +43,7 @@ export const INSIDE = [
     book: ["Decoding and scoring", "13-decoding-and-scoring.html"],
     make(engine) {
       const initial = { step: 0 };
-      const view = decodingView(engine, { initial, onNeed: () => {} }); // the lab asks
+      const view = new DecodingView(engine, { initial, onNeed: () => {} }); // the lab asks
       function show({ text, steps }) {
         view.set(initial); // another sentence: from the beginning again
         return view.show(text, steps);
@@ -52,7 +52,7 @@ export const INSIDE = [
         node: h("div", { class: "tfk tfd" }, view.node),
         show,
         set: (state) => view.set(searchOptions(state)),
-        stop: view.stop,
+        stop: () => view.stop(),
       };
     },
   },

@@ -1,6 +1,6 @@
 """Masks to try out: what each does to scores, weights and outputs.
 
-Chapter *Masks* shows it. ``mask_laboratory.js`` does the maths, float16 included;
+Chapter *Masks* shows it. ``maths.js`` does the maths, float16 included;
 `tformer.attention` checks it.
 """
 
@@ -12,7 +12,6 @@ from typing import Any, cast
 
 import torch
 import traitlets
-from tformer_book.widgets._figure import PageFigure
 from torch import Tensor, nn
 
 from tformer import masks
@@ -20,6 +19,7 @@ from tformer.attention import MultiHeadAttention, attention
 from tformer.decoder import DecoderLayer
 from tformer.encoder import EncoderLayer
 from tformer.translator import Translator
+from tformer_book.widgets._figure import PageFigure
 
 Rows = Sequence[Sequence[float]]
 

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 import torch
 import traitlets
-from tformer_book.widgets._figure import PageFigure
 from torch import Tensor
+
+from tformer_book.widgets._figure import PageFigure
 
 Rows = Sequence[Sequence[float]]
 LARGEST = 4  # as in matrix_product.js: more would not fit a phone

@@ -2,7 +2,7 @@
 
 Chapter *Tokenization* shows it.
 
-``merge_by_merge.js`` learns and replays merges by itself; tests hold it to
+``maths.js`` learns and replays merges by itself; tests hold it to
 `tformer.tokenization.byte_pairs`.
 """
 
@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import traitlets
-from tformer_book.widgets._figure import PageFigure
 
 from tformer.tokenization.byte_pairs import END_OF_WORD, BytePairEncoding
+from tformer_book.widgets._figure import PageFigure
 
 LONGEST = 500  # characters of text
 MOST_MERGES = 5000  # they travel with the page

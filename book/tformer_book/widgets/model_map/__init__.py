@@ -1,7 +1,7 @@
 """The map of the model: every part with its shape and parameters, to change.
 
 Chapter *The whole Transformer* shows it; other chapters begin with its compact
-form, in which the part that they are about is highlighted. ``model_map.js`` does the
+form, in which the part that they are about is highlighted. ``maths.js`` does the
 arithmetic, tests hold it to `tformer.Transformer`.
 """
 
@@ -13,12 +13,12 @@ from typing import Any
 
 import torch
 import traitlets
-from tformer_book.widgets._figure import PageFigure
 
 from tformer.analysis.cost import BASE, BIG
 from tformer.config import TransformerConfig
 from tformer.model import Transformer
 from tformer.pretrained import RELEASED
+from tformer_book.widgets._figure import PageFigure
 
 _SIZES = (
     "vocab_size",

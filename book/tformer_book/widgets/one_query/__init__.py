@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 import torch
 import traitlets
-from tformer_book.widgets._figure import PageFigure
 from torch import Tensor
 
 from tformer.attention import attention
+from tformer_book.widgets._figure import PageFigure
 
 Rows = Sequence[Sequence[float]]
 

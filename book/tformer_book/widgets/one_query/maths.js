@@ -46,3 +46,19 @@ export function hull(points) {
   };
   return sorted.length < 3 ? sorted : [...half(sorted), ...half(sorted.reverse())];
 }
+
+// Coordinates lie between -LIMIT and LIMIT, at multiples of STEP.
+export const LIMIT = 3;
+export const STEP = 0.05;
+export const snap = (x) => {
+  const inside = Math.min(LIMIT, Math.max(-LIMIT, x));
+  return Math.round(Math.round(inside / STEP) * STEP * 100) / 100;
+};
+
+// Vectors from a link, or null unless there are as many as wanted.
+export function vectorsOf(text, wanted) {
+  const rows = text.split(";").map((row) => row.split(",").map(Number));
+  const isVector = (row) => row.length === 2 && row.every(Number.isFinite);
+  if (rows.length !== wanted || !rows.every(isVector)) return null;
+  return rows.map((row) => row.map(snap));
+}

@@ -1,148 +1,66 @@
 // The numbers of the figure: a row for each key, the chosen key's own worked out in words.
-import { h, put, say } from "../kit/kit.js";
 import { format } from "../kit/numbers.js";
+import { html, live } from "../kit/vendor/lit.js";
 
 export const pair = (v) => `(${v.map((x) => format(x)).join(", ")})`;
 const factor = (x) => (x < 0 ? `(${format(x)})` : format(x));
+const isHidden = (s, j) => s.visible[j] === false;
 
-// onSee(j, on, input) hears that a key was ticked or not, onChoose(j) which row to follow.
-// -> { node, show(state, result, chosen) }; result as `attend` gives it
-export function weightTable(tokens, { onSee, onChoose }) {
-  const rows = tokens.map((token, j) => {
-    const row = rowOf(token, j);
-    row.see.addEventListener("change", () => onSee(j, row.see));
-    row.row.addEventListener("click", () => onChoose(j));
-    row.see.addEventListener("focus", () => onChoose(j));
-    return row;
-  });
-  const output = h("td", {
-    "data-from": 5,
-    class: "tfk-output",
-    "data-output": "text",
-  });
-  const caption = h("caption");
-  const table = h(
-    "table",
-    {},
-    caption,
-    h("thead", {}, headings()),
-    h("tbody", {}, ...rows.map((each) => each.row), sumRow(output)),
-  );
-
-  function show(s, result, chosen) {
-    rows.forEach((row, j) => {
-      const hidden = s.visible[j] === false;
-      row.see.checked = !hidden;
-      row.row.classList.toggle("tfq-off", hidden);
-      row.row.classList.toggle("tfq-chosen", j === chosen);
-      fill(row, s, result, j);
-    });
-    say(output, pair(result.output));
-    output.dataset.exact = JSON.stringify(result.output);
-    say(
-      caption,
-      `What “${s.tokens[s.selected]}” takes from each word. Untick one to hide it, choose a row to follow it.`,
-    );
-    table.dataset.step = s.step;
-  }
-  return { node: h("div", { class: "tfk-scroll" }, table), show };
+// data-from: the step from which a column shows. onSee(j, input) hears that a key was
+// ticked or not, onFollow(j) which row to follow.
+export function weightTable(s, result, chosen, on) {
+  const asker = s.tokens[s.selected];
+  return html`<div class="tfk-scroll"><table data-step=${s.step}>
+    <caption>What “${asker}” takes from each word. Untick one to hide it, choose a row to follow it.</caption>
+    <thead><tr>
+      <th scope="col">may see</th>
+      <th scope="col" data-from="1">q · k</th>
+      <th scope="col" data-from="2">scaled</th>
+      <th scope="col" data-from="4">weight</th>
+      <th scope="col" data-from="5">weight × value</th>
+    </tr></thead>
+    <tbody>
+      ${s.tokens.map((token, j) => row(s, result, token, j, j === chosen, on))}
+      <tr class="tfq-sum">
+        <th scope="row">sum</th><td></td><td></td>
+        <td data-from="4" class="tfq-weight"><span class="tfq-number">1.000</span></td>
+        <td data-from="5" class="tfk-output" data-output="text"
+          data-exact=${JSON.stringify(result.output)}>${pair(result.output)}</td>
+      </tr>
+    </tbody>
+  </table></div>`;
 }
 
-// data-from: the step from which a column shows.
-const headings = () =>
-  h(
-    "tr",
-    {},
-    h("th", { scope: "col" }, "may see"),
-    h("th", { scope: "col", "data-from": 1 }, "q · k"),
-    h("th", { scope: "col", "data-from": 2 }, "scaled"),
-    h("th", { scope: "col", "data-from": 4 }, "weight"),
-    h("th", { scope: "col", "data-from": 5 }, "weight × value"),
-  );
-
-function rowOf(token, j) {
-  const see = h("input", { type: "checkbox", "data-control": `see-${j}` });
-  const bar = h("span", { class: "tfq-bar", "aria-hidden": "true" });
-  const score = h("td", { "data-from": 1 });
-  const logit = h("td", { "data-from": 2 });
-  const weight = h("span", { class: "tfq-number", "data-weight": j });
-  const share = h("td", { "data-from": 5 });
-  const row = h(
-    "tr",
-    {},
-    h("th", { scope: "row" }, h("label", {}, see, h("span", {}, token))),
-    score,
-    logit,
-    h(
-      "td",
-      { "data-from": 4, class: "tfq-weight" },
-      weight,
-      h("span", { class: "tfq-track" }, bar),
-    ),
-    share,
-  );
-  return { row, see, bar, score, logit, weight, share };
+function row(s, { scores, logits, divisor, weights }, token, j, isChosen, on) {
+  const looks = `${isHidden(s, j) ? "tfq-off" : ""} ${isChosen ? "tfq-chosen" : ""}`;
+  const share = s.values[j].map((v) => v * weights[j]);
+  return html`<tr class=${looks} @click=${() => on.onFollow(j)}>
+    <th scope="row"><label><input type="checkbox" data-control="see-${j}"
+      .checked=${live(!isHidden(s, j))} @focus=${() => on.onFollow(j)}
+      @change=${({ target }) => on.onSee(j, target)}><span>${token}</span></label></th>
+    <td data-from="1">${format(scores[j])}</td>
+    <td data-from="2">${format(s.step >= 3 ? logits[j] : scores[j] / divisor)}</td>
+    <td data-from="4" class="tfq-weight"><span class="tfq-number" data-weight=${j}
+      data-exact=${weights[j]}>${format(weights[j], 3)}</span>${track(weights[j])}</td>
+    <td data-from="5">${pair(share)}</td>
+  </tr>`;
 }
 
-const sumRow = (output) =>
-  h(
-    "tr",
-    { class: "tfq-sum" },
-    h("th", { scope: "row" }, "sum"),
-    h("td"),
-    h("td"),
-    h(
-      "td",
-      { "data-from": 4, class: "tfq-weight" },
-      h("span", { class: "tfq-number" }, "1.000"),
-    ),
-    output,
-  );
-
-function fill({ score, logit, weight, bar, share }, s, result, j) {
-  say(score, format(result.scores[j]));
-  say(
-    logit,
-    format(s.step >= 3 ? result.logits[j] : result.scores[j] / result.divisor),
-  );
-  say(weight, format(result.weights[j], 3));
-  weight.dataset.exact = result.weights[j];
-  bar.style.width = `${(100 * result.weights[j]).toFixed(2)}%`;
-  say(share, pair(s.values[j].map((v) => v * result.weights[j])));
-}
+const track = (weight) => html`<span class="tfq-track"><span class="tfq-bar"
+  aria-hidden="true" style="width: ${(100 * weight).toFixed(2)}%"></span></span>`;
 
 // The weights once more, as bars beside the planes: who gets how much, while one drags.
-// -> { node, show(state, result) }
-export function weightBars(tokens) {
-  const bars = tokens.map((token) => {
-    const bar = h("span", { class: "tfq-bar" });
-    const number = h("span", { class: "tfq-much" });
-    const node = h(
-      "div",
-      { class: "tfq-share" },
-      h("span", {}, token),
-      number,
-      h("span", { class: "tfq-track" }, bar),
-    );
-    return { node, bar, number };
-  });
-  // (The table says the same to those who cannot see it.)
-  const node = h(
-    "div",
-    { class: "tfq-shares", "aria-hidden": "true" },
-    h("span", { class: "tfq-shares-name" }, "weights"),
-    ...bars.map((each) => each.node),
-  );
-  function show(s, result) {
-    put(node, { "data-none": s.step < 4 });
-    bars.forEach((each, j) => {
-      each.bar.style.width = `${(100 * result.weights[j]).toFixed(2)}%`;
-      say(each.number, format(result.weights[j], 2));
-      put(each.node, { "data-hidden": s.visible[j] === false });
-    });
-  }
-  return { node, show };
-}
+// (The table says the same to those who cannot see it.)
+export const weightBars = (s, { weights }) => html`
+  <div class="tfq-shares" aria-hidden="true" ?data-none=${s.step < 4}>
+    <span class="tfq-shares-name">weights</span>
+    ${s.tokens.map(
+      (token, j) => html`<div class="tfq-share" ?data-hidden=${isHidden(s, j)}>
+        <span>${token}</span><span class="tfq-much">${format(weights[j])}</span>
+        ${track(weights[j])}
+      </div>`,
+    )}
+  </div>`;
 
 // The sentence under the steps: the chosen key's own numbers, worked out.
 export function work(s, result, j) {

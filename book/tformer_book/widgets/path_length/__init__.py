@@ -1,6 +1,6 @@
 """The path of a signal between two tokens, drawn for five kinds of layers.
 
-Chapter *Transduction* shows it. ``path_length.js`` does the arithmetic;
+Chapter *Transduction* shows it. ``maths.js`` does the arithmetic;
 `tformer.analysis.paths` checks it.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import traitlets
-from tformer_book.widgets._figure import PageFigure
 
 from tformer.analysis import paths
+from tformer_book.widgets._figure import PageFigure
 
 ENGLISH = "The dog did not cross the street because it was tired ."
 LONGEST, WIDEST = 1024, 1024

@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 import traitlets
+
 from tformer_book.widgets._figure import PageFigure
 
 Value = str | int | float | bool

@@ -1,7 +1,8 @@
 // The settings of a run: each control says what it changed.
-import { button, check, h, radios, say, select, uid } from "../kit/kit.js";
+import { button, check, h, oneOf, select, uid } from "../kit/kit.js";
+import { html } from "../kit/vendor/lit.js";
 import { isInTheBook } from "../model_map/chapters.js";
-import { DEFAULTS, settingsOf } from "../training/settings.js";
+import { settingsOf } from "../training/settings.js";
 import { TASKS } from "../training/tasks.js";
 import { SWITCHES } from "./words.js";
 
@@ -11,6 +12,7 @@ const SHAPES = {
   decoder: "decoder only",
   encoder: "encoder only",
 };
+const NORMS = { pre: "before each part", post: "after it" };
 /** @type {Record<string, [string, number[]]>} */
 const LISTS = {
   layers: ["layers", [1, 2, 3, 4]],
@@ -25,8 +27,9 @@ const LISTS = {
 // A link to a chapter, where there is one beside this page.
 /** @param {string[]} chapter */
 export function chapterLink([page, title]) {
-  if (!isInTheBook()) return h("em", {}, title);
-  return h("a", { href: `${page}.html` }, title);
+  return isInTheBook()
+    ? html`<a href="${page}.html">${title}</a>`
+    : html`<em>${title}</em>`;
 }
 
 // In what a run differs from its task's own settings: "Reverse, heads 1, seed 2".
@@ -44,46 +47,36 @@ export function inShort(settings) {
   return [title, ...said].join(", ");
 }
 
-// onChange hears { name: value } of a change; onTask the key of a task.
-// -> { task, model, training, broken: boxes, lines, show(settings) }
-export function controls(onChange, onTask) {
-  const task = select(
-    "task",
-    OPEN_TASKS.map(({ title }) => title),
-    (i) => onTask(OPEN_TASKS[i].key),
-  );
-  const asked = h("span", { class: "tfpg-asked" });
-  const shapes = Object.keys(SHAPES);
-  const shape = radios("shape", "Shape", Object.values(SHAPES), 0, (i) =>
-    onChange({ shape: shapes[i] }),
-  );
-  const norms = ["pre", "post"];
-  const norm = radios("norm", "Norm", ["before each part", "after it"], 0, (i) =>
-    onChange({ norm: norms[i] }),
-  );
-  const lists = Object.fromEntries(
-    Object.entries(LISTS).map(([name, [label, values]]) => {
-      const node = select(name, values.map(String), (i) =>
-        onChange({ [name]: values[i] }),
-      );
-      const box = h("label", { class: "tfpg-list" }, h("span", {}, label), node);
-      return [name, { node, box, values }];
-    }),
-  );
-  const pick = (...names) => names.map((name) => lists[name].box);
-  const switches = Object.entries(SWITCHES).map(([name, [text, watch, chapter]]) => {
-    const one = check(`switch-${name}`, text, true, (on) => onChange({ [name]: on }));
-    const about = h(
-      "details",
-      { class: "tfpg-watch" },
-      h("summary", {}, "Off: what happens?"),
-      `${watch} (`,
-      chapterLink(chapter),
-      ").",
-    );
-    return { name, one, row: h("div", { class: "tfpg-switch" }, one.box, about) };
-  });
+function list(name, onChange) {
+  const [label, values] = LISTS[name];
+  const node = select(name, values.map(String), (i) => onChange({ [name]: values[i] }));
+  const show = (settings) => {
+    const at = values.indexOf(settings[name]);
+    node.value = at < 0 ? "" : String(at);
+  };
+  return {
+    node: html`<label class="tfpg-list"><span>${label}</span>${node}</label>`,
+    show,
+  };
+}
 
+function switchOf(name, onChange) {
+  const [text, watch, chapter] = SWITCHES[name];
+  const { box, input } = check(`switch-${name}`, text, true, (on) =>
+    onChange({ [name]: on }),
+  );
+  const isDecoders = name === "causal" || name === "shift";
+  const show = (settings) => {
+    input.checked = settings[name];
+    input.disabled = isDecoders && settings.shape === "encoder";
+  };
+  const node = html`<div class="tfpg-switch">${box}<details class="tfpg-watch">
+    <summary>Off: what happens?</summary>${watch} (${chapterLink(chapter)}).</details></div>`;
+  return { node, show };
+}
+
+// What the task "own lines" learns.
+function linesOf(onChange) {
   const id = uid();
   const typed = h("textarea", {
     id,
@@ -92,56 +85,53 @@ export function controls(onChange, onTask) {
     spellcheck: "false",
     placeholder: "a b c\tc b a",
   });
-  typed.addEventListener("change", () => onChange({ lines: typed.value }));
-  const take = button("take-lines", "Learn these lines", () =>
-    onChange({ lines: typed.value }),
-  );
-  const lines = h(
-    "div",
-    { class: "tfpg-lines", hidden: true },
-    h("label", { for: id }, "Lines: a source, a tab, a target"),
-    typed,
-    take,
-  );
+  const told = () => onChange({ lines: typed.value });
+  typed.addEventListener("change", told);
+  const take = button("take-lines", "Learn these lines", told);
+  let isOpen = false;
+  const show = (settings) => {
+    isOpen = settings.task === "lines";
+    if (isOpen && !typed.value) typed.value = settings.lines;
+  };
+  const view = () => html`<div class="tfpg-lines" ?hidden=${!isOpen}>
+    <label for=${id}>Lines: a source, a tab, a target</label>${typed}${take}
+  </div>`;
+  return { view, show };
+}
+
+// onChange hears { name: value } of a change; onTask the key of a task.
+// -> { task, lines, model, training, broken: templates, show(settings) }
+export function controls(onChange, onTask) {
+  const titles = OPEN_TASKS.map(({ title }) => title);
+  const task = select("task", titles, (i) => onTask(OPEN_TASKS[i].key));
+  const named = (name, legend, texts) => {
+    const told = (x) => onChange({ [name]: x });
+    return oneOf(name, legend, Object.keys(texts), told, Object.values(texts));
+  };
+  const shape = named("shape", "Shape", SHAPES);
+  const norm = named("norm", "Norm", NORMS);
+  const lists = Object.keys(LISTS).map((name) => list(name, onChange));
+  const switches = Object.keys(SWITCHES).map((name) => switchOf(name, onChange));
+  const lines = linesOf(onChange);
+  let asked = "";
+  const row = (from, to) =>
+    html`<div class="tfpg-row">${lists.slice(from, to).map(({ node }) => node)}</div>`;
 
   function show(settings) {
     const known = OPEN_TASKS.findIndex(({ key }) => key === settings.task);
     if (known >= 0) task.value = String(known);
-    say(asked, TASKS.find(({ key }) => key === settings.task).line);
-    shape.pick(shapes.indexOf(settings.shape));
-    norm.pick(norms.indexOf(settings.norm));
-    for (const [name, { node, values }] of Object.entries(lists)) {
-      const at = values.indexOf(settings[name]);
-      node.value = at < 0 ? "" : String(at);
-    }
-    for (const { name, one } of switches) {
-      one.input.checked = settings[name];
-      const isDecoders = name === "causal" || name === "shift";
-      one.input.disabled = isDecoders && settings.shape === "encoder";
-    }
-    lines.hidden = settings.task !== "lines";
-    if (lines.hidden === false && !typed.value) typed.value = settings.lines;
+    asked = TASKS.find(({ key }) => key === settings.task).line;
+    shape.show(settings.shape);
+    norm.show(settings.norm);
+    for (const each of [...lists, ...switches, lines]) each.show(settings);
   }
-  show(DEFAULTS);
   return {
-    task: h(
-      "label",
-      { class: "tfpg-task" },
-      h("strong", {}, "Task "),
-      task,
-      " ",
-      asked,
-    ),
-    lines,
-    model: [
-      shape.set,
-      h("div", { class: "tfpg-row" }, ...pick("layers", "heads", "width")),
-      norm.set,
-    ],
-    training: [
-      h("div", { class: "tfpg-row" }, ...pick("rate", "warmup", "batch", "smoothing")),
-    ],
-    broken: switches.map(({ row }) => row),
+    task: () =>
+      html`<label class="tfpg-task"><strong>Task </strong>${task} <span class="tfpg-asked">${asked}</span></label>`,
+    lines: lines.view,
+    model: [shape.set, row(0, 3), norm.set],
+    training: row(3, lists.length),
+    broken: switches.map(({ node }) => node),
     show,
   };
 }

@@ -1,8 +1,16 @@
 // A chart of a few curves that grow.
-import { h, put } from "../kit/kit.js";
+import {
+  bottomAxis,
+  leftAxis,
+  linear,
+  plotOf,
+  pointsOf,
+  roundUp,
+  viewBox,
+} from "../kit/chart.js";
+import { html, svg } from "../kit/vendor/lit.js";
 
-const [WIDTH, HEIGHT] = [360, 170];
-const [LEFT, RIGHT, TOP, BOTTOM] = [38, 8, 8, 30];
+const BOX = { width: 360, height: 170, left: 38, right: 8, top: 8, bottom: 30 };
 const MOST_POINTS = 180;
 
 // The mean of each run of neighbours, so that a long curve has no more points than pixels.
@@ -18,85 +26,33 @@ export function thinned(points) {
   return found;
 }
 
-// The least round number that is no less: 1, 2 or 5, and zeros.
-export function roundUp(x) {
-  if (!(x > 0)) return 1;
-  const unit = 10 ** Math.floor(Math.log10(x));
-  return [1, 2, 5, 10].map((k) => k * unit).find((each) => each >= x * 0.999);
-}
-
-// names: of the curves, in the order of their kinds; most: of the upright axis, null to
-// follow the curves. -> { node, show(curves, earlier) }, each curve a list of
-// [step, value], and one of an earlier run.
-export function chart(title, names, { most = null, text = (x) => `${x}` } = {}) {
-  const lines = names.map((_, i) => h("polyline", { class: `tfpg-curve-${i}` }));
-  const before = h("polyline", { class: "tfpg-before" });
-  const ticks = [0, 0.5, 1].map(() => h("text", { x: LEFT - 5, "text-anchor": "end" }));
-  const ends = [
-    h("text", { x: LEFT, y: HEIGHT - 14 }, "0"),
-    h("text", { x: WIDTH - RIGHT, y: HEIGHT - 14, "text-anchor": "end" }),
-  ];
-  const svg = h(
-    "svg",
-    { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img" },
-    ...[0, 0.5, 1].map((share) => {
-      const y = place(share);
-      return h("line", {
-        x1: LEFT,
-        x2: WIDTH - RIGHT,
-        y1: y,
-        y2: y,
-        class: "tfpg-rule",
-      });
-    }),
-    ...ticks,
-    ...ends,
-    h(
-      "text",
-      { x: (LEFT + WIDTH) / 2, y: HEIGHT - 2, "text-anchor": "middle" },
-      "step",
-    ),
-    before,
-    ...lines,
-  );
-  ticks.forEach((tick, i) => put(tick, { y: place(i / 2) + 4 }));
-  const keys = names.map((name, i) =>
-    h("span", { class: `tfpg-key tfpg-key-${i}` }, name),
-  );
-  const caption = h("figcaption", {}, h("strong", {}, title), " ", ...keys);
-  const node = h("figure", { class: "tfpg-chart" }, caption, svg);
-
-  function show(curves, earlier = []) {
-    const all = [...curves.flat(), ...earlier];
-    const last = roundUp(Math.max(10, ...all.map(([step]) => step)));
-    const top = most ?? roundUp(Math.max(0.1, ...all.map(([, y]) => y)));
-    const path = (points) =>
-      thinned(points)
-        .map(([step, y]) => {
-          const x = LEFT + ((WIDTH - LEFT - RIGHT) * step) / last;
-          return `${x.toFixed(1)},${place(Math.min(1, y / top)).toFixed(1)}`;
-        })
-        .join(" ");
-    curves.forEach((points, i) => {
-      put(lines[i], { points: path(points) });
-    });
-    put(before, { points: path(earlier) });
-    ticks.forEach((tick, i) => {
-      tick.textContent = text((top * i) / 2);
-    });
-    ends[1].textContent = String(last);
-    const said = names.map((name, i) => {
-      const end = curves[i].at(-1);
-      return end
-        ? `${name} ${text(end[1])} at step ${Math.round(end[0])}`
-        : `no ${name}`;
-    });
-    put(svg, { "aria-label": `${title}: ${said.join("; ")}.` });
-  }
-  show(names.map(() => []));
-  return { node, show };
-}
-
-function place(share) {
-  return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM);
+// curves: a list of [step, value] for each of the names, and one of an earlier run; most: of
+// the upright axis, null to follow the curves.
+export function chart({ title, names, text, most = null }, curves, earlier = []) {
+  const all = [...curves.flat(), ...earlier];
+  const last = roundUp(Math.max(10, ...all.map(([step]) => step)));
+  const top = most ?? roundUp(Math.max(0.1, ...all.map(([, y]) => y)));
+  const plot = plotOf(BOX, linear(0, last), linear(0, top).clamp(true));
+  const line = (look, points) =>
+    svg`<polyline class=${look} points=${pointsOf(plot, thinned(points))} />`;
+  const said = names.map((name, i) => {
+    const end = curves[i].at(-1);
+    return end ? `${name} ${text(end[1])} at step ${Math.round(end[0])}` : `no ${name}`;
+  });
+  return html`<figure class="tfpg-chart">
+    <figcaption><strong>${title}</strong> ${names.map(
+      (name, i) => html`<span class="tfpg-key tfpg-key-${i}">${name}</span>`,
+    )}</figcaption>
+    <svg viewBox=${viewBox(plot)} role="img" aria-label="${title}: ${said.join("; ")}.">
+      ${leftAxis(plot, [0, top / 2, top], { text })}
+      ${bottomAxis(plot, [0, last], {
+        gap: 16,
+        anchor: (step) => (step ? "end" : "start"),
+        title: "step",
+        centred: true,
+      })}
+      ${line("tfpg-before", earlier)}
+      ${curves.map((points, i) => line(`tfpg-curve-${i}`, points))}
+    </svg>
+  </figure>`;
 }

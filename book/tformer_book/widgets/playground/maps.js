@@ -1,7 +1,8 @@
 // Every attention map of the model, small, and one of them large with its words.
 import { onColours } from "../kit/colours.js";
-import { h, put, say, uid } from "../kit/kit.js";
+import { h, uid } from "../kit/kit.js";
 import { percent } from "../kit/numbers.js";
+import { html, live, nothing, render } from "../kit/vendor/lit.js";
 
 const SMALL = 44; // CSS pixels
 const LARGE = 320;
@@ -22,162 +23,159 @@ export function inWords({ name, rows, columns, heads }, head) {
   return `${name}, head ${head + 1}. Each row’s largest weight: ${said.join("; ")}.`;
 }
 
+// The page's colours: of a weight, between the two ends of the scale, and of the words.
+function coloursOf(root) {
+  const style = getComputedStyle(root);
+  const parse = (name) => {
+    const hex = style.getPropertyValue(name).trim();
+    return [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16));
+  };
+  const [low, high] = [parse("--tf-low"), parse("--tf-high")];
+  return {
+    of: (w) => `rgb(${low.map((a, i) => Math.round(a + (high[i] - a) * w)).join(" ")})`,
+    query: style.getPropertyValue("--tf-query"),
+    key: style.getPropertyValue("--tf-key"),
+  };
+}
+
+// The cells of a head's map; `margin` at the left and above is for its words.
+// -> { pen, cell: its size }
+function paint(canvas, { rows, columns, heads }, head, colours, size, margin = 0) {
+  const cell = Math.max(2, Math.floor(size / Math.max(rows.length, columns.length)));
+  const [width, height] = [margin + cell * columns.length, margin + cell * rows.length];
+  const scale = globalThis.devicePixelRatio || 1;
+  if (canvas.width !== width * scale || canvas.height !== height * scale) {
+    canvas.width = width * scale;
+    canvas.height = height * scale;
+    canvas.style.width = `${width}px`;
+    canvas.style.aspectRatio = `${width} / ${height}`;
+  }
+  const pen = canvas.getContext("2d");
+  pen.setTransform(scale, 0, 0, scale, 0, 0);
+  pen.clearRect(0, 0, width, height);
+  const gap = cell > 8 ? 1 : 0;
+  heads[head].forEach((weight, k) => {
+    const [i, j] = [Math.floor(k / columns.length), k % columns.length];
+    pen.fillStyle = colours.of(weight);
+    pen.fillRect(margin + j * cell, margin + i * cell, cell - gap, cell - gap);
+  });
+  return { pen, cell };
+}
+
+// The words of rows and columns, in the margin; fewer where all would overlap.
+function write(pen, { rows, columns }, colours, cell, margin) {
+  const every = Math.ceil(LINE / cell);
+  const isUpright = [...rows, ...columns].every((word) => clipped(word).length === 1);
+  pen.font = "12px ui-monospace, monospace";
+  pen.textBaseline = "middle";
+  pen.textAlign = "right";
+  pen.fillStyle = colours.query;
+  rows.forEach((word, i) => {
+    if (i % every) return;
+    pen.fillText(clipped(word), margin - 5, margin + (i + 0.5) * cell);
+  });
+  pen.textAlign = isUpright ? "center" : "left";
+  pen.fillStyle = colours.key;
+  columns.forEach((word, j) => {
+    if (j % every) return;
+    pen.save();
+    pen.translate(margin + (j + 0.5) * cell, margin - (isUpright ? 11 : 5));
+    if (!isUpright) pen.rotate(-Math.PI / 2);
+    pen.fillText(clipped(word), 0, 0);
+    pen.restore();
+  });
+}
+
+function paintLarge(canvas, map, head, colours) {
+  const words = [...map.rows, ...map.columns];
+  const margin = 12 + 7.5 * Math.max(...words.map((word) => clipped(word).length));
+  const { pen, cell } = paint(canvas, map, head, colours, LARGE - margin, margin);
+  write(pen, map, colours, cell, margin);
+  return { cell, margin };
+}
+
+// What the large map is, or the weight of the cell that is pointed at.
+function titleOf({ name, rows, columns, heads }, head, i, j) {
+  const which = `${name}, head ${head + 1}: `;
+  const [row, column] = [rows[i], columns[j]];
+  if (row === undefined || column === undefined)
+    return `${which}rows ask (query), columns are asked (key)`;
+  return `${which}${row} → ${column}, ${percent(heads[head][i * columns.length + j], 1)}`;
+}
+
+const NOWHERE = [-1, -1];
+
 export function mapsOf(root) {
   const group = uid();
-  const row = h("div", {
-    class: "tfpg-small",
-    role: "radiogroup",
-    "aria-label": "Map shown large",
-  });
-  const canvas = h("canvas", { class: "tfpg-large", role: "img", hidden: true });
-  const title = h("p", { class: "tfpg-map-title" });
-  const node = h("div", { class: "tfpg-maps" }, row, h("div", {}, title, canvas));
+  const node = h("div", { class: "tfpg-maps" });
   let maps = [];
-  let chosen = ""; // "name head"
-  let small = []; // [{ canvas, input, map: its index, head }]
-  let built = "";
-  let large = null; // the map shown large: { map, head, cell, left, top }
+  let all = []; // every head of every map: { key, map, head }
+  let chosen = ""; // the key of the one shown large
+  let at = NOWHERE; // the cell of it that is pointed at
+  let layout = { cell: 1, margin: 0 }; // of it
 
-  const keyOf = (map, head) => `${map.name} ${head}`;
+  const small = ({ key, map, head }) => html`<label>
+    <input type="radio" name=${group} value=${key} .checked=${live(key === chosen)} @change=${() => choose(key)} />
+    <canvas aria-hidden="true"></canvas>
+    <span>${map.name}.${head + 1}</span>
+  </label>`;
 
-  function build() {
-    small = maps.flatMap((map, m) =>
-      map.heads.map((_, head) => {
-        const picture = h("canvas", { "aria-hidden": "true" });
-        const key = keyOf(map, head);
-        const input = h("input", { type: "radio", name: group, value: key });
-        input.addEventListener("change", () => {
-          chosen = key;
-          draw();
-        });
-        const label = h(
-          "label",
-          {},
-          input,
-          picture,
-          h("span", {}, `${map.name}.${head + 1}`),
-        );
-        return { picture, input, label, m, head };
-      }),
+  // -> the one shown large
+  function show() {
+    const large = all.find(({ key }) => key === chosen);
+    const title = large
+      ? titleOf(large.map, large.head, at[0], at[1])
+      : "Type a sequence above to see the maps.";
+    render(
+      html`<div class="tfpg-small" role="radiogroup" aria-label="Map shown large">${all.map(small)}</div>
+        <div>
+          <p class="tfpg-map-title">${title}</p>
+          <canvas class="tfpg-large" role="img" ?hidden=${!large}
+            aria-label=${large ? inWords(large.map, large.head) : nothing}
+            @pointermove=${point} @pointerdown=${point} @pointerleave=${() => point(null)}></canvas>
+        </div>`,
+      node,
     );
-    row.replaceChildren(...small.map(({ label }) => label));
-    if (!small.some(({ input }) => input.value === chosen))
-      chosen = small.at(-1)?.input.value ?? "";
-  }
-
-  // The colour of a weight, between the two ends of the scale, as the page has them.
-  function painter() {
-    const style = getComputedStyle(root);
-    const parse = (name) => {
-      const hex = style.getPropertyValue(name).trim();
-      return [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16));
-    };
-    const [low, high] = [parse("--tf-low"), parse("--tf-high")];
-    return {
-      of: (w) =>
-        `rgb(${low.map((a, i) => Math.round(a + (high[i] - a) * w)).join(" ")})`,
-      query: style.getPropertyValue("--tf-query"),
-      key: style.getPropertyValue("--tf-key"),
-    };
-  }
-
-  function paint(place, { rows, columns, heads }, head, paper, size, margins = [0, 0]) {
-    const [left, top] = margins;
-    const cell = Math.max(2, Math.floor(size / Math.max(rows.length, columns.length)));
-    const [width, height] = [left + cell * columns.length, top + cell * rows.length];
-    const scale = globalThis.devicePixelRatio || 1;
-    if (place.width !== width * scale || place.height !== height * scale) {
-      place.width = width * scale;
-      place.height = height * scale;
-      place.style.width = `${width}px`;
-      place.style.aspectRatio = `${width} / ${height}`;
-    }
-    const pen = place.getContext("2d");
-    pen.setTransform(scale, 0, 0, scale, 0, 0);
-    pen.clearRect(0, 0, width, height);
-    heads[head].forEach((weight, k) => {
-      const [i, j] = [Math.floor(k / columns.length), k % columns.length];
-      pen.fillStyle = paper.of(weight);
-      const gap = cell > 8 ? 1 : 0;
-      pen.fillRect(left + j * cell, top + i * cell, cell - gap, cell - gap);
-    });
-    return { pen, cell, left, top };
+    return large;
   }
 
   function draw() {
-    const paper = painter();
-    for (const { picture, input, m, head } of small) {
-      input.checked = input.value === chosen;
-      paint(picture, maps[m], head, paper, SMALL);
-    }
-    const shown = small.find(({ input }) => input.value === chosen);
-    put(canvas, { hidden: !shown });
-    say(title, shown ? "" : "Type a sequence above to see the maps.");
-    if (!shown) return;
-    const map = maps[shown.m];
-    const letters = Math.max(
-      ...[...map.rows, ...map.columns].map((w) => clipped(w).length),
-    );
-    const margin = 12 + 7.5 * letters;
-    const drawn = paint(canvas, map, shown.head, paper, LARGE - margin, [
-      margin,
-      margin,
-    ]);
-    const { pen, cell, left, top } = drawn;
-    pen.font = "12px ui-monospace, monospace";
-    pen.textBaseline = "middle";
-    pen.textAlign = "right";
-    pen.fillStyle = paper.query;
-    const every = Math.ceil(LINE / cell); // where all words would overlap
-    map.rows.forEach((word, i) => {
-      if (i % every) return;
-      pen.fillText(clipped(word), left - 5, top + (i + 0.5) * cell);
+    at = NOWHERE;
+    const large = show();
+    const colours = coloursOf(root);
+    const [canvas, ...rest] = [...node.querySelectorAll("canvas")].reverse();
+    rest.reverse().forEach((each, k) => {
+      paint(each, all[k].map, all[k].head, colours, SMALL);
     });
-    pen.fillStyle = paper.key;
-    map.columns.forEach((word, j) => {
-      if (j % every) return;
-      pen.save();
-      pen.translate(left + (j + 0.5) * cell, top - 5);
-      pen.rotate(letters > 1 ? -Math.PI / 2 : 0);
-      pen.textAlign = letters > 1 ? "left" : "center";
-      if (letters === 1) pen.translate(0, -6);
-      pen.fillText(clipped(word), 0, 0);
-      pen.restore();
-    });
-    large = { map, head: shown.head, cell, left, top };
-    sayTitle();
-    put(canvas, { "aria-label": inWords(map, shown.head) });
+    if (large) layout = paintLarge(canvas, large.map, large.head, colours);
   }
 
-  // What the large map is, or the weight of the cell that is pointed at.
-  function sayTitle(event) {
-    if (!large) return;
-    const { map, head, cell, left, top } = large;
-    const which = `${map.name}, head ${head + 1}: `;
-    const shrunk = canvas.clientWidth / Number.parseFloat(canvas.style.width);
-    const at = (offset, margin) => Math.floor((offset / shrunk - margin) / cell);
-    const [i, j] = event ? [at(event.offsetY, top), at(event.offsetX, left)] : [-1, -1];
-    const [row, column] = [map.rows[i], map.columns[j]];
-    say(
-      title,
-      row === undefined || column === undefined
-        ? `${which}rows ask (query), columns are asked (key)`
-        : `${which}${row} → ${column}, ${percent(map.heads[head][i * map.columns.length + j], 1)}`,
-    );
-  }
-  canvas.addEventListener("pointermove", sayTitle);
-  canvas.addEventListener("pointerdown", sayTitle);
-  canvas.addEventListener("pointerleave", () => sayTitle());
-
-  function show(found) {
-    maps = found;
-    const kind = maps.map((map) => `${map.name}×${map.heads.length}`).join();
-    if (kind !== built) {
-      built = kind;
-      build();
-    }
+  function choose(key) {
+    chosen = key;
     draw();
   }
+
+  function point(event) {
+    const canvas = event?.currentTarget;
+    const shrunk = canvas?.clientWidth / Number.parseFloat(canvas?.style.width);
+    const cell = (offset) =>
+      Math.floor((offset / shrunk - layout.margin) / layout.cell);
+    at = event ? [cell(event.offsetY), cell(event.offsetX)] : NOWHERE;
+    show();
+  }
+
+  show();
   const stop = onColours(node, () => maps.length && draw());
-  return { node, show, stop };
+  return {
+    node,
+    stop,
+    show(found) {
+      maps = found;
+      all = maps.flatMap((map) =>
+        map.heads.map((_, head) => ({ key: `${map.name} ${head}`, map, head })),
+      );
+      if (!all.some(({ key }) => key === chosen)) chosen = all.at(-1)?.key ?? "";
+      draw();
+    },
+  };
 }

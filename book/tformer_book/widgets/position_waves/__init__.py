@@ -1,6 +1,6 @@
 """Sinusoids in three steps: one pair as a wave, the table, a wrong table beside it.
 
-Chapter *Positions* shows it. ``position_waves.js`` does the maths;
+Chapter *Positions* shows it. ``maths.js`` does the maths;
 `tformer.positions.sinusoids` checks it.
 """
 
@@ -10,10 +10,10 @@ import math
 
 import torch
 import traitlets
-from tformer_book.widgets._figure import PageFigure
 from torch import Tensor
 
 from tformer.positions import sinusoids
+from tformer_book.widgets._figure import PageFigure
 
 LENGTH = 128  # rows in the heat maps
 REACH = 64  # positions and offsets on the sliders, so that their sum has a row

@@ -11,12 +11,12 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 import traitlets
-from tformer_book.widgets._model import RUNNING, ModelFigure
 from torch import Tensor
 
 from tformer import decode
 from tformer.analysis import trace
 from tformer.translator import Translator
+from tformer_book.widgets._model import RUNNING, ModelFigure
 
 SHOWN = 5  # pieces shown for a state of the stream
 

@@ -1,6 +1,6 @@
 // The residual stream of the trained model on a sentence of the reader's own.
 import { bind, figure } from "../kit/kit.js";
-import { askBar, engineOf } from "../kit/model.js";
+import { engineOf, textBar } from "../kit/model.js";
 import { residualStreamView, STATE } from "./view.js";
 
 const NAMES = Object.keys(STATE);
@@ -14,28 +14,17 @@ function render({ model, el }) {
     initial: read(),
     onState: (changes) => state.commit(changes),
   });
-  let shown = model.get("text");
-  const ask = askBar(engine, model, {
+  const bar = textBar(engine, model, {
     action: "Follow it",
-    async onAsk(text, tools) {
-      const stream = await engine.stream(text, null, tools);
-      shown = text;
-      texts.commit({ text });
-      view.show(stream);
-    },
+    ask: (text, tools) => engine.stream(text, null, tools),
+    show: view.show,
   });
-  const texts = bind(model, ["text"], () => {
-    if (model.get("text") === shown) return;
-    ask.show(model.get("text"));
-    if (engine) ask.ask();
-  });
-  root.append(ask.node, view.node);
+  root.append(bar.node, view.node);
   view.show(model.get("example"));
   return () => {
-    ask.stop();
+    bar.stop();
     view.stop();
     state.stop();
-    texts.stop();
   };
 }
 

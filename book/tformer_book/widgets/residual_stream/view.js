@@ -1,88 +1,115 @@
 // One position of a Transformer and the stream that runs through it: how long it is, what
 // each part adds and in which direction, and what it would say there already. It knows
-// no engine: `show` takes what engine.stream() gives. `way`, `triangle` and `settled` are
-// all of its logic; they run in Node.
-import { arrowKeys, DOWN, within } from "../kit/arrows.js";
-import { h, liveRegion, put, radios, say, textTable } from "../kit/kit.js";
+// no engine: `show` takes what engine.stream() gives.
+import { DOWN, onArrows, within } from "../kit/arrows.js";
+import { h, liveRegion, oneOf, radios, textTable } from "../kit/kit.js";
 import { chance, format } from "../kit/numbers.js";
 import { meter, shown, spoken } from "../kit/pieces.js";
-import { inWords, wordsView } from "./words.js";
+import { html, nothing, render, svg } from "../kit/vendor/lit.js";
+import { inWords, SIDES, triangle, way } from "./maths.js";
+import { aboutText, arrowsText, headline, summary } from "./texts.js";
+import { wordsView } from "./words.js";
 
 // What the view shows; Python has traits of the same names. step -1: the last part.
 export const STATE = { side: "decoder", position: 1, step: -1 };
-export const SIDES = ["encoder", "decoder"];
-const NAMES = {
-  word: "the word",
-  position: "its position",
-  self_attention: "self-attention",
-  cross_attention: "cross-attention",
-  feed_forward: "feed-forward",
+const LISTED = 5; // pieces before a part and after it
+
+// The numbers of a side: cosines to pieces, or their probabilities.
+const KINDS = {
+  encoder: {
+    number: (x) => format(x, 2),
+    unit: "cosine",
+    column: "nearest piece, cosine",
+    plural: "nearest pieces",
+    lead: (part) => `After ${part}, nearest to`,
+    spoken: "Nearest piece",
+  },
+  decoder: {
+    number: chance,
+    unit: "p",
+    column: "would say, p",
+    plural: "would say",
+    lead: (part) => `If it ended after ${part}, the model would say`,
+    spoken: "It would say",
+  },
 };
 
-// "layers.0.self_attention" -> "0 self-attention": layers count from 0, as in the code.
-export function titleOf(name) {
-  const [, layer, part] = name.match(/^layers\.(\d+)\.(\w+)$/) ?? [];
-  return part ? `${layer} ${NAMES[part]}` : NAMES[name];
-}
-
-// The rows of one side at one position; angle in degrees, null where there was nothing
-// before. `before` is the stream's length before the part.
-export function way(stream, side, position) {
-  let before = 0;
-  return stream[side].map((part, i) => {
-    const row = {
-      name: part.name,
-      title: titleOf(part.name),
-      before,
-      length: part.length[position],
-      added: part.added[position],
-      cosine: i ? part.cosine[position] : null,
-      angle: i ? degrees(part.cosine[position]) : null,
-      next: part.next[position],
-      followed: part.followed[position],
-    };
-    before = row.length;
-    return row;
-  });
-}
-const degrees = (cosine) =>
-  (Math.acos(Math.max(-1, Math.min(1, cosine))) * 180) / Math.PI;
-
-// From which row on the first piece stays what it is at the end; counted from 0.
-export function settled(rows) {
-  const end = rows.at(-1).next[0][0];
-  let from = rows.length - 1;
-  while (from > 0 && rows[from - 1].next[0][0] === end) from--;
-  return from;
-}
-
-// The stream before a part, drawn upwards, what it adds, at its true angle to that, and
-// their sum: corners { from, tip, end } in a drawing of this size, y downwards.
-export function triangle(
-  { before, added, cosine },
-  width = 200,
-  height = 200,
-  margin = 14,
-) {
-  const sine = Math.sqrt(Math.max(0, 1 - (cosine ?? 1) ** 2));
-  const corners = [
-    [0, 0],
-    [0, before],
-    [added * sine, before + added * (cosine ?? 1)],
+// Three arrows: the stream before, what is added, the stream after.
+/** @type {(from: number[], to: number[], name: string) => any} */
+const arrow = ([x, y], [u, v], name) => {
+  const length = Math.hypot(u - x, v - y);
+  if (length < 0.5) return nothing;
+  const head = Math.min(9, 0.6 * length);
+  const [a, b] = [((u - x) / length) * head, ((v - y) / length) * head];
+  const points = [
+    [u, v],
+    [u - a - b / 2, v - b + a / 2],
+    [u - a + b / 2, v - b - a / 2],
   ];
-  const [xs, ys] = [0, 1].map((axis) => corners.map((each) => each[axis]));
-  const [low, high] = [Math.min(...ys), Math.max(...ys)];
-  const wide = Math.max(...xs);
-  const scale = Math.min(
-    (width - 2 * margin) / (wide || 1),
-    (height - 2 * margin) / (high - low || 1),
-  );
-  const left = (width - wide * scale) / 2;
-  /** @param {number[]} corner */
-  const place = ([x, y]) => [left + x * scale, height - margin - (y - low) * scale];
-  const [from, tip, end] = corners.map(place);
-  return { from, tip, end };
+  const corners = points.map((point) => point.map((c) => c.toFixed(1)).join(","));
+  return svg`<g class="tfrs-arrow ${name}">
+    <line x1=${x} y1=${y} x2=${u - a / 2} y2=${v - b / 2}></line>
+    <polygon points=${corners.join(" ")}></polygon></g>`;
+};
+function drawing(row, norm) {
+  const { from, tip, end } = triangle(row);
+  return html`<div class="tfrs-triangle">
+    <svg viewBox="0 0 200 200" class="tfrs-drawing" role="img" aria-label=${arrowsText(row, norm)}>
+      ${arrow(from, tip, "tfrs-before")}${arrow(from, end, "tfrs-after")}${arrow(tip, end, "tfrs-added")}
+    </svg>
+    <p class="tfrs-legend">
+      <span class="tfrs-key tfrs-before">before</span>
+      <span class="tfrs-key tfrs-added">added</span>
+      <span class="tfrs-key tfrs-after">sum</span>
+    </p>
+  </div>`;
 }
+
+// The likeliest pieces before a part or after it; always as many rows.
+function list(name, caption, next, { number }) {
+  const rows = Array.from({ length: LISTED }, (_, i) => next[i] ?? ["", null]);
+  return html`<div class="tfrs-list" data-list=${name}>
+    <p class="tfrs-caption">${caption}</p>
+    <table><tbody>${rows.map(
+      ([piece, value]) => html`<tr data-piece=${piece || nothing}>
+        <th scope="row">${piece ? shown(piece) : " "}</th>
+        <td data-exact=${value ?? nothing}>${value === null ? "" : number(value)}</td>
+        ${meter("tfrs-meter", Math.max(0, value ?? 0))}</tr>`,
+    )}</tbody></table>
+  </div>`;
+}
+
+function line(row, i, now, most, { number }, onGo) {
+  const share = (x) => `--share: ${((100 * x) / most).toFixed(1)}%`;
+  const { title, length, added, cosine, next } = row;
+  const [piece, value] = next[0];
+  return html`<tr data-step=${i} class=${i === now ? "tfrs-now" : ""}
+      aria-current=${i === now ? "step" : nothing} @click=${() => onGo(i)}>
+    <th scope="row"><button type="button" tabindex=${i === now ? 0 : -1} data-row=${i}>${title}</button></th>
+    <td data-exact=${length} style=${share(length)}>${format(length, 1)}</td>
+    <td data-exact=${added} style=${share(added)}>${`+ ${format(added, 1)}`}</td>
+    <td data-exact=${cosine ?? nothing}>${cosine === null ? "–" : format(cosine, 2)}</td>
+    <td data-exact=${value} data-piece=${piece}>${`${shown(piece)} ${number(value)}`}</td></tr>`;
+}
+function table(rows, now, kind, { onGo, keys }) {
+  const most = Math.max(...rows.flatMap(({ length, added }) => [length, added]));
+  const heads = ["part", "stream", "adds", "cosine", kind.column];
+  return html`<div class="tfrs-box tfk-scroll"><table class="tfrs-rows">
+    <thead><tr>${heads.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+    <tbody @keydown=${keys}>${rows.map((row, i) => line(row, i, now, most, kind, onGo))}</tbody>
+  </table></div>`;
+}
+
+// The text table behind it all.
+const columnsOf = ({ plural }) => ["stream", "adds", "cosine", "angle", plural];
+const cellsOf = ({ title, length, added, cosine, angle, next }, { number }) => [
+  title,
+  format(length, 2),
+  format(added, 2),
+  cosine === null ? "–" : format(cosine, 3),
+  angle === null ? "–" : `${format(angle, 0)}°`,
+  next.map(([name, value]) => `${shown(name)} ${number(value)}`).join(", "),
+];
 
 // onState hears what the reader changed.
 // -> { node, show(stream), set(state), state, stop() }
@@ -93,251 +120,91 @@ export function triangle(
  */
 export function residualStreamView({ initial = {}, onState = () => {} } = {}) {
   const state = { ...STATE, ...initial };
+  const node = h("div", { class: "tfrs-view" });
+  const live = liveRegion({ isShown: true });
+  const behind = textTable("The whole way as a table", "part");
   let stream = null;
   let rows = [];
-  let anchors = [];
-  let built = "";
+  let picker; // of a position; another for other pieces
 
-  const live = liveRegion({ isShown: true });
-  const sides = radios(
-    "side",
-    "Follow",
-    ["encoder (English)", "decoder (German)"],
-    SIDES.indexOf(state.side),
-    (i) => change({ side: SIDES[i], position: 0, step: -1 }),
-  );
-  const places = h("div", { class: "tfrs-places" });
-  let picker = null;
-  const about = h("p", { class: "tfrs-about" });
-
-  const says = wordsView({
-    at: () => at(),
-    last: () => rows.length - 1,
-    onGo: (i) => go(i),
-  });
-  const heads = ["part", "stream", "adds", "cosine", ""].map((name) =>
-    h("th", { scope: "col" }, name),
-  );
-  const body = h("tbody");
-  const table = h(
-    "table",
-    { class: "tfrs-rows" },
-    h("thead", {}, h("tr", {}, ...heads)),
-    body,
-  );
-  const box = h("div", { class: "tfrs-box tfk-scroll" }, table);
-
-  const title = h("p", { class: "tfrs-title" });
-  const drawing = drawingOf();
-  const lists = ["before", "after"].map((name) => {
-    const caption = h("p", { class: "tfrs-caption" });
-    const list = h("tbody");
-    return {
-      caption,
-      list,
-      box: h(
-        "div",
-        { class: "tfrs-list", "data-list": name },
-        caption,
-        h("table", {}, list),
-      ),
-    };
-  });
-  const detail = h(
-    "div",
-    { class: "tfrs-detail" },
-    drawing.node,
-    lists[0].box,
-    lists[1].box,
-  );
-  const verdict = h("p", { class: "tfrs-verdict" });
-  const behind = textTable("The whole way as a table", "part");
-  const node = h(
-    "div",
-    { class: "tfrs-view" },
-    sides.set,
-    places,
-    about,
-    says.node,
-    title,
-    detail,
-    verdict,
-    box,
-    behind.node,
-    live.node,
-  );
-
-  const at = () =>
-    state.step < 0 || state.step >= rows.length ? rows.length - 1 : state.step;
+  const at = () => (state.step in rows ? state.step : rows.length - 1);
   const pieces = () =>
     state.side === "encoder" ? stream.sourcePieces : stream.targetPieces;
   const place = () => Math.min(state.position, pieces().length - 1);
-  const isEncoder = () => state.side === "encoder";
-  const number = (x) => (isEncoder() ? format(x, 2) : chance(x));
+  const go = (i) => change({ step: within(i, rows.length) });
+  const sides = oneOf(
+    "side",
+    "Follow",
+    SIDES,
+    (side) => change({ side, position: 0, step: -1 }),
+    ["encoder (English)", "decoder (German)"],
+  );
+  const says = wordsView({ at, last: () => rows.length - 1, onGo: go });
+  const keys = onArrows(DOWN, (by) => {
+    go(at() + by);
+    node.querySelector(`[data-row="${at()}"]`).focus({ preventScroll: true });
+  });
 
   function change(changes) {
-    Object.assign(state, changes);
-    update();
+    set(changes);
     onState(changes);
   }
 
-  const go = (i) => change({ step: within(i, rows.length) });
-  arrowKeys(body, DOWN, (by) => {
-    go(at() + by);
-    anchors[at()].focus({ preventScroll: true });
-  });
+  function pick() {
+    const names = pieces().map(shown);
+    if (picker?.names.join("\n") !== names.join("\n")) {
+      says.stop();
+      const onPick = (i) => change({ position: i });
+      picker = { names, ...radios("position", "Position", names, place(), onPick) };
+    }
+    picker.pick(place());
+  }
 
-  function build() {
-    const key = JSON.stringify([state.side, pieces()]);
-    if (built === key) return;
-    built = key;
-    picker = radios("position", "Position", pieces().map(shown), place(), (i) =>
-      change({ position: i }),
-    );
-    places.replaceChildren(picker.set);
-    anchors = rows.map(({ title: name }, i) => {
-      const anchor = h("button", { type: "button", tabindex: -1, "data-row": i }, name);
-      anchor.addEventListener("click", () => go(i));
-      return anchor;
-    });
-    says.build(rows.map((row) => row.title));
-    body.replaceChildren(
-      ...anchors.map((anchor, i) => {
-        const line = h(
-          "tr",
-          { "data-step": i },
-          h("th", { scope: "row" }, anchor),
-          ...Array.from({ length: 4 }, () => h("td")),
-        );
-        line.addEventListener("click", () => go(i));
-        return line;
-      }),
-    );
-    say(heads[4], isEncoder() ? "nearest piece, cosine" : "would say, p");
+  function template(row, now, kind) {
+    const { norm, predictedPieces } = stream;
+    const piece = pieces()[place()];
+    const lead = kind.lead(inWords(row.title));
+    const number = (x) => `${kind.unit} ${kind.number(x)}`;
+    const earlier = now ? "Before it" : "Before it there is nothing";
+    return html`
+      ${sides.set}
+      <div class="tfrs-places">${picker.set}</div>
+      <p class="tfrs-about">${aboutText(state.side, piece, norm)}</p>
+      ${says.template(rows, now, { before: lead, number })}
+      <p class="tfrs-title">${headline(row, norm)}</p>
+      <div class="tfrs-detail">
+        ${drawing(row, norm)}
+        ${list("before", earlier, rows[now - 1]?.next ?? [], kind)}
+        ${list("after", "After it", row.next, kind)}
+      </div>
+      <p class="tfrs-verdict">${summary(state.side, rows, piece, predictedPieces[place()])}</p>
+      ${table(rows, now, kind, { onGo: go, keys })}
+      ${behind.node}${live.node}`;
   }
 
   function update() {
     if (!stream) return;
     rows = way(stream, state.side, place());
-    build();
-    sides.pick(SIDES.indexOf(state.side));
-    picker.pick(place());
-    const piece = pieces()[place()];
-    say(
-      about,
-      isEncoder()
-        ? `What the encoder makes of ${quoted(piece)}. It never has to name a piece; the words below only say which row of the embedding table points most nearly the same way.`
-        : `The decoder has read ${quoted(piece)} and all before it. The words below say which piece would come next if the model ended there: last norm, table, softmax. (${stream.norm}-norm model)`,
-    );
-
-    const most = Math.max(...rows.map((row) => Math.max(row.length, row.added)));
     const now = at();
-    rows.forEach((row, i) => {
-      const line = body.children[i];
-      const [length, added, cosine, ends] = [...line.children].slice(1);
-      cells(length, row.length, format(row.length, 1), row.length / most);
-      cells(added, row.added, `+ ${format(row.added, 1)}`, row.added / most);
-      cells(cosine, row.cosine, row.cosine === null ? "–" : format(row.cosine, 2));
-      const [best, value] = row.next[0];
-      const text = `${shown(best)} ${number(value)}`;
-      cells(ends, value, text);
-      put(ends, { "data-piece": best });
-      line.className = i === now ? "tfrs-now" : "";
-      put(line, { "aria-current": i === now ? "step" : null });
-      put(anchors[i], { tabindex: i === now ? 0 : -1 });
-    });
-
+    const kind = KINDS[state.side];
     const row = rows[now];
-    says.show(rows, now, {
-      before: isEncoder()
-        ? `After ${inWords(row.title)}, nearest to`
-        : `If it ended after ${inWords(row.title)}, the model would say`,
-      number: (x) => (isEncoder() ? `cosine ${number(x)}` : `p ${number(x)}`),
-    });
-    say(title, headline(row));
-    drawing.show(row, stream.norm);
-    listed(
-      lists[0],
-      now ? rows[now - 1].next : [],
-      now ? "Before it" : "Before it there is nothing",
-    );
-    listed(lists[1], row.next, "After it");
-    say(verdict, summary());
+    const [piece, value] = row.next[0];
+    sides.show(state.side);
+    pick();
+    render(template(row, now, kind), node);
+    says.show();
     behind.show(
-      [
-        "stream",
-        "adds",
-        "cosine",
-        "angle",
-        isEncoder() ? "nearest pieces" : "would say",
-      ],
-      rows.map((each) => [
-        each.title,
-        format(each.length, 2),
-        format(each.added, 2),
-        each.cosine === null ? "–" : format(each.cosine, 3),
-        each.angle === null ? "–" : `${format(each.angle, 0)}°`,
-        each.next.map(([name, value]) => `${shown(name)} ${number(value)}`).join(", "),
-      ]),
+      columnsOf(kind),
+      rows.map((each) => cellsOf(each, kind)),
     );
-    const [best, value] = row.next[0];
     live.announce(
-      `${spoken(piece)}, ${row.title}. ${headline(row)} ${isEncoder() ? "Nearest piece" : "It would say"} ${spoken(best)}, ${number(value)}.`,
-    );
-  }
-
-  function cells(cell, exact, text, share = null) {
-    say(cell, text);
-    put(cell, { "data-exact": exact });
-    if (share !== null)
-      cell.style.setProperty("--share", `${(100 * share).toFixed(1)}%`);
-  }
-
-  const quoted = (piece) => `“${shown(piece)}”`;
-  function headline({ title: name, before, added, length, angle }) {
-    if (angle === null)
-      return `The embedding begins the stream: length ${format(length, 1)}.`;
-    const what =
-      NAMES.position === name ? "The position" : `Layer ${name.replace(" ", ", ")},`;
-    const post = stream.norm === "post" && name !== NAMES.position;
-    return `${what} adds a vector of length ${format(added, 1)} at ${format(angle, 0)}° to the stream: ${format(before, 1)} becomes ${format(length, 1)}${post ? ", after the norm" : ""}.`;
-  }
-
-  function summary() {
-    const from = settled(rows);
-    const grown = rows.at(-1).length / rows[0].length;
-    const growth = `On its way the stream grows to ${format(grown, 1)} times its length.`;
-    if (isEncoder()) {
-      const own = pieces()[place()];
-      const lost = rows.findIndex((row) => row.next[0][0] !== own);
-      return `${growth} ${lost < 0 ? `${quoted(own)} itself stays the nearest piece to the end` : `${quoted(own)} itself is the nearest piece until ${inWords(rows[lost].title)}`}, where its cosine is ${format(rows.at(lost).followed, 2)}.`;
-    }
-    const [end, p] = rows.at(-1).next[0];
-    const given = stream.predictedPieces[place()];
-    const other =
-      given === end ? "" : ` The translation goes on with ${quoted(given)}.`;
-    return `${growth} In the end it says ${quoted(end)}, p ${chance(p)}; that piece is ahead from ${inWords(rows[from].title)} on.${other}`;
-  }
-
-  function listed({ caption, list }, next, words) {
-    say(caption, words);
-    list.replaceChildren(
-      ...Array.from({ length: 5 }, (_, i) => {
-        const [piece, value] = next[i] ?? ["", null];
-        return h(
-          "tr",
-          { "data-piece": piece || null },
-          h("th", { scope: "row" }, piece ? shown(piece) : " "),
-          h("td", { "data-exact": value }, value === null ? "" : number(value)),
-          meter("tfrs-meter", Math.max(0, value ?? 0)),
-        );
-      }),
+      `${spoken(pieces()[place()])}, ${row.title}. ${headline(row, stream.norm)} ${kind.spoken} ${spoken(piece)}, ${kind.number(value)}.`,
     );
   }
 
   function show(given) {
     stream = given;
-    built = "";
+    picker = null;
     update();
   }
   function set(changes) {
@@ -349,52 +216,4 @@ export function residualStreamView({ initial = {}, onState = () => {} } = {}) {
     live.stop();
   }
   return { node, show, set, state, stop };
-}
-
-// Three arrows: the stream before, what is added, the stream after.
-function drawingOf() {
-  const svg = h("svg", { viewBox: "0 0 200 200", class: "tfrs-drawing", role: "img" });
-  const legend = h(
-    "p",
-    { class: "tfrs-legend" },
-    h("span", { class: "tfrs-key tfrs-before" }, "before"),
-    h("span", { class: "tfrs-key tfrs-added" }, "added"),
-    h("span", { class: "tfrs-key tfrs-after" }, "sum"),
-  );
-  const node = h("div", { class: "tfrs-triangle" }, svg, legend);
-  /** @type {(from: number[], to: number[], name: string) => Node} */
-  const arrow = ([x, y], [u, v], name) => {
-    const length = Math.hypot(u - x, v - y);
-    if (length < 0.5) return h("g");
-    const head = Math.min(9, 0.6 * length);
-    const [a, b] = [((u - x) / length) * head, ((v - y) / length) * head];
-    const points = [
-      [u, v],
-      [u - a - b / 2, v - b + a / 2],
-      [u - a + b / 2, v - b - a / 2],
-    ];
-    return h(
-      "g",
-      { class: `tfrs-arrow ${name}` },
-      h("line", { x1: x, y1: y, x2: u - a / 2, y2: v - b / 2 }),
-      h("polygon", {
-        points: points.map((p) => p.map((c) => c.toFixed(1)).join(",")).join(" "),
-      }),
-    );
-  };
-  function show(row, norm) {
-    const { from, tip, end } = triangle(row);
-    svg.replaceChildren(
-      arrow(from, tip, "tfrs-before"),
-      arrow(from, end, "tfrs-after"),
-      arrow(tip, end, "tfrs-added"),
-    );
-    put(svg, {
-      "aria-label":
-        row.angle === null
-          ? `One arrow: the embedding, of length ${format(row.added, 1)}.`
-          : `The stream, of length ${format(row.before, 1)}, drawn upwards; at ${format(row.angle, 0)} degrees to it what is added, of length ${format(row.added, 1)}; and their sum${norm === "post" ? ", which is normalised afterwards" : ""}.`,
-    });
-  }
-  return { node, show };
 }

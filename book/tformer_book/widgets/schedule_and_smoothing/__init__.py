@@ -1,7 +1,7 @@
 """The learning rate and the smoothed target, as curves and bars to drag.
 
 Chapter *Training* shows one half where it teaches the target, the other where it
-teaches the schedule. ``schedule_and_smoothing.js`` does the maths; `tformer.schedule`
+teaches the schedule. ``maths.js`` does the maths; `tformer.schedule`
 and `tformer.loss` check it.
 """
 
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import torch
 import traitlets
-from tformer_book.widgets._figure import PageFigure
 from torch import Tensor
 
 from tformer.schedule import inverse_square_root
+from tformer_book.widgets._figure import PageFigure
 
 N_NAMED = 5  # pieces with a logit of their own; one more is shared by all others
 SPREADS = ("over all V", "over the V − 1 others")

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 
 import torch
 import traitlets
-from tformer_book.widgets._figure import PageFigure
 from torch import Tensor
+
+from tformer_book.widgets._figure import PageFigure
 
 
 class SoftmaxBars(PageFigure):

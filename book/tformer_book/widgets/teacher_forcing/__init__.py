@@ -10,12 +10,12 @@ from typing import Any
 
 import torch
 import traitlets
-from tformer_book.widgets._model import RUNNING, ModelFigure
-from tformer_book.widgets._searching import score_positions, search_steps
 
 from tformer import decode
 from tformer.common.search import SearchSettings
 from tformer.translator import ScoredTranslation, Translator
+from tformer_book.widgets._model import RUNNING, ModelFigure
+from tformer_book.widgets._searching import score_positions, search_steps
 
 GIVEN = "Der Hund überquerte die Straße nicht, weil er müde war."
 GREEDY = SearchSettings(search="greedy")

@@ -1,141 +1,85 @@
 // The table of positions: what the teacher's side and the model's own read and say.
-import { arrowKeys, DOWN } from "../kit/arrows.js";
-import { h, put, say } from "../kit/kit.js";
+import { DOWN, onArrows } from "../kit/arrows.js";
 import { chance } from "../kit/numbers.js";
 import { shown } from "../kit/pieces.js";
+import { html, nothing } from "../kit/vendor/lit.js";
+import { splitOf } from "./maths.js";
 
 const TAUGHT = ["reads", "should say", "p", "likeliest", "moved"];
 const OWN = ["reads", "says", "p"];
 
-// at() is the row we are in; onGo(i) goes to another.
-// -> { node, build(length): empty rows, show(rows, now, split) }; rows as `align` makes
-// them, split where the two first say different pieces, or -1.
-export function positionsTable({ at, onGo }) {
-  const body = h("tbody");
-  const table = h("table", { class: "tft-rows" }, headings(), body);
-  const node = h(
-    "div",
-    {
-      class: "tft-scroll",
-      tabindex: 0,
-      role: "region",
-      "aria-label": "Teacher forcing and decoding, position by position",
-    },
-    table,
-  );
-  let anchors = []; // a button in each row
-  arrowKeys(body, DOWN, (by) => {
-    onGo(at() + by);
-    anchors[at()].focus({ preventScroll: true });
-  });
-
-  function build(length) {
-    anchors = Array.from({ length }, (_, i) => anchorOf(i));
-    body.replaceChildren(
-      ...anchors.map((anchor, i) => {
-        const line = emptyLine(i, anchor);
-        line.addEventListener("click", () => onGo(i));
-        return line;
-      }),
-    );
-  }
-
-  function show(rows, now, split) {
-    [...body.children].forEach((line, i) => {
-      const own = rows[i].own && i <= now; // what the model has decoded so far
-      fill([...line.children].slice(1), rows[i], own);
-      line.className = classesOf(rows[i], own, { now: i === now, split: i === split });
-      put(line, { "aria-current": i === now ? "step" : null });
-      put(anchors[i], { tabindex: i === now ? 0 : -1 });
-    });
-    keepInSight(node, body.children[now], table.tHead.offsetHeight);
-  }
-  return { node, build, show };
-}
-
-function headings() {
-  const side = (name, columns, text) =>
-    h("th", { scope: "colgroup", colspan: columns.length, class: name }, text);
-  return h(
-    "thead",
-    {},
-    h(
-      "tr",
-      {},
-      h("td"),
-      side("tfk-key", TAUGHT, "Teacher forcing: one pass"),
-      side("tfk-query", OWN, "Decoding: a pass for each step"),
-    ),
-    h(
-      "tr",
-      {},
-      h("th", { scope: "col" }, "#"),
-      ...[...TAUGHT, ...OWN].map((name) => h("th", { scope: "col" }, name)),
-    ),
-  );
-}
-
-const anchorOf = (i) =>
-  h(
-    "button",
-    {
-      type: "button",
-      tabindex: -1,
-      "data-row": i,
-      "aria-label": `${i + 1}: position in the sentence`,
-    },
-    String(i + 1),
-  );
-
-const emptyLine = (i, anchor) =>
-  h(
-    "tr",
-    { "data-position": i },
-    h("th", { scope: "row" }, anchor),
-    ...[...TAUGHT, ...OWN].map(() => h("td")),
-  );
-
-// Write a row into its cells. What the model says itself is "…" until it is decoded.
-function fill(cells, row, decoded) {
-  const { reads, label, p, best, agrees, moved, own } = row;
-  const given = label !== undefined;
-  const later = own ? "…" : "";
-  const texts = [
-    given ? shown(reads) : "",
-    given ? shown(label) : "",
-    given ? chance(p) : "",
-    given ? (agrees ? "=" : `≠ ${shown(best)}`) : "",
-    given ? shiftText(moved) : "",
-    decoded ? shown(own.reads) : later,
-    decoded ? `${own.piece === label ? "=" : "≠"} ${shown(own.piece)}` : later,
-    decoded ? chance(own.p) : "",
-  ];
-  texts.forEach((words, j) => say(cells[j], words));
-  cells[2].style.setProperty("--p", `${(100 * (p ?? 0)).toFixed(0)}%`);
-  put(cells[2], { "data-exact": p });
-  put(cells[4], { "data-exact": moved });
-  put(cells[7], { "data-exact": own?.p });
-}
+const column = (name) => html`<th scope="col">${name}</th>`;
+const head = html`<thead>
+  <tr><td></td>
+    <th scope="colgroup" colspan=${TAUGHT.length} class="tfk-key">Teacher forcing: one pass</th>
+    <th scope="colgroup" colspan=${OWN.length} class="tfk-query">Decoding: a pass for each step</th></tr>
+  <tr><th scope="col">#</th>${[...TAUGHT, ...OWN].map(column)}</tr>
+</thead>`;
 
 function shiftText(moved) {
   if (moved === null) return "–";
   return moved === 0 ? "0" : chance(moved);
 }
 
-const classesOf = ({ label, agrees, same }, decoded, { now, split }) =>
-  [
-    now && "tft-now",
-    !agrees && label !== undefined && "tft-differs",
-    decoded && !same && "tft-apart",
-    split && decoded && "tft-split",
-  ]
-    .filter(Boolean)
-    .join(" ");
+function taught({ reads, label, p, best, agrees, moved }) {
+  const bar = `--p: ${(100 * (p ?? 0)).toFixed(0)}%`;
+  const given = label !== undefined;
+  return html`
+    <td>${given ? shown(reads) : ""}</td>
+    <td>${given ? shown(label) : ""}</td>
+    <td data-exact=${p ?? nothing} style=${bar}>${given ? chance(p) : ""}</td>
+    <td>${given ? (agrees ? "=" : `≠ ${shown(best)}`) : ""}</td>
+    <td data-exact=${moved ?? nothing}>${given ? shiftText(moved) : ""}</td>`;
+}
 
-// Scroll as little as shows the line, below a head of this height.
-function keepInSight(scroller, line, head) {
+// What the model says itself is "…" until it is decoded.
+function said({ label, own }, decoded) {
+  const later = own ? "…" : "";
+  const sign = own?.piece === label ? "=" : "≠";
+  return html`
+    <td>${decoded ? shown(own.reads) : later}</td>
+    <td>${decoded ? `${sign} ${shown(own.piece)}` : later}</td>
+    <td data-exact=${own?.p ?? nothing}>${decoded ? chance(own.p) : ""}</td>`;
+}
+
+function line(row, i, now, split, onGo) {
+  const decoded = row.own && i <= now;
+  const looks = [
+    i === now && "tft-now",
+    !row.agrees && row.label !== undefined && "tft-differs",
+    decoded && !row.same && "tft-apart",
+    decoded && i === split && "tft-split",
+  ];
+  return html`<tr data-position=${i} class=${looks.filter(Boolean).join(" ")}
+      aria-current=${i === now ? "step" : nothing} @click=${() => onGo(i)}>
+    <th scope="row"><button type="button" tabindex=${i === now ? 0 : -1} data-row=${i}
+      aria-label="${i + 1}: position in the sentence">${i + 1}</button></th>
+    ${taught(row)}${said(row, decoded)}</tr>`;
+}
+
+export function positionsTable(rows, now, { keys, onGo }) {
+  const split = splitOf(rows);
+  return html`<div class="tft-scroll" tabindex="0" role="region"
+      aria-label="Teacher forcing and decoding, position by position">
+    <table class="tft-rows">${head}
+      <tbody @keydown=${keys}>${rows.map((row, i) => line(row, i, now, split, onGo))}</tbody>
+    </table></div>`;
+}
+
+// at() is the row we are in; onGo(i) goes to another.
+export const rowKeys = ({ at, onGo }) =>
+  onArrows(DOWN, (by, { currentTarget }) => {
+    onGo(at() + by);
+    currentTarget.querySelector(`[data-row="${at()}"]`).focus({ preventScroll: true });
+  });
+
+// Scroll the table of a figure as little as shows a line.
+export function keepInSight(root, now) {
+  const scroller = root.querySelector(".tft-scroll");
+  const line = scroller.querySelector(`[data-position="${now}"]`);
   const { scrollTop, clientHeight } = scroller;
   const [top, bottom] = [line.offsetTop, line.offsetTop + line.offsetHeight];
+  const head = scroller.querySelector("thead").offsetHeight;
   if (top - head < scrollTop) scroller.scrollTop = top - head;
   else if (bottom > scrollTop + clientHeight)
     scroller.scrollTop = bottom - clientHeight;

@@ -1,28 +1,17 @@
 // The layers of a model that learns: those of the engine, on a tape, each with a switch
 // to break it. Weights have the names that PyTorch gives them in the Python package.
-import { Module, Parameter, Probe } from "../engine/module.js";
+import { Module, Linear as Plain, Probe } from "../engine/module.js";
+import { LayerNorm as PlainNorm } from "../engine/norm.js";
 import { attention } from "./attention.js";
 import { add, layerNorm, linear, relu } from "./operations.js";
 
-class Linear extends Module {
-  constructor(nIn, nOut) {
-    super();
-    this.weight = new Parameter(nOut, nIn);
-    this.bias = new Parameter(nOut);
-  }
-
+class Linear extends Plain {
   forward(x) {
     return linear(x, this.weight, this.bias);
   }
 }
 
-class LayerNorm extends Module {
-  constructor(dModel) {
-    super();
-    this.gain = new Parameter(dModel);
-    this.bias = new Parameter(dModel);
-  }
-
+class LayerNorm extends PlainNorm {
   forward(x) {
     return layerNorm(x, this.gain, this.bias);
   }

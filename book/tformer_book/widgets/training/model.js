@@ -1,7 +1,8 @@
 // A Transformer that learns, of three shapes: encoder and decoder, decoder alone, encoder
 // alone. Chapters *The whole Transformer*, *Variants*.
+import { Table } from "../engine/embedding.js";
 import { causalMask, paddingMask, targetMask } from "../engine/masks.js";
-import { Module, Parameter } from "../engine/module.js";
+import { Module } from "../engine/module.js";
 import { sinusoids } from "../engine/positions.js";
 import { Stack } from "./layers.js";
 import { embed, linear } from "./operations.js";
@@ -25,13 +26,6 @@ class Embedding extends Module {
 
   unembed(hidden) {
     return linear(hidden, this.table.weight);
-  }
-}
-
-class Table extends Module {
-  constructor(nRows, width) {
-    super();
-    this.weight = new Parameter(nRows, width);
   }
 }
 

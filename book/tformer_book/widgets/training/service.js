@@ -12,70 +12,126 @@ const SLOWER = 10; // an evaluation may take a tenth of the time, else they come
 
 // port: a worker's global scope, or a MessagePort.
 export function serve(port) {
-  let run = null;
-  let playing = null; // who plays: a loop ends when it is no longer its turn
-  let course = null; // { until, every }, in steps; null: endlessly, as time allows
-  let asked = ""; // the reader's sequence
-  let news = null; // what has not been told: { losses, norms, since, rate }
-  let evaluated = { step: -1, cost: 0, at: 0 };
+  const service = new Service((event) => port.postMessage(event));
+  port.onmessage = ({ data }) => service.hear(data);
+}
 
-  const tell = (event) => port.postMessage(event);
-  const forget = () => {
-    news = { losses: [], norms: [], since: performance.now(), rate: 0, step: 0 };
-  };
+class Service {
+  #run = null;
+  #playing = null; // who plays: a loop ends when it is no longer its turn
+  #course = null; // { until, every }, in steps; null: endlessly, as time allows
+  #asked = ""; // the reader's sequence
+  #news = null; // what has not been told: { losses, norms, since, rate, step }
+  #evaluated = { step: -1, cost: 0, at: 0 };
+  #tell;
 
-  function restart(settings) {
-    run = null; // what cannot begin leaves nothing that could go on
-    run = new Run(settings);
-    forget();
-    const { nParameters, vocabulary } = run;
-    tell({ kind: "started", settings: run.settings, nParameters, vocabulary });
-    evaluate();
+  constructor(tell) {
+    this.#tell = tell;
   }
 
-  function evaluate() {
+  hear({ command, ...given }) {
+    if (command === "ask") this.#asked = given.text;
+    if (this.#run || command === "restart") this.#attempt(() => this[command](given));
+  }
+
+  #attempt(work) {
+    try {
+      work();
+    } catch ({ message }) {
+      this.pause();
+      this.#tell({ kind: "failed", message });
+    }
+  }
+
+  restart({ settings }) {
+    this.#run = null; // what cannot begin leaves nothing that could go on
+    this.#run = new Run(settings);
+    this.#forget();
+    const { settings: complete, nParameters, vocabulary } = this.#run;
+    this.#tell({ kind: "started", settings: complete, nParameters, vocabulary });
+    this.#evaluate();
+  }
+
+  async play({ course }) {
+    if (this.#playing) return;
+    this.#course = course;
+    const own = {};
+    this.#playing = own;
+    this.#forget();
+    while (this.#playing === own) {
+      this.#attempt(() => this.#learn());
+      await pause();
+    }
+    this.#flush();
+  }
+
+  pause() {
+    this.#playing = null;
+  }
+
+  step() {
+    this.#forget();
+    this.#learn();
+    this.#flush();
+    this.#evaluate();
+  }
+
+  ask() {
+    this.#tell({ kind: "answer", ...this.#answer() });
+  }
+
+  #learn() {
+    const { step, loss, gradientNorm, rate } = this.#run.step();
+    if (!Number.isFinite(loss)) {
+      throw new RangeError(
+        `at step ${step} the loss is no longer a number: take a lower learning rate and start again`,
+      );
+    }
+    const news = this.#news;
+    news.losses.push(loss);
+    news.norms.push(gradientNorm);
+    Object.assign(news, { rate, step });
+    const now = performance.now();
+    if (now - news.since >= TELL) this.#flush(now);
+    if (this.#isDue(step, now)) this.#evaluate();
+    if (step === this.#course?.until) this.pause();
+  }
+
+  // Whether it is time to evaluate.
+  #isDue(step, now) {
+    if (this.#course)
+      return step % this.#course.every === 0 || step === this.#course.until;
+    const { step: last, at, cost } = this.#evaluated;
+    return step >= last + EVALUATE && now - at >= SLOWER * cost;
+  }
+
+  #evaluate() {
     const start = performance.now();
-    const result = run.evaluate();
-    tell({ kind: "evaluation", ...result, ...answer() });
+    const result = this.#run.evaluate();
+    this.#tell({ kind: "evaluation", ...result, ...this.#answer() });
     const end = performance.now();
-    evaluated = { step: result.step, cost: end - start, at: end };
+    this.#evaluated = { step: result.step, cost: end - start, at: end };
   }
 
   // What the model writes for the reader's sequence.
-  function answer() {
-    if (!asked) return { answer: null };
+  #answer() {
+    if (!this.#asked) return { answer: null };
     try {
-      return { answer: run.write(asked) };
+      return { answer: this.#run.write(this.#asked) };
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       return { answer: null, problem: error.message };
     }
   }
 
-  function step() {
-    const { step, loss, gradientNorm, rate } = run.step();
-    if (!Number.isFinite(loss)) {
-      throw new RangeError(
-        `at step ${step} the loss is no longer a number: take a lower learning rate and start again`,
-      );
-    }
-    news.losses.push(loss);
-    news.norms.push(gradientNorm);
-    Object.assign(news, { rate, step });
-    const now = performance.now();
-    if (now - news.since >= TELL) flush(now);
-    if (course ? isMark(step) : pays(step, now)) evaluate();
-    if (step === course?.until) playing = null;
+  #forget() {
+    this.#news = { losses: [], norms: [], since: performance.now(), rate: 0, step: 0 };
   }
 
-  const isMark = (step) => step % course.every === 0 || step === course.until;
-  const pays = (step, now) =>
-    step >= evaluated.step + EVALUATE && now - evaluated.at >= SLOWER * evaluated.cost;
-
-  function flush(now = performance.now()) {
-    const { losses, norms, since, rate, step } = news;
+  #flush(now = performance.now()) {
+    const { losses, norms, since, rate, step } = this.#news;
     if (!losses.length) return;
-    tell({
+    this.#tell({
       kind: "step",
       step,
       losses: Float32Array.from(losses),
@@ -83,51 +139,6 @@ export function serve(port) {
       rate,
       stepsPerSecond: (1000 * losses.length) / (now - since),
     });
-    forget();
+    this.#forget();
   }
-
-  async function play(given) {
-    if (playing) return;
-    course = given.course;
-    const own = {};
-    playing = own;
-    forget();
-    while (playing === own) {
-      attempt(step);
-      await pause();
-    }
-    flush();
-  }
-
-  const commands = {
-    restart: ({ settings }) => restart(settings),
-    play,
-    pause() {
-      playing = null;
-    },
-    step() {
-      forget();
-      step();
-      flush();
-      evaluate();
-    },
-    ask() {
-      tell({ kind: "answer", ...answer() });
-    },
-  };
-
-  function attempt(work) {
-    try {
-      work();
-    } catch ({ message }) {
-      playing = null;
-      tell({ kind: "failed", message });
-    }
-  }
-
-  port.onmessage = ({ data }) => {
-    if (data.command === "ask") asked = data.text;
-    if (!run && data.command !== "restart") return;
-    attempt(() => commands[data.command](data));
-  };
 }

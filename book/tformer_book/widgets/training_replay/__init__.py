@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 import traitlets
-from tformer_book.widgets._figure import PageFigure
 from torch import Tensor
 
 from tformer.pretrained import RELEASED, load_history
+from tformer_book.widgets._figure import PageFigure
 
 
 class TrainingReplay(PageFigure):

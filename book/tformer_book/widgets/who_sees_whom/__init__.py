@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import torch
 import traitlets
-from tformer_book.widgets._figure import PageFigure
 from torch import Tensor
 
 from tformer.masks import causal_mask
+from tformer_book.widgets._figure import PageFigure
 
 KINDS = ("encoder-only", "decoder-only", "prefix", "encoder-decoder")
 N_SOURCE, N_WORDS = 3, 6

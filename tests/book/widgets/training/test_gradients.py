@@ -407,7 +407,7 @@ def test_a_whole_models_gradients_are_those_of_the_packages_model(node, monkeypa
             if not settings["residual"]:
                 patch.setattr(Residual, "forward", without_stream)
             if not settings["scale"]:
-                patch.setattr("tformer.attention._fused_attention", without_scale)
+                patch.setattr("tformer.attention.fused_attention", without_scale)
             logits = oracle(batch["source"], batch["target"])
         loss = cross_entropy(
             logits, batch["labels"], pad_id=0, smoothing=each["smoothing"]

@@ -1,23 +1,30 @@
-// The settings of a search, by their names in the page; `tformer/common/search.py` declares them,
-// and the tests hold the two equal.
+// The settings of a search, by their names in the page; `tformer/common/search.py` declares
+// them, and `declared.js` is what it says.
+import { SEARCHES, SETTINGS } from "./declared.js";
 
+export { SEARCHES };
+
+// What a trait is called in the page: beam_size -> beamSize.
+export const pageName = (trait) =>
+  trait.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
+
+/** @type {any} */
 export const USUAL = {
-  search: "beam",
-  beamSize: 4,
-  lengthPenalty: 0.6,
-  temperature: 1,
-  topK: null,
-  topP: null,
-  seed: 0,
-  maxLen: 128,
+  search: SEARCHES[0],
+  ...Object.fromEntries(SETTINGS.map(({ name, usual }) => [pageName(name), usual])),
 };
+
+// Those that a reader can set, by their traits; each knows the search it belongs to.
+export const SLIDERS = SETTINGS.filter(({ label }) => label);
+const ofSearch = (search) => SLIDERS.filter(({ of }) => of === search);
 
 // Those that belong to one search.
-export const USED = {
-  beam: ["beamSize", "lengthPenalty"],
-  greedy: [],
-  sample: ["temperature", "topK", "topP", "seed"],
-};
+export const USED = Object.fromEntries(
+  SEARCHES.map((search) => [
+    search,
+    ofSearch(search).map(({ name }) => pageName(name)),
+  ]),
+);
 
 // A search's name with its own settings: what the engine is told.
 export const used = (settings) => ({
@@ -26,20 +33,13 @@ export const used = (settings) => ({
 });
 
 // A figure's traits, by Python's names, and the value at which one cuts nothing.
-export const TRAITS = [
-  "search",
-  "beam_size",
-  "length_penalty",
-  "temperature",
-  "top_k",
-  "top_p",
-  "seed",
-];
-const ALL = { top_k: 0, top_p: 1 };
-
-// What a trait is called in the page: beam_size -> beamSize.
-export const pageName = (trait) =>
-  trait.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
+export const TRAITS = ["search", ...SLIDERS.map(({ name }) => name)];
+const ALL = Object.fromEntries(
+  SLIDERS.filter(({ everything }) => everything !== null).map((each) => [
+    each.name,
+    each.everything,
+  ]),
+);
 
 // The one way from traits to settings, and the way back.
 export const settingsOf = (traits) =>
@@ -57,13 +57,8 @@ export const traitsOf = (settings) =>
 // Where a reader can set a number, by its trait; the figures' traits in Python have the same
 // bounds. A top_k of 0 and a top_p of 1 keep every piece: a slider of top_k shows that as
 // ALL_K, one past its largest number.
-export const RANGES = {
-  beam_size: { min: 1, max: 6, step: 1 },
-  length_penalty: { min: 0, max: 3, step: 0.1 },
-  temperature: { min: 0.1, max: 2, step: 0.1 },
-  top_k: { min: 0, max: 50, step: 1 },
-  top_p: { min: 0.05, max: 1, step: 0.05 },
-  seed: { min: 0, max: 30, step: 1 },
-};
+export const RANGES = Object.fromEntries(
+  SLIDERS.map(({ name, min, max, step }) => [name, { min, max, step }]),
+);
 export const ALL_K = RANGES.top_k.max + 1;
 export const SLIDER_OF_K = { min: 1, max: ALL_K, step: 1 };

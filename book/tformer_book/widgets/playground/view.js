@@ -1,0 +1,58 @@
+// What the playground shows of a run: its curves, its numbers, and what the model writes.
+import { commas, format, percent } from "../kit/numbers.js";
+import { html } from "../kit/vendor/lit.js";
+import { chart } from "./curves.js";
+
+const LOSS = {
+  title: "Loss",
+  names: ["training", "new sequences"],
+  text: (x) => format(x, 1),
+};
+const RIGHT = {
+  title: "New sequences",
+  names: ["written right", "symbols right"],
+  text: (x) => percent(x, 0),
+  most: 1,
+};
+
+// earlier: the evaluations of a run that was kept.
+export function charts({ losses, evaluations }, earlier = []) {
+  const of = (name, all) => all.map((each) => [each.step, each[name]]);
+  const here = (name) => of(name, evaluations);
+  return html`<div class="tfpg-charts">
+    ${chart(LOSS, [losses, here("loss")], of("loss", earlier))}
+    ${chart(RIGHT, [here("accuracy"), here("tokens")], of("accuracy", earlier))}
+  </div>`;
+}
+
+export function statusOf({ step, evaluations, norm, speed, nParameters }, seed) {
+  const last = evaluations.at(-1);
+  const parts = [
+    `step ${commas(step)}`,
+    last && `${percent(last.accuracy, 0)} right`,
+    norm !== null && `gradient ${format(norm, 2)}`,
+    speed !== null && `${format(speed, 0)} steps a second`,
+    nParameters !== null && `${commas(nParameters)} parameters`,
+    `seed ${seed}`,
+  ];
+  return parts.filter(Boolean).join(" · ");
+}
+
+// A run that is kept, and its last evaluation, in a sentence.
+export const keptText = (label, { step, loss, accuracy }) =>
+  `Kept to compare: ${label}. At step ${commas(step)} its loss on new sequences was ${format(loss, 2)}, and ${percent(accuracy, 0)} of them were right.`;
+
+const joined = (words) => words.join(words.some((word) => word.length > 1) ? " " : "");
+
+// What the model writes for the reader's sequence, or why it writes nothing.
+export function answerText({ answer, problem }) {
+  if (problem) return `${problem}.`;
+  if (!answer)
+    return "Type a sequence, and watch what the model writes for it as it learns.";
+  const { written, expected, right, lengths } = answer;
+  const mark = right === null ? "" : right ? " ✓" : " ✗";
+  const wanted = expected && !right ? `, should be ${joined(expected)}` : "";
+  const unseen =
+    lengths && !right ? `. It has only ever seen ${lengths.join(" to ")} symbols.` : "";
+  return html`writes <strong data-right=${String(right)}>${joined(written) || "(nothing)"}${mark}</strong>${wanted}${unseen}`;
+}

@@ -1,0 +1,65 @@
+"""Loss and gradients of a projection onto the vocabulary, a few rows at a time.
+
+`tformer.loss.projected_cross_entropy` says what is computed. Chapter *Training*.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+ROWS_ON_A_CPU = 128  # logits of this many rows at a time: they fit a core's cache
+ROWS_ON_A_GPU = 4096  # … and these are enough to keep a GPU busy
+
+
+class ProjectedCrossEntropy(torch.autograd.Function):
+    """`tformer.loss.projected_cross_entropy` of labels that are real."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        hidden: Tensor,
+        table: Tensor,
+        labels: Tensor,
+        smoothing: float,
+        is_learning: bool,
+    ) -> Tensor:
+        """The mean loss; gradients, if needed, are kept for `backward`."""
+        if is_learning:
+            hidden_gradient = torch.empty_like(hidden)
+            table_gradient = torch.zeros_like(table, dtype=_wide(table.dtype))
+        total = hidden.new_zeros((), dtype=_wide(hidden.dtype))
+        at_once = ROWS_ON_A_CPU if hidden.device.type == "cpu" else ROWS_ON_A_GPU
+        for start in range(0, len(labels), at_once):
+            part = slice(start, start + at_once)
+            logits = (hidden[part] @ table.T).to(total.dtype)
+            at_label = labels[part, None]
+            z, mean = logits.gather(1, at_label), logits.mean(dim=1, keepdim=True)
+            log_sum = logits.logsumexp(dim=1, keepdim=True)
+            total += (log_sum - (1 - smoothing) * z - smoothing * mean).sum()
+            if is_learning:
+                gradient = logits.sub_(log_sum).exp_().sub_(smoothing / len(table))
+                gradient.scatter_add_(
+                    1, at_label, torch.full_like(log_sum, smoothing - 1)
+                )
+                gradient = gradient.div_(len(labels)).to(hidden.dtype)
+                torch.mm(gradient, table, out=hidden_gradient[part])
+                if gradient.dtype == table_gradient.dtype:
+                    table_gradient.addmm_(gradient.T, hidden[part])
+                else:
+                    table_gradient += gradient.T @ hidden[part]
+        if is_learning:
+            ctx.save_for_backward(hidden_gradient, table_gradient.to(table.dtype))
+        return total / len(labels)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, outer: Tensor) -> Any:
+        """The gradients from `forward`, times the incoming gradient."""
+        hidden_gradient, table_gradient = ctx.saved_tensors
+        return hidden_gradient * outer, table_gradient * outer, None, None, None
+
+
+def _wide(dtype: torch.dtype) -> torch.dtype:
+    """float32, or wider if the values are."""
+    return torch.promote_types(dtype, torch.float32)
