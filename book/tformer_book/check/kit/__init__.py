@@ -33,14 +33,13 @@ from tformer_book.check.kit.known import (
     ways,
 )
 from tformer_book.check.kit.loops import ENDLESS, Endless, generated
-from tformer_book.check.kit.matching import CLOSE, matches
+from tformer_book.check.kit.matching import matches
 from tformer_book.check.kit.numbers import draw
 from tformer_book.check.kit.returned import as_number, as_tensor, as_whole
 from tformer_book.check.kit.running import by_hand, call
 from tformer_book.check.kit.stopped import Stopped
 
 __all__ = [
-    "CLOSE",
     "ENDLESS",
     "Case",
     "Endless",
