@@ -41,12 +41,12 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 from javascript import NODE  # noqa: E402
 from sacrebleu.metrics import BLEU  # noqa: E402
-from tformer_book.press import browser as driver  # noqa: E402 (tools are no package)
-from tformer_book.widgets._model import FILES, released_model  # noqa: E402
-from tformer_book.widgets._modules import needed  # noqa: E402
 
 from tformer import data, decode, load_pretrained  # noqa: E402
 from tformer.common.files import write_json  # noqa: E402
+from tformer_book.press import browser as driver  # noqa: E402 (tools are no package)
+from tformer_book.widgets._model import FILES, released_model  # noqa: E402
+from tformer_book.widgets._modules import needed  # noqa: E402
 
 ENGINE = ROOT / "tformer" / "widgets" / "engine"
 TEST_SET = "test_2016_flickr"

@@ -20,14 +20,14 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from tformer_book.widgets._model import released_model
-from tformer_book.widgets.live_lab import LEVEL
 from torch.nn.utils.rnn import pad_sequence
 
 from tformer import data, decode
 from tformer.common.files import write_json
 from tformer.common.search import USUAL
 from tformer.translator import Translator
+from tformer_book.widgets._model import released_model
+from tformer_book.widgets.live_lab import LEVEL
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE = ROOT / "results" / "lab-doubt.json"

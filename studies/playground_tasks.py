@@ -28,10 +28,10 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
 from playwright.sync_api import Browser  # noqa: E402
-from tformer_book.press import browser as driver  # noqa: E402 (tools are no package)
-from tformer_book.widgets._modules import FOLDER  # noqa: E402
 
 from tformer.common.files import write_json  # noqa: E402
+from tformer_book.press import browser as driver  # noqa: E402 (tools are no package)
+from tformer_book.widgets._modules import FOLDER  # noqa: E402
 
 ENOUGH = 0.95  # of the held-out sequences
 MINUTE = 60.0  # seconds of the processor

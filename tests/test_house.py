@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from tformer_book.press import setup_cell
 from tformer_book.press.chapters import ROOT, chapters, key, project
 

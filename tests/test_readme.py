@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from tformer_book.press.chapters import ROOT
 
 CORE = (ROOT / "tformer/README.md").read_text("utf-8")

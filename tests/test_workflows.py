@@ -6,6 +6,7 @@ import re
 
 import pytest
 import yaml
+
 from tformer_book.press.chapters import ROOT
 
 FILES = sorted((ROOT / ".github/workflows").glob("*.yml"))

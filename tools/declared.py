@@ -10,9 +10,8 @@ import json
 import sys
 from dataclasses import fields
 
-from tformer_book.press.chapters import ROOT
-
 from tformer.common.search import SEARCHES, SearchSettings
+from tformer_book.press.chapters import ROOT
 
 FILE = ROOT / "book/tformer_book/widgets/engine/decode/declared.js"
 ELSEWHERE = (

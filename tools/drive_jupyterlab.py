@@ -29,6 +29,7 @@ from typing import Any
 import nbformat
 from jupyter_client import BlockingKernelClient
 from playwright.sync_api import Locator, Page
+
 from tformer_book.press.browser import NoBrowserError, chromium
 from tformer_book.press.chapters import ROOT
 

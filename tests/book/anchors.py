@@ -6,6 +6,7 @@ import functools
 import re
 
 from myst_parser.mdit_to_docutils.base import default_slugify
+
 from tformer_book.press.chapters import pages, read, source
 
 DEPTH = 3  # _config.yml: headings down to here can be linked

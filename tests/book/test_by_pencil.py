@@ -6,8 +6,9 @@ import re
 
 import pytest
 import torch
-from tformer_book.press.chapters import chapter, read, source
 from torch.testing import assert_close
+
+from tformer_book.press.chapters import chapter, read, source
 
 CELLS = read(chapter("by-pencil"))["cells"]
 DECIMAL = re.compile(r"[-−]?\d+\.\d{3}\b")

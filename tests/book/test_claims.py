@@ -18,9 +18,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 from docutils.nodes import make_id
-from tformer_book import claims
-from tformer_book.claims import Unproven, all_claims
-from tformer_book.press.chapters import chapter, read, source, tags
 from torch import nn
 
 from tformer import decode
@@ -32,6 +29,9 @@ from tformer.encoder import Encoder
 from tformer.loss import cross_entropy
 from tformer.model import Transformer
 from tformer.positions import sinusoids
+from tformer_book import claims
+from tformer_book.claims import Unproven, all_claims
+from tformer_book.press.chapters import chapter, read, source, tags
 
 CELLS = read(chapter("claims"))["cells"]
 CODE = {cell["id"]: source(cell) for cell in CELLS if cell["cell_type"] == "code"}

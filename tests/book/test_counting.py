@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 from tformer_book.press.chapters import chapters, read, source
 
 FROM_ONE = re.compile(

@@ -8,9 +8,9 @@ import re
 
 import pytest
 import torch
-from tformer_book.press.chapters import ROOT, chapter, read, source
 
 from tformer import decode, evaluate, load_pretrained
+from tformer_book.press.chapters import ROOT, chapter, read, source
 
 CHESS = "A group of men are looking at an old man who is playing chess."
 SAID = {

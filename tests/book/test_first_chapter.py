@@ -2,10 +2,9 @@
 
 import ast
 
-from tformer_book.press.chapters import chapter, read, source
-
 from tformer.data.corpus import keys, sentence_key
 from tformer.pretrained import load_pretrained
+from tformer_book.press.chapters import chapter, read, source
 
 CHAPTER = chapter("before-you-start")
 

@@ -6,9 +6,9 @@ import re
 
 import pytest
 from anchors import leads_somewhere, prose
-from tformer_book.press.chapters import ROOT, chapters, read, source
 
 from tformer.decode import length_penalty_of
+from tformer_book.press.chapters import ROOT, chapters, read, source
 
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 

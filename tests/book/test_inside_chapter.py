@@ -6,6 +6,7 @@ import ast
 import json
 
 import pytest
+
 from tformer_book.press.chapters import ROOT, chapter, read, source
 
 CHAPTER = chapter("inside-the-model")

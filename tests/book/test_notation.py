@@ -2,9 +2,8 @@
 
 import re
 
-from tformer_book.press.chapters import ROOT
-
 from tformer.pretrained import load_pretrained
+from tformer_book.press.chapters import ROOT
 
 TEXT = (ROOT / "book/notation.md").read_text("utf-8")
 

@@ -6,6 +6,7 @@ import ast
 import re
 
 import pytest
+
 from tformer_book.press.chapters import ROOT, chapter, chapters, read, source
 
 CHAPTERS = chapters()

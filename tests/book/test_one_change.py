@@ -6,9 +6,9 @@ import json
 from statistics import mean
 
 from records import recorded
-from tformer_book.press.chapters import ROOT, chapter, read, source
 
 from studies import experiments
+from tformer_book.press.chapters import ROOT, chapter, read, source
 
 PAGE = chapter("one-change")
 RECORD = json.loads((ROOT / "results/ablations.json").read_text("utf-8"))

@@ -6,11 +6,11 @@ import ast
 import json
 
 import pytest
-from tformer_book.press.chapters import ROOT, chapter, read, source
 
 from tformer import TransformerConfig
 from tformer.analysis import cost
 from tformer.analysis.cost import BASE, BIG
+from tformer_book.press.chapters import ROOT, chapter, read, source
 
 CHAPTER = chapter("scale")
 RESULT = json.loads((ROOT / "results/other-tools.json").read_text("utf-8"))

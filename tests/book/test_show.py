@@ -7,12 +7,12 @@ from xml.etree import ElementTree
 
 import pytest
 import torch
-from tformer_book import show
 
 import tformer.analysis.trace
 import tformer.attention
 from tformer import figures
 from tformer.attention import MultiHeadAttention, attention
+from tformer_book import show
 
 WORDS = ["dog", "street"]
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from records import recorded
+
 from tformer_book.press.chapters import ROOT, chapter
 
 CHAPTER = chapter("what-came-after")

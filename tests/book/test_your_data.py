@@ -3,6 +3,7 @@
 import json
 
 from records import recorded
+
 from tformer_book.press.chapters import ROOT, chapter
 
 

@@ -9,7 +9,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tformer_book import show
 from torch import nn
 from torch.nn import functional as F
 from torch.testing import assert_close
@@ -29,6 +28,7 @@ from tformer.parts import (
 )
 from tformer.translator import Translator
 from tformer.variants import GroupedAttention, RMSNorm, RotaryAttention, SwiGLU
+from tformer_book import show
 
 SENTENCES = [
     "A man is riding a horse.",

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from address import AddressError, addresses, set_address, texts
+
 from tformer_book.press import setup_cell
 from tformer_book.press.chapters import ROOT, chapter, project, read
 

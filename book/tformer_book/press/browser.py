@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
+
 from tformer_book.press.chapters import HTML, ROOT, pages
 
 BASE = "/some/base/"
@@ -86,8 +87,8 @@ STILL = """
 }
 .tf-widget { min-height: 0 !important; overflow: visible !important; display: flow-root;
   padding: 4px; }
-.tf-widget :is(details, [data-control="play"], [data-control="start"],
-  [data-control="back"], [data-control="forward"], [data-control="end"]) {
+.tf-widget :is(details, button:is([data-control="play"], [data-control="start"],
+  [data-control="back"], [data-control="forward"], [data-control="end"])) {
   display: none !important;
 }
 """  # figures stand as they are, and where they are

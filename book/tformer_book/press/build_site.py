@@ -20,6 +20,7 @@ from typing import Any
 import nbformat
 import yaml
 from jupyter_cache import get_cache
+
 from tformer_book.press import pictures
 from tformer_book.press.chapters import BUILD, HTML, ROOT, chapters, pages
 

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+
 from tformer_book.press.chapters import (
     BUILD,
     EXECUTED,

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from PIL import Image
 from playwright.sync_api import Browser
+
 from tformer_book.press.browser import (
     PATIENCE,
     STILL,

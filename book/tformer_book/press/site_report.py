@@ -16,6 +16,7 @@ import statistics
 import sys
 
 from playwright.sync_api import Browser
+
 from tformer_book.press.browser import (
     NoBrowserError,
     Visit,

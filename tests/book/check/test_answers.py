@@ -2,6 +2,7 @@
 
 import pytest
 from answers import load
+
 from tformer_book import check
 from tformer_book.check.kit import running
 

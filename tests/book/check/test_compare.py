@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+
 from tformer_book.check.kit import Mistake, Slip, compare, matches, recognise, slips
 
 RIGHT = torch.tensor([[0.5, 2.0, 3.5], [4.5, 1.0, 0.25]])

@@ -3,14 +3,14 @@
 import pytest
 import torch
 from sacrebleu.metrics import BLEU
-from tformer_book.check.problems import one_at_a_time, smoothed_target, top_p_filter
-from tformer_book.check.problems._bleu import bleu
-from tformer_book.check.problems.sentence_bleu import HYPOTHESES, REFERENCE
 from torch.testing import assert_close
 
 from tformer import decode
 from tformer.attention import attention
 from tformer.loss import cross_entropy
+from tformer_book.check.problems import one_at_a_time, smoothed_target, top_p_filter
+from tformer_book.check.problems._bleu import bleu
+from tformer_book.check.problems.sentence_bleu import HYPOTHESES, REFERENCE
 
 
 @pytest.mark.parametrize("hypothesis", HYPOTHESES, ids=" ".join)

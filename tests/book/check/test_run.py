@@ -9,6 +9,9 @@ import random
 import pytest
 import torch
 from answers import load
+from torch import Tensor
+
+from tformer import schedule
 from tformer_book import check
 from tformer_book.check.kit import (
     Mistake,
@@ -18,9 +21,6 @@ from tformer_book.check.kit import (
     probe_gradients,
     running,
 )
-from torch import Tensor
-
-from tformer import schedule
 
 
 def diagnosis(run):

@@ -4,6 +4,7 @@ from importlib import import_module
 
 import pytest
 from answers import load
+
 from tformer_book import check
 from tformer_book.check import kit
 

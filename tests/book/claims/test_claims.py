@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 import torch
+
 from tformer_book import claims
 from tformer_book.claims import TOPICS, VERDICTS, Unproven, all_claims, table, verdict
 

@@ -15,6 +15,7 @@ from unittest import mock
 import pytest
 from answers import load as load_answers
 from myst_parser.mdit_to_docutils.base import default_slugify
+
 from tformer_book.course import handouts, otter, page, slides, trial
 from tformer_book.course.__main__ import write
 from tformer_book.course.problems import (

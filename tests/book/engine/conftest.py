@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import torch
 from javascript import NODE
-from tformer_book import widgets
 
 from tformer.common.files import save_tensors
+from tformer_book import widgets
 
 ENGINE = Path(widgets.__file__).parent / "engine"
 CHECKS = Path(__file__).with_name("checks.js")

@@ -8,12 +8,12 @@ import random
 
 import pytest
 import torch
-from tformer_book.widgets.heads import recorded_damage
 
 from tformer import data, load_pretrained
 from tformer.analysis.trace import attention_weights, residual_stream, watch
 from tformer.config import TransformerConfig
 from tformer.model import Transformer
+from tformer_book.widgets.heads import recorded_damage
 
 LOGITS, WEIGHTS = 1e-5, 1e-6  # how far the engine may be from PyTorch
 SWEPT = 1e-3  # with weights in eight bits, whose kernel rounds what it multiplies

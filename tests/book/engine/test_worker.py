@@ -12,6 +12,7 @@ import threading
 import time
 
 import pytest
+
 from tformer_book.widgets._model import ENGINE, engine, released_model
 from tformer_book.widgets._modules import LINK
 

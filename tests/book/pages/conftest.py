@@ -8,6 +8,7 @@ import shutil
 
 import pytest
 from ipywidgets import embed
+
 from tformer_book.press import browser as driver
 from tformer_book.press.chapters import HTML, ROOT, without_modules
 from tformer_book.widgets._model import released_model

@@ -6,12 +6,12 @@ import math
 import pytest
 import torch
 from driven import Driven
+
+from tformer.attention import attention
 from tformer_book.press import browser as driver
 from tformer_book.press.chapters import address
 from tformer_book.widgets import OneQuery
 from tformer_book.widgets.one_query import EXAMPLES
-
-from tformer.attention import attention
 
 CHAPTER = address("attention")
 pytestmark = pytest.mark.xdist_group(CHAPTER)

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from driven import Driven
+
 from tformer_book.widgets import MatrixProduct, SoftmaxBars
 
 pytestmark = pytest.mark.xdist_group("basics")

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from driven import Driven
+
 from tformer_book.press import browser as driver
 from tformer_book.widgets import BatchPacker
 from tformer_book.widgets.batch_packer import CUTS, LENGTHS, ORDERS

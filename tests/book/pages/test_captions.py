@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 from PIL import Image
+
 from tformer_book.press import browser as driver
 from tformer_book.press.chapters import HTML, ROOT, address
 

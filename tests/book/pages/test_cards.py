@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+
 from tformer_book.press.chapters import HTML, address
 
 PAGE = "book/review.html"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tformer_book.press.chapters import address
 
 PAGE = address("claims")

@@ -4,9 +4,9 @@ import json
 
 import pytest
 import torch
-from tformer_book.widgets import Clocks
 
 from tformer.positions import sinusoids
+from tformer_book.widgets import Clocks
 
 
 @pytest.fixture

@@ -1,9 +1,9 @@
 """The chart of costs in chapter 16: presets, sliders, and what it shows of them."""
 
 import pytest
-from tformer_book.widgets import CostChart
 
 from tformer.analysis import cost
+from tformer_book.widgets import CostChart
 
 
 @pytest.fixture

@@ -3,10 +3,10 @@
 import pytest
 import torch
 from driven import Driven
-from tformer_book.press import browser as driver
-from tformer_book.widgets import Decoding
 
 from tformer import decode
+from tformer_book.press import browser as driver
+from tformer_book.widgets import Decoding
 
 pytestmark = pytest.mark.xdist_group("decoding")
 NEW = "Two dogs play in the snow."

@@ -11,6 +11,7 @@ import lxml.html
 import pytest
 from PIL import Image
 from pypdf import PdfReader
+
 from tformer_book.editions import __main__ as program
 from tformer_book.editions import epub, pdf
 from tformer_book.editions.contents import ON_THE_SITE, chosen, home

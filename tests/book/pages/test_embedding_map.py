@@ -6,12 +6,12 @@ import re
 import pytest
 import torch
 from driven import Driven
-from tformer_book.press import browser as driver
-from tformer_book.widgets import EmbeddingMap
-from tformer_book.widgets.embedding_map import KINDS, N_AXES, principal_axes
 from torch.nn.functional import normalize
 
 from tformer import load_pretrained
+from tformer_book.press import browser as driver
+from tformer_book.widgets import EmbeddingMap
+from tformer_book.widgets.embedding_map import KINDS, N_AXES, principal_axes
 
 pytestmark = pytest.mark.xdist_group("embedding map")
 

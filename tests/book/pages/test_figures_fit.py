@@ -1,6 +1,7 @@
 """Figures keep within their column, whatever the width of the window."""
 
 import pytest
+
 from tformer_book.press import browser as driver
 from tformer_book.press.chapters import ROOT
 

@@ -1,6 +1,7 @@
 """The first page's figure, driven by mouse, keyboard and finger."""
 
 import pytest
+
 from tformer_book.widgets import FirstTranslation
 
 SENTENCES = ["Why did you not call me yesterday?", "My brother has bought a new car."]

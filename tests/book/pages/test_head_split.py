@@ -5,10 +5,11 @@ import json
 import pytest
 import torch
 from driven import Driven
+from torch.testing import assert_close
+
 from tformer_book.press import browser as driver
 from tformer_book.widgets import HeadSplit
 from tformer_book.widgets.head_split import MISTAKES, STAGES, WIDTHS, WORDS
-from torch.testing import assert_close
 
 pytestmark = pytest.mark.xdist_group("head-split")
 LEFT, RIGHT = "right", "wrong"

@@ -6,12 +6,12 @@ import re
 import pytest
 import torch
 from driven import Driven
+
+from tformer.analysis import trace
 from tformer_book.press import browser as driver
 from tformer_book.widgets import Heads
 from tformer_book.widgets._model import RUNNING
 from tformer_book.widgets.heads import damage
-
-from tformer.analysis import trace
 
 pytestmark = pytest.mark.xdist_group("heads")
 SENTENCES = [

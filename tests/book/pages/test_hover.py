@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from tformer_book.press.chapters import HTML, address
 
 PAGE = address("attention")

@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, quote_plus, urlsplit
 
 import pytest
 from driven import Driven
+
 from tformer_book.press import browser as driver
 from tformer_book.press.chapters import address
 from tformer_book.widgets import Journey

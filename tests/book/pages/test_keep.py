@@ -6,6 +6,7 @@ import contextlib
 import json
 
 import pytest
+
 from tformer_book.course.problems import load
 from tformer_book.press.chapters import HTML, ROOT, address, chapters
 

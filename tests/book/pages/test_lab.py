@@ -9,12 +9,12 @@ from urllib.parse import parse_qs, quote_plus
 import pytest
 import torch
 from driven import Driven
+
+from tformer.analysis import trace
 from tformer_book.press import browser as driver
 from tformer_book.press.chapters import address, chapter, read, source
 from tformer_book.widgets._model import RUNNING
 from tformer_book.widgets.live_lab import MENDED, RIGHT, WRONG
-
-from tformer.analysis import trace
 
 LAB = address("lab")
 OTHER = address("before-you-start")

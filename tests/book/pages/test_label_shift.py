@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 from driven import Driven
+
 from tformer_book.press import browser as driver
 from tformer_book.widgets import LabelShift
 from tformer_book.widgets.label_shift import CUTS

@@ -5,12 +5,12 @@ import json
 import pytest
 import torch
 from driven import Driven
-from tformer_book.press import browser as driver
-from tformer_book.press.chapters import address
-from tformer_book.widgets import MaskLaboratory
 
 from tformer.attention import attention
 from tformer.masks import causal_mask
+from tformer_book.press import browser as driver
+from tformer_book.press.chapters import address
+from tformer_book.widgets import MaskLaboratory
 
 CHAPTER = address("masks")
 pytestmark = pytest.mark.xdist_group(CHAPTER)

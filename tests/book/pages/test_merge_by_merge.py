@@ -5,10 +5,10 @@ from itertools import pairwise
 
 import pytest
 from driven import Driven
-from tformer_book.widgets import MergeByMerge
-from tformer_book.widgets.merge_by_merge import ENGLISH, GERMAN, PAPER
 
 from tformer.tokenization.byte_pairs import BytePairEncoding
+from tformer_book.widgets import MergeByMerge
+from tformer_book.widgets.merge_by_merge import ENGLISH, GERMAN, PAPER
 
 pytestmark = pytest.mark.xdist_group("merge by merge")
 TRAINING = [ENGLISH, GERMAN, PAPER, "the street was wide and the dog was tired"] * 3

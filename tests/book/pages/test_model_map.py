@@ -5,13 +5,13 @@ import itertools
 import pytest
 import torch
 from driven import Driven
+
+from tformer.config import TransformerConfig
+from tformer.model import Transformer
 from tformer_book.press import browser as driver
 from tformer_book.press.chapters import address
 from tformer_book.widgets import BatchPacker, ModelMap
 from tformer_book.widgets.model_map import GROUPS, PARTS
-
-from tformer.config import TransformerConfig
-from tformer.model import Transformer
 
 CHAPTER = address("transformer")
 pytestmark = pytest.mark.xdist_group(CHAPTER)

@@ -6,6 +6,7 @@ Who speaks to the machine says what stands there.
 from __future__ import annotations
 
 import pytest
+
 from tformer_book import widgets
 from tformer_book.press import browser as driver
 from tformer_book.press.chapters import address

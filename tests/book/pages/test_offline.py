@@ -10,6 +10,7 @@ import threading
 import zipfile
 
 import pytest
+
 from tformer_book.press import browser as driver
 from tformer_book.press import offline
 from tformer_book.press.chapters import HTML

@@ -6,10 +6,10 @@ The page holds the lab alone, as the site publishes it.
 from __future__ import annotations
 
 import pytest
-from tformer_book.press import browser as driver
-from tformer_book.widgets import LiveLab
 
 from tformer import interop, load_pretrained
+from tformer_book.press import browser as driver
+from tformer_book.widgets import LiveLab
 
 TEXT = "A man is riding a horse."
 

@@ -6,6 +6,7 @@ import re
 
 import pytest
 from playwright.sync_api import Error as PlaywrightError
+
 from tformer_book.press import browser as driver
 from tformer_book.press.chapters import HTML, ROOT, address
 

@@ -4,11 +4,11 @@ import json
 
 import pytest
 from driven import Driven
+
+from tformer.analysis import paths
 from tformer_book.press import browser as driver
 from tformer_book.press.chapters import address
 from tformer_book.widgets import PathLength
-
-from tformer.analysis import paths
 
 CHAPTER = address("transduction")
 pytestmark = pytest.mark.xdist_group(CHAPTER)

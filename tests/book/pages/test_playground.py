@@ -7,6 +7,7 @@ import re
 
 import pytest
 from driven import Driven
+
 from tformer_book.press import browser as driver
 from tformer_book.press.chapters import ROOT
 from tformer_book.widgets import Playground

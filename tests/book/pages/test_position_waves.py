@@ -5,12 +5,12 @@ import json
 import pytest
 import torch
 from driven import Driven
-from tformer_book.press import browser as driver
-from tformer_book.widgets import PositionWaves
-from tformer_book.widgets.position_waves import LENGTH, REACH, VARIANTS, variant_table
 from torch.testing import assert_close
 
 from tformer.positions import sinusoids
+from tformer_book.press import browser as driver
+from tformer_book.widgets import PositionWaves
+from tformer_book.widgets.position_waves import LENGTH, REACH, VARIANTS, variant_table
 
 pytestmark = pytest.mark.xdist_group("position waves")
 START = {"d": 32, "position": 12, "offset": 6, "pair": 2}

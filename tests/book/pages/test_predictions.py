@@ -6,6 +6,7 @@ import contextlib
 import re
 
 import pytest
+
 from tformer_book.press.chapters import HTML, address
 
 PAGE = address("embeddings")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+
 from tformer_book.press import browser as driver
 from tformer_book.press.chapters import HTML, address
 

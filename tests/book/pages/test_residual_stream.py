@@ -3,11 +3,11 @@
 import pytest
 import torch
 from driven import Driven
+
+from tformer.analysis import trace
 from tformer_book.press import browser as driver
 from tformer_book.widgets import ResidualStream
 from tformer_book.widgets._model import RUNNING
-
-from tformer.analysis import trace
 
 pytestmark = pytest.mark.xdist_group("residual-stream")
 LENGTH, ADDED, COSINE, SAYS = range(4)

@@ -5,13 +5,13 @@ import json
 import pytest
 import torch
 from driven import Driven
+
+from tformer.loss import cross_entropy
+from tformer.schedule import inverse_square_root
 from tformer_book.press import browser as driver
 from tformer_book.press.chapters import address
 from tformer_book.widgets import ScheduleAndSmoothing
 from tformer_book.widgets.schedule_and_smoothing import BY_HAND, SPREADS
-
-from tformer.loss import cross_entropy
-from tformer.schedule import inverse_square_root
 
 pytestmark = pytest.mark.xdist_group("schedule-and-smoothing")
 CHAPTER = address("training")

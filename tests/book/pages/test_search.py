@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+
 from tformer_book.press.chapters import HTML, ROOT, address
 
 

@@ -10,6 +10,7 @@ from html import unescape
 import pytest
 import yaml
 from PIL import Image
+
 from tformer_book.press.chapters import HTML, ROOT
 
 TAG = re.compile(r'<meta (?:name|property)="([^"]+)" content="([^"]*)"')

@@ -5,11 +5,11 @@ import math
 import pytest
 import torch
 from driven import Driven
+
+from tformer import decode
 from tformer_book.press import browser as driver
 from tformer_book.widgets import TeacherForcing
 from tformer_book.widgets.teacher_forcing import CHANGED, GIVEN, RUNNING
-
-from tformer import decode
 
 pytestmark = pytest.mark.xdist_group("teacher-forcing")
 LABEL, P, LIKELIEST, MOVED, OWN, OWN_P = 1, 2, 3, 4, 6, 7

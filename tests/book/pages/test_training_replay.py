@@ -2,11 +2,11 @@
 
 import pytest
 from driven import Driven
+
+from tformer.pretrained import load_history
 from tformer_book.press import browser as driver
 from tformer_book.press.chapters import address
 from tformer_book.widgets import TrainingReplay
-
-from tformer.pretrained import load_history
 
 pytestmark = pytest.mark.xdist_group("training-replay")
 CHAPTER = address("training")

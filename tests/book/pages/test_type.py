@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 
 import pytest
+
 from tformer_book.press.chapters import address
 
 LINES = """() => {  // how many letters a line of each paragraph has room for

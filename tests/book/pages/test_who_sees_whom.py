@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+
 from tformer_book.widgets import WhoSeesWhom
 from tformer_book.widgets.who_sees_whom import KINDS
 

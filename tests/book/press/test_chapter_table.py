@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+
 from tformer_book.press import chapter_table
 from tformer_book.press.chapters import read
 

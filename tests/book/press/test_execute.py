@@ -2,6 +2,7 @@
 
 import nbformat
 import pytest
+
 from tformer_book.press import execute
 from tformer_book.press.chapters import without_modules
 

@@ -9,6 +9,7 @@ import sys
 import urllib.request
 
 import pytest
+
 from tformer_book.press import serve
 
 

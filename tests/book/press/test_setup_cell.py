@@ -12,6 +12,7 @@ import zipfile
 from types import SimpleNamespace
 
 import pytest
+
 from tformer_book.press import chapters, setup_cell
 
 SHA256 = "0123456789abcdef" * 4

@@ -16,6 +16,7 @@ from html import unescape
 import pytest
 from anchors import leads_somewhere
 from javascript import NODE
+
 from tformer_book.press.chapters import ROOT, chapters
 
 SCHEDULE = ROOT / "book/tformer_book/site/cards/schedule.js"

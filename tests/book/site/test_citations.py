@@ -9,6 +9,7 @@ import unicodedata
 import pytest
 from pybtex.database import parse_file
 from sphinx.application import Sphinx
+
 from tformer_book.press.chapters import ROOT, pages, read, source
 
 ENTRIES = parse_file(str(ROOT / "book/references.bib")).entries

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib
+from types import SimpleNamespace
 
 import pytest
 
@@ -32,10 +33,15 @@ def test_each_page_gets_the_styles_of_its_own_characters(extension):
     assert typesetter.typeset([("a", False)])[1] == first
 
 
-def test_a_formula_that_mathjax_cannot_read_fails_the_build(extension):
+def test_a_formula_that_mathjax_cannot_read_fails_the_build(extension, tmp_path):
     formulas = extension("formulas")
-    with pytest.raises(formulas.ExtensionError, match="cannot read"):
-        formulas.Typesetter().typeset([(r"\nonsense{x}", False)])
+    page = tmp_path / "page.html"
+    page.write_text(
+        '<span class="math notranslate nohighlight">\\(\\nonsense{x}\\)</span>'
+    )
+    app = SimpleNamespace(builder=SimpleNamespace(format="html"), outdir=tmp_path)
+    with pytest.raises(formulas.ExtensionError, match=r"page\.html.*cannot read"):
+        formulas.typeset_pages(app, None)
 
 
 def test_formulas_go_where_their_tex_was(extension):

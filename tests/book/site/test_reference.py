@@ -9,11 +9,11 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-import tformer_book
 from sphinx.ext.napoleon import GoogleDocstring
-from tformer_book.press.chapters import ROOT
 
 import tformer
+import tformer_book
+from tformer_book.press.chapters import ROOT
 
 PAGES = [ROOT / "book/api.md", *sorted((ROOT / "book/api").glob("*.md"))]
 LISTED = re.findall(

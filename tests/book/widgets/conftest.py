@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from javascript import NODE
+
 from tformer_book import widgets
 
 FOLDER = Path(widgets.__file__).parent

@@ -4,10 +4,10 @@ import itertools
 import json
 
 import pytest
-from tformer_book.widgets import BatchPacker
-from tformer_book.widgets.batch_packer import CUTS, LENGTHS, ORDERS
 
 from tformer import data
+from tformer_book.widgets import BatchPacker
+from tformer_book.widgets.batch_packer import CUTS, LENGTHS, ORDERS
 
 SETTINGS = [
     {"order": order, "cut": cut, "sentences": n, "tokens": tokens}

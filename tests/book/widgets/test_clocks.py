@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from tformer_book.widgets import Clocks
 
 from tformer.positions import sinusoids
+from tformer_book.widgets import Clocks
 
 RUN = (
     "import { dials } from './clocks/clocks.js';"

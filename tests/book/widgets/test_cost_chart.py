@@ -1,10 +1,10 @@
 """The chart's arithmetic, in Node, against `analysis.cost` and the real models."""
 
 import pytest
-from tformer_book.widgets import CostChart
-from tformer_book.widgets.cost_chart import BATCHES, LAYERS, LENGTHS, WIDTHS
 
 from tformer.analysis import cost
+from tformer_book.widgets import CostChart
+from tformer_book.widgets.cost_chart import BATCHES, LAYERS, LENGTHS, WIDTHS
 
 RUN = (
     "import { prices, total, growth, large, WIDTHS, LAYERS, LENGTHS, BATCHES }"

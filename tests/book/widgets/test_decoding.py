@@ -5,12 +5,12 @@ from dataclasses import fields
 import pytest
 import torch
 import traitlets
-from tformer_book.widgets import Decoding
-from tformer_book.widgets._model import page_settings
-from tformer_book.widgets._searching import SearchTraits, search_steps
 
 from tformer import decode, load_pretrained
 from tformer.common.search import SEARCHES, USUAL, SearchSettings
+from tformer_book.widgets import Decoding
+from tformer_book.widgets._model import page_settings
+from tformer_book.widgets._searching import SearchTraits, search_steps
 
 TEXTS = [
     "The dog did not cross the street because it was tired.",

@@ -5,6 +5,10 @@ import zlib
 
 import pytest
 import torch
+from torch.nn.functional import normalize
+from torch.testing import assert_close
+
+from tformer import load_pretrained
 from tformer_book.widgets import EmbeddingMap
 from tformer_book.widgets.embedding_map import (
     DIGITS,
@@ -20,10 +24,6 @@ from tformer_book.widgets.embedding_map import (
     pack,
     principal_axes,
 )
-from torch.nn.functional import normalize
-from torch.testing import assert_close
-
-from tformer import load_pretrained
 
 STATE = ("pieces", "links", "drops", "places", "bound")
 

@@ -1,8 +1,9 @@
 """The first page's figure: what it records, and words made of pieces, in Node."""
 
 import pytest
-from tformer_book.widgets import FirstTranslation
 from torch.testing import assert_close
+
+from tformer_book.widgets import FirstTranslation
 
 SENTENCES = ["Why did you not call me yesterday?", "A man sleeps."]
 LINKED = """

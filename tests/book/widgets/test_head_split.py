@@ -5,11 +5,11 @@ import json
 
 import pytest
 import torch
-from tformer_book.widgets import HeadSplit
-from tformer_book.widgets.head_split import MISTAKES, WIDTHS
 from torch.testing import assert_close
 
 from tformer.attention import MultiHeadAttention
+from tformer_book.widgets import HeadSplit
+from tformer_book.widgets.head_split import MISTAKES, WIDTHS
 
 SIZES = [
     (words, width, heads)

@@ -6,14 +6,14 @@ import random
 import pytest
 import torch
 import traitlets
-from tformer_book.widgets import Heads
-from tformer_book.widgets._model import RUNNING
-from tformer_book.widgets.heads import damage, recorded_damage
 from torch.testing import assert_close
 
 from tformer.analysis import trace
 from tformer.tokenization import Tokenizer
 from tformer.translator import Translator
+from tformer_book.widgets import Heads
+from tformer_book.widgets._model import RUNNING
+from tformer_book.widgets.heads import damage, recorded_damage
 
 RECORDED = 1 / 510 + 1e-6  # one byte for each weight
 

@@ -3,12 +3,12 @@
 import base64
 
 import pytest
+
+from tformer import load_pretrained
 from tformer_book import widgets
 from tformer_book.press import browser as driver
 from tformer_book.widgets._figure import PageFigure
 from tformer_book.widgets._model import ModelFigure
-
-from tformer import load_pretrained
 
 FIGURES = [
     each

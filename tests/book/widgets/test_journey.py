@@ -4,15 +4,15 @@ import json
 
 import pytest
 import torch
-from tformer_book.press.chapters import ROOT, keys, read, source
-from tformer_book.widgets import Journey
-from tformer_book.widgets._model import FILES, page_model
-from tformer_book.widgets.journey import LONGEST, OPENING, STOPS, journey
 from torch.testing import assert_close
 
 from tformer import Transformer, TransformerConfig
 from tformer.tokenization import Tokenizer
 from tformer.translator import Translator
+from tformer_book.press.chapters import ROOT, keys, read, source
+from tformer_book.widgets import Journey
+from tformer_book.widgets._model import FILES, page_model
+from tformer_book.widgets.journey import LONGEST, OPENING, STOPS, journey
 
 GERMAN = "Meine Eltern wollen ihr altes Haus verkaufen."
 TEXTS = [OPENING, "A dog runs.", "Nein!", "Zwei Straßen & 3 cafés 😀"]

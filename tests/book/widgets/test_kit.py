@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from tformer_book import widgets
 from tformer_book.widgets._figure import PageFigure
 

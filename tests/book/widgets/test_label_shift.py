@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 import traitlets
+
 from tformer_book.widgets import LabelShift
 from tformer_book.widgets.label_shift import CUTS, EOS, ROWS
 

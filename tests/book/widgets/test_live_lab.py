@@ -6,15 +6,15 @@ import math
 from pathlib import Path
 
 import pytest
-from tformer_book.widgets import LiveLab
-from tformer_book.widgets._model import RUNNING, released_model
-from tformer_book.widgets._searching import search_steps
-from tformer_book.widgets.live_lab import DOUBT, LEVEL, MENDED, RIGHT, WRONG
 
 from studies import lab_doubt
 from tformer import load_pretrained
 from tformer.common.search import USUAL, SearchSettings
 from tformer.translator import Translator
+from tformer_book.widgets import LiveLab
+from tformer_book.widgets._model import RUNNING, released_model
+from tformer_book.widgets._searching import search_steps
+from tformer_book.widgets.live_lab import DOUBT, LEVEL, MENDED, RIGHT, WRONG
 
 ROOT = Path(__file__).resolve().parents[3]
 RUNNING_PAIR = {

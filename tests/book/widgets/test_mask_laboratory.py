@@ -5,13 +5,13 @@ import json
 
 import pytest
 import torch
-from tformer_book.widgets import MaskLaboratory
-from tformer_book.widgets.mask_laboratory import FILLS, PAD, PRECISIONS, site
 
 from tformer import load_pretrained
 from tformer.analysis.trace import attention_weights
 from tformer.attention import attention
 from tformer.masks import causal_mask
+from tformer_book.widgets import MaskLaboratory
+from tformer_book.widgets.mask_laboratory import FILLS, PAD, PRECISIONS, site
 
 CAUSAL, PADDING, FILL, PRECISION = ("causal", "padding", "fill", "precision")
 

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+
 from tformer_book.widgets import MatrixProduct
 
 

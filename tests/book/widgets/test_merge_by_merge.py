@@ -3,10 +3,10 @@
 import random
 
 import pytest
-from tformer_book.widgets import MergeByMerge
-from tformer_book.widgets.merge_by_merge import ENGLISH, GERMAN, PAPER
 
 from tformer.tokenization.byte_pairs import BytePairEncoding, count_pairs, merge
+from tformer_book.widgets import MergeByMerge
+from tformer_book.widgets.merge_by_merge import ENGLISH, GERMAN, PAPER
 
 RUN = """
 import {

@@ -7,6 +7,12 @@ import math
 
 import pytest
 import torch
+from torch.testing import assert_close
+
+from tformer import Transformer, TransformerConfig, load_pretrained
+from tformer.tokenization import Tokenizer
+from tformer.translator import Translator
+from tformer.variants.recurrent import RecurrentConfig, RecurrentSeq2Seq
 from tformer_book.widgets._model import (
     ENGINE,
     PART,
@@ -16,12 +22,6 @@ from tformer_book.widgets._model import (
     released_key,
     released_model,
 )
-from torch.testing import assert_close
-
-from tformer import Transformer, TransformerConfig, load_pretrained
-from tformer.tokenization import Tokenizer
-from tformer.translator import Translator
-from tformer.variants.recurrent import RecurrentConfig, RecurrentSeq2Seq
 
 TEXT = "A man is riding a horse."
 SENTENCES = [TEXT, "Ein Mann reitet auf einem Pferd.", "Zwei Hunde im Schnee."]

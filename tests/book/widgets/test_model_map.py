@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from tformer_book.widgets import ModelMap
-from tformer_book.widgets.model_map import GROUPS, PARTS
 
 import tformer
 from tformer.analysis.trace import watch
 from tformer.config import TransformerConfig
 from tformer.model import Transformer
+from tformer_book.widgets import ModelMap
+from tformer_book.widgets.model_map import GROUPS, PARTS
 
 FIELDS = [
     "vocab_size",

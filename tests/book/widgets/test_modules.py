@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+
 from tformer_book.widgets import _modules
 from tformer_book.widgets._modules import imports, linked, needed, publish, style_text
 

@@ -4,10 +4,10 @@ import json
 
 import pytest
 import torch
-from tformer_book.widgets import OneQuery
-from tformer_book.widgets.one_query import EXAMPLES
 
 from tformer.attention import attention
+from tformer_book.widgets import OneQuery
+from tformer_book.widgets.one_query import EXAMPLES
 
 RUN = """
 import { attend, hull } from "./one_query/maths.js";

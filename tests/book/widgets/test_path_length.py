@@ -4,9 +4,9 @@ import itertools
 import json
 
 import pytest
-from tformer_book.widgets import PathLength
 
 from tformer.analysis import paths
+from tformer_book.widgets import PathLength
 
 CASES = [
     (kind, start, end, n, k)

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from tformer_book.press.chapters import ROOT
 from tformer_book.widgets import Playground
 

@@ -5,11 +5,11 @@ import math
 
 import pytest
 import torch
-from tformer_book.widgets import PositionWaves
-from tformer_book.widgets.position_waves import LENGTH, REACH, VARIANTS, variant_table
 from torch.testing import assert_close
 
 from tformer.positions import sinusoids
+from tformer_book.widgets import PositionWaves
+from tformer_book.widgets.position_waves import LENGTH, REACH, VARIANTS, variant_table
 
 SIZES = [(2, 10_000.0), (8, 100.0), (32, 10_000.0), (128, 2.0)]
 

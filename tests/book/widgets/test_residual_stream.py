@@ -4,14 +4,14 @@ import math
 
 import pytest
 import torch
-from tformer_book.widgets import ResidualStream
-from tformer_book.widgets._model import RUNNING
-from tformer_book.widgets.residual_stream import SHOWN, stream_states
 
 from tformer import Transformer, TransformerConfig
 from tformer.analysis import trace
 from tformer.tokenization import Tokenizer
 from tformer.translator import Translator
+from tformer_book.widgets import ResidualStream
+from tformer_book.widgets._model import RUNNING
+from tformer_book.widgets.residual_stream import SHOWN, stream_states
 
 CASES = [
     (RUNNING, None),

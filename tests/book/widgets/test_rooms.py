@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+
 from tformer_book import widgets
 
 HOME = "tformer_book.widgets."

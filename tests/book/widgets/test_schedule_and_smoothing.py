@@ -6,13 +6,13 @@ import math
 
 import pytest
 import torch
-from tformer_book.press.chapters import chapter, read, source
-from tformer_book.widgets import ScheduleAndSmoothing
-from tformer_book.widgets.schedule_and_smoothing import BY_HAND, SPREADS
 from torch.testing import assert_close
 
 from tformer.loss import cross_entropy
 from tformer.schedule import inverse_square_root
+from tformer_book.press.chapters import chapter, read, source
+from tformer_book.widgets import ScheduleAndSmoothing
+from tformer_book.widgets.schedule_and_smoothing import BY_HAND, SPREADS
 
 MODULE = "./schedule_and_smoothing/maths.js"
 SCHEDULES = [

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+
 from tformer_book.widgets import SoftmaxBars
 
 

@@ -4,11 +4,11 @@ import math
 
 import pytest
 import torch
+
+from tformer import decode
 from tformer_book.widgets import TeacherForcing
 from tformer_book.widgets._searching import score_positions, search_steps
 from tformer_book.widgets.teacher_forcing import CHANGED, GIVEN, GREEDY, RUNNING
-
-from tformer import decode
 
 PAIRS = [
     (RUNNING, GIVEN),

@@ -7,11 +7,11 @@ import time
 
 import pytest
 import torch
-from tformer_book.widgets import TrainingDashboard
 from torch.testing import assert_close
 
 from tformer import TransformerConfig, load_pretrained, train
 from tformer.data import Corpus
+from tformer_book.widgets import TrainingDashboard
 
 WORDS = ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht"]
 

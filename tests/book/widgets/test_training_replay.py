@@ -6,9 +6,9 @@ import json
 
 import pytest
 import torch
-from tformer_book.widgets import TrainingReplay
 
 from tformer.pretrained import load_history, load_pretrained
+from tformer_book.widgets import TrainingReplay
 
 MODULE = "./training_replay/maths.js"
 

@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-from tformer_book.widgets import WhoSeesWhom
-from tformer_book.widgets.who_sees_whom import KINDS
 
 from tformer import masks
+from tformer_book.widgets import WhoSeesWhom
+from tformer_book.widgets.who_sees_whom import KINDS
 
 RUN = (
     "import { sights } from './who_sees_whom/who_sees_whom.js';"

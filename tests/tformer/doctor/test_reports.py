@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 import torch
 from cases import admitted, broken
-from tformer_book.press.chapters import ROOT
 from torch import nn
 
 from tformer import doctor
 from tformer.doctor import examinations
 from tformer.doctor.report import Finding
+from tformer_book.press.chapters import ROOT
 
 
 class Bag(nn.Module):

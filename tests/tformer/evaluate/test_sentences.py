@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tformer_book import show
 
 from tformer import evaluate
 from tformer.evaluate import Report, Sentence
+from tformer_book import show
 
 
 def report(*pairs: tuple[str, str]) -> Report:

@@ -10,12 +10,12 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test asks a host for anything
 
 import pytest
 import torch
-from tformer_book.press.chapters import ROOT
 
 from tformer import TransformerConfig, data, load_pretrained
 from tformer.model import Transformer
 from tformer.tokenization import Tokenizer
 from tformer.translator import Translator
+from tformer_book.press.chapters import ROOT
 
 TEXTS = [
     "A man is riding a horse.",

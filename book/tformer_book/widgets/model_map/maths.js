@@ -13,6 +13,9 @@ export const sizesOf = (c) => ({
 });
 export const written = (letters) => `(${letters.join(", ")})`;
 
+// Who a part is, and where it is in the package.
+const named = (id, name, kind, ...files) => ({ id, name, kind, files });
+
 // What a part has to train: numbers in one, as a formula, and the formula in numbers.
 const NOTHING = { each: 0, formula: "nothing to train" };
 const SHARED = { each: 0, formula: "none: the source’s table once more" };
@@ -49,30 +52,21 @@ function inputs(c, { side, text, L }) {
   const { table, positions } = trained(c);
   return [
     {
-      id: `${text}_ids`,
-      name: `${text} ids`,
-      kind: "plain",
-      files: ["tokenization/"],
+      ...named(`${text}_ids`, `${text} ids`, "plain", "tokenization/"),
       takes: encoder ? "English text" : "the German so far, from <s> on",
       out: ["B", L],
       does: `A piece of text is a number. ${encoder ? "The source ends in </s>." : "In training this is the right German, shifted by one; while writing, what has been written."}`,
       ...NOTHING,
     },
     {
-      id: `${text}_embedding`,
-      name: "embedding × √D",
-      kind: "table",
-      files: ["embedding.py"],
+      ...named(`${text}_embedding`, "embedding × √D", "table", "embedding.py"),
       takes: `ids ${written(["B", L])}`,
       out: ["B", L, "D"],
       does: "Each id picks its row of the table, times the square root of D.",
       ...(encoder || !c.tie_embeddings ? table : SHARED),
     },
     {
-      id: `${text}_positions`,
-      name: "+ positions",
-      kind: "plain",
-      files: ["positions.py"],
+      ...named(`${text}_positions`, "+ positions", "plain", "positions.py"),
       takes: `embedded ids ${written(["B", L, "D"])}`,
       out: ["B", L, "D"],
       does: c.learned_positions
@@ -84,10 +78,7 @@ function inputs(c, { side, text, L }) {
 }
 
 const mask = (id, text, out) => ({
-  id,
-  name: "mask",
-  kind: "mask",
-  files: ["masks.py"],
+  ...named(id, "mask", "mask", "masks.py"),
   takes: `the ${text} ids`,
   out,
   does:
@@ -99,11 +90,9 @@ const mask = (id, text, out) => ({
 
 function attention(c, { side, text, L, layers }) {
   const encoder = side === "encoder";
+  const name = encoder ? "self-attention" : "masked self-attention";
   const part = {
-    id: `${side}.self_attention`,
-    name: encoder ? "self-attention" : "masked self-attention",
-    kind: "attention",
-    files: ["attention.py"],
+    ...named(`${side}.self_attention`, name, "attention", "attention.py"),
     takes: `the stream ${written(["B", L, "D"])}: queries, keys and values`,
     out: ["B", L, "D"],
     weights: ["B", "H", L, L],
@@ -118,10 +107,7 @@ function attention(c, { side, text, L, layers }) {
 
 const crossAttention = (c, { layers }) => [
   {
-    id: "decoder.cross_attention",
-    name: "cross-attention",
-    kind: "cross",
-    files: ["attention.py"],
+    ...named("decoder.cross_attention", "cross-attention", "cross", "attention.py"),
     takes:
       "queries from the stream (B, T, D), keys and values from the memory (B, S, D)",
     out: ["B", "T", "D"],
@@ -135,10 +121,7 @@ const crossAttention = (c, { layers }) => [
 
 const network = (c, { side, L, layers }) => [
   {
-    id: `${side}.feed_forward`,
-    name: "feed-forward",
-    kind: "network",
-    files: ["feedforward.py"],
+    ...named(`${side}.feed_forward`, "feed-forward", "network", "feedforward.py"),
     takes: `the stream ${written(["B", L, "D"])}, position by position`,
     out: ["B", L, "D"],
     inner: ["B", L, "F"],
@@ -159,10 +142,7 @@ function layer(c, column) {
   ];
   return sublayers.flatMap((sublayer, i) => {
     const norm = {
-      id: `${side}.norm${i + 1}`,
-      name: pre ? "norm" : "add & norm",
-      kind: "norm",
-      files: ["norm.py"],
+      ...named(`${side}.norm${i + 1}`, pre ? "norm" : "add & norm", "norm", "norm.py"),
       takes: `the stream ${written(["B", L, "D"])}${pre ? "" : " and the part’s output, of the same shape"}`,
       out: ["B", L, "D"],
       times: c[layers],
@@ -178,11 +158,9 @@ function layer(c, column) {
 
 function finalNorm(c, { side, L }) {
   const pre = c.norm === "pre";
+  const name = pre ? "final norm" : "(no final norm)";
   return {
-    id: `${side}.final_norm`,
-    name: pre ? "final norm" : "(no final norm)",
-    kind: "norm",
-    files: ["norm.py"],
+    ...named(`${side}.final_norm`, name, "norm", "norm.py"),
     takes: `the stream ${written(["B", L, "D"])}`,
     out: ["B", L, "D"],
     does: pre
@@ -194,20 +172,14 @@ function finalNorm(c, { side, L }) {
 
 const outputs = (c) => [
   {
-    id: "unembedding",
-    name: "unembedding",
-    kind: "out",
-    files: ["embedding.py"],
+    ...named("unembedding", "unembedding", "out", "embedding.py"),
     takes: "the stream (B, T, D)",
     out: ["B", "T", "V"],
     does: "The dot product with every row of the table: a score, the logit, for each piece.",
     ...(c.tie_embeddings ? SHARED : trained(c).table),
   },
   {
-    id: "softmax",
-    name: "softmax",
-    kind: "out",
-    files: ["loss.py", "decode/"],
+    ...named("softmax", "softmax", "out", "loss.py", "decode/"),
     takes: "logits (B, T, V)",
     out: ["B", "T", "V"],
     does: "Logits become probabilities of the next piece. In the code it is part of the loss and of decoding.",
@@ -215,8 +187,7 @@ const outputs = (c) => [
   },
 ];
 
-// Every part in the order of the pass. each: numbers in one; times: how many there are;
-// files: where it is in the package.
+// Every part in the order of the pass. each: numbers in one; times: how many there are.
 /** @param {Record<string, any>} c @returns {Record<string, any>[]} */
 export function parts(c) {
   const size = sizesOf(c);
@@ -264,35 +235,27 @@ export const nearestDivisor = (d, n) =>
 const upTo = (n) => Array.from({ length: n }, (_, i) => i + 1);
 const divisors = (d, most) => upTo(most).filter((x) => d % x === 0);
 
+// The sizes that a reader may choose: trait, name, values; heads must divide the width.
 const numbers = (text) => text.split(" ").map(Number);
-const LENGTHS = numbers("1 2 3 4 5 6 7 8 9 10 12 14 16 20 24 32 48 64 128 256 512");
-const LISTS = {
-  d_model: numbers(
-    "4 8 16 32 64 96 128 192 256 320 384 512 640 768 1024 1280 1536 2048",
-  ),
-  d_ff: numbers("8 16 32 64 128 256 384 512 768 1024 1536 2048 3072 4096 6144 8192"),
-  n_encoder_layers: upTo(24),
-  n_decoder_layers: upTo(24),
-  vocab_size: numbers(
-    "14 100 500 1000 2000 4000 6000 8000 10000 16000 20000 32000 37000 41000 50000 64000 100000",
-  ),
-  batch: numbers("1 2 4 8 16 32 64 128"),
-  source_length: LENGTHS,
-  target_length: LENGTHS,
-};
-export const SLIDERS = [
-  ["d_model", "width D"],
+const WIDTHS = "4 8 16 32 64 96 128 192 256 320 384 512 640 768 1024 1280 1536 2048";
+const INNER = "8 16 32 64 128 256 384 512 768 1024 1536 2048 3072 4096 6144 8192";
+const VOCABULARIES =
+  "14 100 500 1000 2000 4000 6000 8000 10000 16000 20000 32000 37000 41000 50000 64000 100000";
+const LENGTHS = "1 2 3 4 5 6 7 8 9 10 12 14 16 20 24 32 48 64 128 256 512";
+/** @type {[string, string, number[]?][]} */
+export const SIZES = [
+  ["d_model", "width D", numbers(WIDTHS)],
   ["n_heads", "heads H"],
-  ["d_ff", "feed-forward F"],
-  ["n_encoder_layers", "encoder layers"],
-  ["n_decoder_layers", "decoder layers"],
-  ["vocab_size", "vocabulary V"],
-  ["batch", "batch B"],
-  ["source_length", "source S"],
-  ["target_length", "target T"],
+  ["d_ff", "feed-forward F", numbers(INNER)],
+  ["n_encoder_layers", "encoder layers", upTo(24)],
+  ["n_decoder_layers", "decoder layers", upTo(24)],
+  ["vocab_size", "vocabulary V", numbers(VOCABULARIES)],
+  ["batch", "batch B", numbers("1 2 4 8 16 32 64 128")],
+  ["source_length", "source S", numbers(LENGTHS)],
+  ["target_length", "target T", numbers(LENGTHS)],
 ];
 export const FIELDS = [
-  ...SLIDERS.map(([name]) => name),
+  ...SIZES.map(([name]) => name),
   "norm",
   "tie_embeddings",
   "learned_positions",
@@ -300,6 +263,7 @@ export const FIELDS = [
 
 // The values that a slider steps through: its list, and the one that is set.
 export function steps(name, c) {
-  const list = LISTS[name] ?? divisors(c.d_model, Math.min(c.d_model, 64));
+  const [, , values] = SIZES.find(([each]) => each === name);
+  const list = values ?? divisors(c.d_model, Math.min(c.d_model, 64));
   return [...new Set([...list, c[name]])].sort((a, b) => a - b);
 }

@@ -18,7 +18,7 @@ import { isInTheBook } from "./chapters.js";
 import { drawCompact } from "./compact.js";
 import { UPWARDS } from "./drawing.js";
 import { layout } from "./layout.js";
-import { FIELDS, nearestDivisor, parts, SLIDERS, steps, total } from "./maths.js";
+import { FIELDS, nearestDivisor, parts, SIZES, steps, total } from "./maths.js";
 import { template } from "./view.js";
 
 // What changes the sizes; `show` follows them.
@@ -35,7 +35,7 @@ function controlsOf(model, state, commit) {
     if (name !== "d_model") commit({ [name]: value });
     else commit({ d_model: value, n_heads: nearestDivisor(value, n_heads) });
   }
-  const sliders = SLIDERS.map(([name, label]) => {
+  const sliders = SIZES.map(([name, label]) => {
     const text = (i) => commas(steps(name, state())[i] ?? 0);
     return slider(name, label, { min: 0, max: 1, step: 1, text }, (i) => set(name, i));
   });
@@ -43,7 +43,7 @@ function controlsOf(model, state, commit) {
     preset.show(c);
     norm.show(c.norm);
     tied.input.checked = c.tie_embeddings;
-    SLIDERS.forEach(([name], i) => {
+    SIZES.forEach(([name], i) => {
       const list = steps(name, c);
       put(sliders[i].input, { max: list.length - 1 });
       sliders[i].show(list.indexOf(c[name]));

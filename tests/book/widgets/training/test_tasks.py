@@ -4,11 +4,11 @@ import json
 import re
 
 import pytest
-from tformer_book.press.chapters import ROOT
 
 from tformer.data.grammar import realize
 from tformer.data.grammar.lexicon import ADJECTIVES, ADVERBS, NOUNS, VERBS
 from tformer.data.grammar.tree import Clause, NounPhrase, Personal, Sentence
+from tformer_book.press.chapters import ROOT
 
 DRAW = """
 import { Dice } from "./training/dice.js";

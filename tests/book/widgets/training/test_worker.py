@@ -7,6 +7,7 @@ import http.server
 import threading
 
 import pytest
+
 from tformer_book.widgets._modules import FOLDER, linked
 
 EXPERIMENTS = (
