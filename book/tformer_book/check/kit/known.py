@@ -29,7 +29,7 @@ Way = Function | Mapping[str, Any]
 # Several ways may have one name. What is said may depend on what the function is given:
 # then it is a function of that. What follows a colon in a name only tells two entries
 # apart. Whatever comes first in a table is recognised first.
-Table = Mapping[str, tuple[Way | Sequence[Way], str | Function]]
+Table = dict[str, tuple[Way | Sequence[Way], str | Function]]
 
 
 class Slip(NamedTuple):

@@ -1,5 +1,7 @@
 """The grader for `n_parameters` of chapter *The whole Transformer*."""
 
+from typing import Any
+
 import torch
 
 from tformer.config import TransformerConfig
@@ -179,8 +181,14 @@ SLIPS: kit.Table = {
 
 def _cases() -> list[kit.Case]:
     """Sizes that all differ, so that no letter can stand for another."""
-    sizes = {"vocab_size": 101, "d_model": 24, "n_heads": 4, "d_ff": 70, "max_len": 37}
-    depths = {"n_encoder_layers": 2, "n_decoder_layers": 5}
+    sizes: dict[str, Any] = {
+        "vocab_size": 101,
+        "d_model": 24,
+        "n_heads": 4,
+        "d_ff": 70,
+        "max_len": 37,
+    }
+    depths: dict[str, Any] = {"n_encoder_layers": 2, "n_decoder_layers": 5}
     return [
         kit.Case(
             {

@@ -132,8 +132,8 @@ def _small(mine: kit.Function) -> None:
         found = case.run(mine)
         if kit.matches(found, case.right()):
             continue
-        given = (case.query, case.keys, case.values)
-        kit.recognise(found, kit.slips(SLIPS, lambda wrong, given=given: wrong(*given)))
+        given = kit.Case(vars(case))
+        kit.recognise(found, kit.slips(SLIPS, given.of))
         if not found.isfinite().all():
             raise kit.Mistake(
                 "nan",

@@ -130,7 +130,7 @@ def _probe_shift(mine: kit.Function) -> None:
             _are_ids(inputs, labels)
             continue
         kit.recognise(
-            (inputs, labels), kit.slips(SLIPS, lambda wrong, rows=rows: wrong(rows))
+            (inputs, labels), kit.slips(SLIPS, kit.Case({"target_ids": rows}).of)
         )
         if inputs.shape != labels.shape:
             raise kit.Mistake(

@@ -1,5 +1,6 @@
 """The grader for `tied_gradients` of chapter *Embeddings*, and the slips it knows."""
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -106,6 +107,11 @@ def _pair(returned: Any) -> tuple[Tensor, Tensor]:
     )
 
 
+def _part(case: kit.Case, i: int, wrong: kit.Function) -> Tensor:
+    gradient: Tensor = case.of(wrong)[i]
+    return gradient
+
+
 def _probe(mine: kit.Function) -> None:
     for i, (b, t, v, d) in enumerate(((2, 3, 7, 4), (3, 2, 5, 6), (1, 4, 4, 4))):
         shapes = {"hidden": (b, t, d), "table": (v, d), "push": (b, t, v)}
@@ -126,13 +132,13 @@ def _probe(mine: kit.Function) -> None:
         kit.compare(
             to_hidden,
             right[0],
-            kit.slips(FROM_TABLE, lambda wrong, case=case: case.of(wrong)[0]),
+            kit.slips(FROM_TABLE, partial(_part, case, 0)),
             said=f"{said}the hidden vectors' gradient:",
         )
         kit.compare(
             to_table,
             right[1],
-            kit.slips(TO_TABLE, lambda wrong, case=case: case.of(wrong)[1], built),
+            kit.slips(TO_TABLE, partial(_part, case, 1), built),
             said=f"{said}the table's gradient:",
             hint="Which logits does row v of the table have a part in, and what is it "
             "multiplied with there?",
