@@ -123,10 +123,14 @@ def given(chapter: Chapter) -> list[str]:
 def _place(line: str) -> tuple[int, bool, str]:
     """Return where a line stands: standard library, torch, tformer, constants."""
     node = ast.parse(line).body[0]
-    if isinstance(node, ast.Assign):
+    if isinstance(node, ast.ImportFrom):
+        module = node.module or ""
+    elif isinstance(node, ast.Import):
+        module = node.names[0].name
+    else:
         return 3, False, line
-    module = node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
-    group = {"torch": 1, "tformer": 2}.get(module.partition(".")[0], 0)
+    groups = {"torch": 1, "tformer": 2, "tformer_book": 2}
+    group = groups.get(module.partition(".")[0], 0)
     return group, isinstance(node, ast.ImportFrom), line
 
 

@@ -48,8 +48,8 @@ def deck(session: Session) -> tuple[str, list[str]]:
         slides += [_slide(head, body) for head, body in shown(cells, chapter.path)]
         for each, problem in in_class:
             if each == chapter:
-                text = [part for part in problem.asks if isinstance(part, str)]
-                asked = on_the_site("\n\n".join(text), chapter.path)
+                asks = [part for part in problem.asks if isinstance(part, str)]
+                asked = on_the_site("\n\n".join(asks), chapter.path)
                 head = f"Problem {chapter.label}.{problem.number}"
                 slides.append(_slide(head, markdown(asked)))
         taken = on_the_site(take_away(cells), chapter.path)

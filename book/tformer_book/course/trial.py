@@ -73,7 +73,7 @@ def wrong_answer(part: Graded) -> tuple[str, str] | None:
 
     if (folder := str(ROOT / "tests/book/check")) not in sys.path:
         sys.path.append(folder)
-    from answers import load
+    from answers import load  # type: ignore[import-not-found]
 
     for answer in load():
         alone = inspect.isfunction(answer.mine) and not (

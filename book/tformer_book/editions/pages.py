@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from playwright.sync_api import Browser, Page
 
@@ -51,7 +52,7 @@ def opened(
     chapter: Chapter,
     *,
     width: int,
-    media: str = "screen",
+    media: Literal["screen", "print"] = "screen",
     scale: float = 1,
 ) -> Iterator[Opened]:
     """Open a page as wide as it will be read, draw its figures, and prepare it."""

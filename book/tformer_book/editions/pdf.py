@@ -6,6 +6,7 @@ import html
 import io
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Browser
 from pypdf import PdfReader, PdfWriter
@@ -97,6 +98,11 @@ def _as_file(writer: PdfWriter) -> io.BytesIO:
     return found
 
 
+def _id(page: Any) -> int:
+    """By which number a file knows a page."""
+    return page.idnum
+
+
 def _print(
     browser: Browser, site: str, chapter: Chapter, first: int, book: PdfWriter
 ) -> Printed:
@@ -108,9 +114,9 @@ def _print(
         content = it.page.pdf(prefer_css_page_size=True, print_background=True)
         headings = it.headings
     reader = PdfReader(io.BytesIO(content))
-    numbers = {page.indirect_reference.idnum: i for i, page in enumerate(reader.pages)}
+    numbers = {_id(page.indirect_reference): i for i, page in enumerate(reader.pages)}
     places = {
-        name.lstrip("/"): (numbers[to.page.idnum], float(to.top or 0))
+        name.lstrip("/"): (numbers[_id(to.page)], float(to.top or 0))
         for name, to in reader.named_destinations.items()
     }
     book.append(reader, import_outline=False)

@@ -30,8 +30,8 @@ KEY = BUILD / "built-with.txt"
 def without_missing(node: Any) -> Any:
     """Return the table of contents without pages that do not exist."""
     if isinstance(node, list):
-        kept = [without_missing(item) for item in node]
-        return [item for item in kept if item]
+        items = [without_missing(item) for item in node]
+        return [item for item in items if item]
     if isinstance(node, dict):
         name = node.get("file")
         if name and not any((ROOT / f"{name}{s}").is_file() for s in (".ipynb", ".md")):

@@ -8,7 +8,7 @@ import http.server
 import sys
 import webbrowser
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from tformer_book.press.chapters import HTML
 
@@ -30,7 +30,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 class Server(http.server.ThreadingHTTPServer):
     """Does not mind a browser that goes on before it has the whole page."""
 
-    def handle_error(self, request: object, client_address: object) -> None:
+    def handle_error(self, request: Any, client_address: Any) -> None:
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
 

@@ -153,8 +153,8 @@ def matrix(values: Any) -> list[list[Any]]:
     """Return a heat map's values as rows."""
     if isinstance(values, dict) and "bdata" in values:
         flat = listed(values)
-        rows, columns = (int(n) for n in str(values["shape"]).split(","))
-        return [flat[i * columns : (i + 1) * columns] for i in range(rows)]
+        n_rows, columns = (int(n) for n in str(values["shape"]).split(","))
+        return [flat[i * columns : (i + 1) * columns] for i in range(n_rows)]
     rows = listed(values)
     return [listed(row) for row in rows] if rows and listed(rows[0]) else []
 
