@@ -13,7 +13,7 @@ from pkgutil import iter_modules
 from typing import Any
 
 from tformer_book.check import problems
-from tformer_book.check._grade import Result
+from tformer_book.check.kit import Result
 
 _PROBLEMS = sorted(
     module.name

@@ -4,8 +4,15 @@ import pytest
 from answers import load
 
 from tformer_book import check
+from tformer_book.check.kit import running
 
 ANSWERS = load()
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch):
+    """Loops without end are stopped sooner than a reader's would be."""
+    monkeypatch.setattr(running, "SECONDS", 1.5)
 
 
 @pytest.mark.parametrize(

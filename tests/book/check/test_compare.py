@@ -5,8 +5,7 @@ import math
 import pytest
 import torch
 
-from tformer_book.check._compare import Slip, compare, matches, recognise, slips
-from tformer_book.check._grade import Mistake
+from tformer_book.check.kit import Mistake, Slip, compare, matches, recognise, slips
 
 RIGHT = torch.tensor([[0.5, 2.0, 3.5], [4.5, 1.0, 0.25]])
 
@@ -77,6 +76,7 @@ def test_two_slips_at_once_are_both_named():
         "factor": ([{"factor": 2.0}, {"factor": 3.0}], "A factor."),
         "shift": ({"shift": 1.0}, "A shift."),
     }
+    known = list(slips(table, lambda wrong: wrong(), build))
     with pytest.raises(Mistake, match="A factor. And there is a second slip: A shift"):
-        recognise(3 * RIGHT + 1, slips(build, table))
-    recognise(5 * RIGHT, slips(build, table))  # nobody knows this one
+        recognise(3 * RIGHT + 1, known)
+    recognise(5 * RIGHT, known)  # nobody knows this one

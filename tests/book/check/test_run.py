@@ -8,11 +8,19 @@ import random
 
 import pytest
 import torch
+from answers import load
+from torch import Tensor
 
+from tformer import schedule
 from tformer_book import check
-from tformer_book.check import _run
-from tformer_book.check._grade import Mistake
-from tformer_book.check._run import as_tensor, as_whole, call, probe_gradients
+from tformer_book.check.kit import (
+    Mistake,
+    as_tensor,
+    as_whole,
+    call,
+    probe_gradients,
+    running,
+)
 
 
 def diagnosis(run):
@@ -34,7 +42,7 @@ def test_only_a_raise_of_ones_own_is_a_stub():
 
 
 def test_a_loop_without_end_is_stopped(monkeypatch):
-    monkeypatch.setattr(_run, "SECONDS", 0.2)
+    monkeypatch.setattr(running, "SECONDS", 0.2)
 
     def waits(x):
         while True:
@@ -172,7 +180,53 @@ def test_every_problem_is_the_function_of_its_modules_name():
     assert set(dir(check)) == set(check.__all__)
 
 
-@pytest.mark.parametrize("name", sorted(set(check.__all__) - {"Result"}))
+PROBLEMS = sorted(set(check.__all__) - {"Result"})
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_grader_names_a_signature_and_an_error(name):
+    def stops(*given, **named):
+        raise KeyError("nobody knows this")
+
+    assert getattr(check, name)(lambda: 1).diagnosis == "signature"
+    result = getattr(check, name)(stops)
+    assert not result
+    assert "KeyError" in result.message
+
+
+def changes_its_input(right):
+    """A right answer that writes over the first of its inputs that it can."""
+
+    def mine(*given, **named):
+        found = right(*given, **named)
+        each = next((x for x in given if isinstance(x, Tensor | list | dict | set)), {})
+        if isinstance(each, Tensor):
+            each += each.new_ones(())
+        else:
+            each.clear()
+        return found
+
+    return mine
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_grader_finds_a_changed_input(name):
+    right = next(
+        a.mine for a in load() if (a.problem, a.diagnosis) == (name, "correct")
+    )
+    inputs = []
+
+    def watched(*given, **named):
+        inputs.extend(given)
+        return right(*given, **named)
+
+    assert getattr(check, name)(watched)
+    mutable = any(isinstance(each, Tensor | list | dict | set) for each in inputs)
+    result = getattr(check, name)(changes_its_input(right))
+    assert result.diagnosis == ("changes-inputs" if mutable else "correct")
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
 def test_no_grader_lets_an_odd_answer_end_in_a_traceback(name, capsys):
     def stub(*given, **named):
         raise NotImplementedError
@@ -191,3 +245,27 @@ def test_no_grader_lets_an_odd_answer_end_in_a_traceback(name, capsys):
         assert not result
         assert result.diagnosis != "not-judged", result.message
     assert getattr(check, name)(stub).diagnosis == "stub"
+
+
+def test_the_verdict_is_printed_and_the_random_state_left_alone(capsys):
+    before = torch.get_rng_state()
+    assert check.inverse_square_root(schedule.inverse_square_root)
+    assert capsys.readouterr().out.startswith("✓ Your learning rate is right.\n")
+    assert not check.softmax(torch.sigmoid)
+    assert capsys.readouterr().out.startswith("✗ Your softmax is not right yet.\n")
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_what_a_grader_watches_is_as_it_was_afterwards():
+    check.split(lambda pairs, share: ([], pairs))
+    assert type(hash).__name__ == "builtin_function_or_method"
+
+
+def test_two_mistakes_in_one_answer_are_both_told():
+    from tformer_book.check.problems.n_parameters import built
+
+    result = check.n_parameters(
+        lambda config: built(config, attention_bias=0, vectors_per_norm=0)
+    )
+    assert "biases of attention are missing" in result.message
+    assert "And there is a second slip: The norms are missing" in result.message

@@ -23,7 +23,7 @@ OWN_AFFAIRS = (  # a figure's file is its own affair, and so is a command's, a p
     "tformer.cli.",
     "tformer.doctor.examinations",
     "tformer_book.widgets.",
-    "tformer_book.check.problems",
+    "tformer_book.check.",
     *(f"tformer_book.{name}" for name in ("site", "press", "course", "editions")),
 )
 MODULES = [

@@ -1,7 +1,5 @@
 """BLEU of one sentence as sacreBLEU computes it, with parts that can be exchanged."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

@@ -1,9 +1,6 @@
 """What the problems of chapter *Embeddings* share."""
 
-from __future__ import annotations
-
-from tformer_book.check._grade import Mistake
-from tformer_book.check._run import Stopped
+from tformer_book.check import kit
 
 TENSOR = (
     "a torch tensor: torch.tensor(…) makes one of a list of lists, torch.stack one of "
@@ -11,11 +8,11 @@ TENSOR = (
 )
 
 
-def explain(stopped: Stopped) -> Mistake:
+def explain(stopped: kit.Stopped) -> kit.Mistake:
     """What is behind the error messages that people meet with tables and ids."""
     problem, text = stopped.problem, str(stopped.problem)
     if isinstance(problem, IndexError) and "must be" in text and "long" in text:
-        return Mistake(
+        return kit.Mistake(
             "ids-not-whole-numbers",
             "You turn the ids into floats before you look them up. An id is a name, "
             "the number of a row: it stays a whole number (int64), and nothing is "

@@ -1,16 +1,11 @@
 """What the problems of chapter *Multi-head attention* share."""
 
-from __future__ import annotations
-
 import math
 
 import torch
 from torch import Tensor
 
-from tformer_book.check._grade import Mistake
-from tformer_book.check._run import (
-    as_tensor,
-)
+from tformer_book.check import kit
 
 TRANSPOSE = "x.unflatten(-1, (n_heads, -1)).transpose(-3, -2)"
 BACK = "x.transpose(-3, -2).flatten(-2)"
@@ -41,10 +36,10 @@ def one_tensor(returned: object) -> Tensor:
     if isinstance(returned, tuple | list) and all(
         isinstance(part, Tensor) for part in returned
     ):
-        raise Mistake(
+        raise kit.Mistake(
             "returns-several",
             f"Your function returns {len(returned)} tensors; I need one, with all "
             "heads along an axis of their own: then one matrix product serves them "
             "all.",
         )
-    return as_tensor(returned)
+    return kit.as_tensor(returned)

@@ -1,21 +1,11 @@
 """What the problems of chapter *Masks* share."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from tformer_book.check._compare import (
-    Known,
-    Slip,
-    recognise,
-)
-from tformer_book.check._grade import Mistake
-from tformer_book.check._run import (
-    as_tensor,
-)
+from tformer_book.check import kit
 
 FLIPPED = (
     "The mask is the wrong way round. Here True means MAY attend; yours is True where "
@@ -39,17 +29,17 @@ PAD_IGNORED = (
 
 def as_mask(returned: Any) -> Tensor:
     """The returned mask as a bool tensor, or what is wrong with its kind."""
-    returned = as_tensor(returned, "a torch tensor of dtype bool")
+    returned = kit.as_tensor(returned, "a torch tensor of dtype bool")
     if returned.dtype == torch.bool:
         return returned
     if returned.is_floating_point() and (returned <= -1e3).any():
-        raise Mistake(
+        raise kit.Mistake(
             "additive",
             "You return numbers to add to the scores (0 and something very negative). "
             "That works with some libraries, but its fill depends on the dtype. Return "
             "a bool tensor, True = may attend; attention() fills with −∞ itself.",
         )
-    raise Mistake(
+    raise kit.Mistake(
         "not-bool",
         f"Your mask has dtype {returned.dtype}. Numbers do not say which way round "
         "they are meant, and ~ turns 1 into −2, not into 0. Return bool: compare "
@@ -57,21 +47,21 @@ def as_mask(returned: Any) -> Tensor:
     )
 
 
-def compare_masks(found: Tensor, wanted: Tensor, known: Known) -> None:
+def compare_masks(found: Tensor, wanted: Tensor, known: kit.Known) -> None:
     """Raise the known mistake that gives this mask, else say which cell is wrong.
 
     Both are (..., Tq, Tk) and of the same shape.
     """
     if torch.equal(found, wanted):
         return
-    recognise(
+    kit.recognise(
         found,
-        (Slip(name, says, wrong.expand_as(wanted)) for name, says, wrong in known),
+        (kit.Slip(name, says, wrong.expand_as(wanted)) for name, says, wrong in known),
     )
     empty = ~found.any(-1)
     if empty.any():
         where = empty.nonzero()[0].tolist()
-        raise Mistake(
+        raise kit.Mistake(
             "empty-row",
             f"Query {where[-1]} (batch row {where[0]}) may attend to nothing. "
             "Softmax over nothing is nan. Every row needs at least one True.",
@@ -79,7 +69,7 @@ def compare_masks(found: Tensor, wanted: Tensor, known: Known) -> None:
     place = (found != wanted).nonzero()[0].tolist()
     batch, query, key = place[0], place[-2], place[-1]
     may, here = ("must not", "True") if found[tuple(place)] else ("may", "False")
-    raise Mistake(
+    raise kit.Mistake(
         "wrong-cell",
         f"In batch row {batch}, query {query} {may} attend to key {key}, but your "
         f"mask is {here} there. (Positions count from 0.)",

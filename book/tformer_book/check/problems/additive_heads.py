@@ -1,19 +1,12 @@
 """The grader for `additive_heads` of chapter *Transduction*, and the slips it knows."""
 
-from __future__ import annotations
-
-import functools
 import math
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from tformer_book.check._compare import Switches, compare, slips
-from tformer_book.check._grade import Function, Result, grade
-from tformer_book.check._run import as_tensor, call, draw, probe_gradients
-
-NAMES = ("query", "key", "to_query", "to_key", "to_score")
+from tformer_book.check import kit
 
 
 def built(
@@ -40,7 +33,7 @@ def built(
     return finish(heads(scores))
 
 
-SLIPS: Switches = {
+SLIPS: kit.Table = {
     "tanh-missing": (
         {"bend": lambda hidden: hidden},
         "There is no tanh. Without a bend query and key are added, and what the query "
@@ -85,54 +78,47 @@ SLIPS: Switches = {
 }
 
 
-def _cases() -> list[list[Tensor]]:
+def _cases() -> list[kit.Case]:
     shapes = (
         ((2, 4, 3), (2, 5, 7), (3, 6, 3), (3, 6, 7), (3, 6)),
         ((1, 4, 4), (1, 4, 4), (4, 4, 4), (4, 4, 4), (4, 4)),
         ((2, 1, 3), (2, 2, 7), (1, 6, 3), (1, 6, 7), (1, 6)),
     )
-    return [
-        [draw(*shape, seed=10 * i + j) for j, shape in enumerate(case)]
-        for i, case in enumerate(shapes)
-    ]
+    return kit.cases(
+        "query key to_query to_key to_score",
+        *(
+            [kit.draw(*shape, seed=10 * i + j) for j, shape in enumerate(case)]
+            for i, case in enumerate(shapes)
+        ),
+    )
 
 
-def _probe_scores(mine: Function) -> None:
-    for given in _cases():
-        query, key, to_query, *_ = given
-        compare(
-            as_tensor(call(mine, dict(zip(NAMES, given, strict=True)))),
-            built(*given),
-            slips(functools.partial(built, *given), SLIPS),
-            said=f"for query {tuple(query.shape)}, key {tuple(key.shape)} and "
-            f"{len(to_query)} heads",
+def _probe_scores(mine: kit.Function) -> None:
+    for case in _cases():
+        case.compare(
+            case.ask(mine),
+            built,
+            SLIPS,
+            built,
+            said=f"for query {case.shape('query')}, key {case.shape('key')} and "
+            f"{len(case['to_query'])} heads",
             hint="Write the shape of every line beside it; einsum can name the axes.",
         )
 
 
-def _probe_gradients(mine: Function) -> None:
-    given = dict(zip(NAMES, _cases()[0], strict=True))
-    probe_gradients(
-        mine,
-        lambda: as_tensor(call(mine, given)),
-        lambda: built(*given.values()),
-        given,
-    )
+def _probe_gradients(mine: kit.Function) -> None:
+    _cases()[0].learn(mine, built)
 
 
-def additive_heads(mine: Function) -> Result:
+@kit.grader(_probe_scores, _probe_gradients)
+def additive_heads(mine: kit.Function) -> str:
     """Grade a reader's additive scores for several readers at once.
 
-    Args:
-        mine: a function ``mine(query, key, to_query, to_key, to_score)`` with query
-            (B, Tq, Dq), key (B, Tk, Dk), and for each of H heads its own matrices:
-            (H, Dh, Dq), (H, Dh, Dk) and (H, Dh). Returns scores (B, H, Tq, Tk).
-
-    Returns:
-        The verdict; the message is printed.
+    ``mine`` is a function ``mine(query, key, to_query, to_key, to_score)`` with query
+    (B, Tq, Dq), key (B, Tk, Dk), and for each of H heads its own matrices: (H, Dh, Dq),
+    (H, Dh, Dk) and (H, Dh). Returns scores (B, H, Tq, Tk).
     """
-    praise = (
+    return (
         "Every head compares every query with every key by its own matrices, for any "
         "sizes, and gradients reach all of them."
     )
-    return grade("additive_heads", mine, [_probe_scores, _probe_gradients], praise)

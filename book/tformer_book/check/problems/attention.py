@@ -2,42 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from tformer.attention import attention as reference
-from tformer_book.check._compare import (
-    Known,
-    Slip,
-    Switches,
-    matches,
-    recognise,
-    slips,
-)
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import (
-    Stopped,
-    as_tensor,
-    call,
-    probe_gradients,
-)
+from tformer_book.check import kit
 
 Pair = tuple[Tensor, Tensor]
+Shares = Callable[[Tensor], Tensor]
+Divisor = Callable[[Tensor, Tensor, Tensor], float]
+Two = Callable[[Tensor, Tensor], Tensor]
 
 
-@dataclass(frozen=True)
-class Case:
+class Attend(kit.Case):
     """Inputs of one hidden run."""
-
-    query: Tensor
-    key: Tensor
-    value: Tensor
-    mask: Tensor | None = None
 
     @classmethod
     def random(
@@ -48,50 +29,63 @@ class Case:
         width: int = 11,
         out: int = 7,
         seed: int = 0,
-    ) -> Case:
+        mask: Tensor | None = None,
+    ) -> Attend:
         """Draw a case whose sizes all differ, so that no axis can be mixed up."""
         generator = torch.Generator().manual_seed(seed)
+        inputs = {
+            name: torch.randn(*batch, *shape, generator=generator)
+            for name, shape in (
+                ("query", (tq, width)),
+                ("key", (tk, width)),
+                ("value", (tk, out)),
+            )
+        }
+        return cls(inputs).masked(mask)
 
-        def draw(*shape: int) -> Tensor:
-            return torch.randn(*batch, *shape, generator=generator)
+    def masked(self, mask: Tensor | None) -> Attend:
+        """The same case with a mask."""
+        return Attend(self.inputs, {} if mask is None else {"mask": mask})
 
-        return cls(draw(tq, width), draw(tk, width), draw(tk, out))
+    @property
+    def mask(self) -> Tensor | None:
+        """The mask, if there is one."""
+        return self.keywords.get("mask")
 
-    def run(self, mine: Function) -> Pair:
+    def ask(self, mine: kit.Function, take: kit.Function = kit.as_tensor) -> Pair:
         """The reader's output and weights, both tensors of the right shape."""
-        inputs = {"query": self.query, "key": self.key, "value": self.value}
-        returned = call(mine, inputs, {} if self.mask is None else {"mask": self.mask})
-        return self.checked(returned)
+        return self.checked(super().ask(mine, lambda returned: returned))
 
     def right(self) -> Pair:
         """What should come out."""
-        return reference(self.query, self.key, self.value, mask=self.mask)
+        output, weights = self.of(reference)
+        return output, weights
 
     def checked(self, returned: object) -> Pair:
         """Take apart what the function returned, or say what is wrong with its form."""
         output, weights = self.right()
         if isinstance(returned, Tensor):
             what = "weights" if returned.shape == weights.shape else "output"
-            raise Mistake(
+            raise kit.Mistake(
                 "returns-only-one",
                 f"Your function returns one tensor (it looks like the {what}); I need "
                 "two: return output, weights. The weights are what we draw.",
             )
         if not isinstance(returned, (tuple, list)) or len(returned) != 2:
             size = f" of {len(returned)}" if isinstance(returned, (tuple, list)) else ""
-            raise Mistake(
+            raise kit.Mistake(
                 "returns-something-else",
                 f"Your function returns a {type(returned).__name__}{size}; I need two "
                 "tensors: return output, weights.",
             )
         mine_output, mine_weights = returned
         for name, part in (("output", mine_output), ("weights", mine_weights)):
-            as_tensor(part, f"your {name} as a torch tensor")
+            kit.as_tensor(part, f"your {name} as a torch tensor")
         swapped = (
             mine_output.shape == weights.shape and mine_weights.shape == output.shape
         )
         if swapped and output.shape != weights.shape:
-            raise Mistake(
+            raise kit.Mistake(
                 "returns-in-the-wrong-order",
                 "You return the weights first. The order is: return output, weights.",
             )
@@ -102,20 +96,20 @@ class Case:
         output, weights = self.right()
         squeezed = mine_weights.dim() < weights.dim()
         if squeezed and mine_weights.squeeze().shape == weights.squeeze().shape:
-            raise Mistake(
+            raise kit.Mistake(
                 "axes-squeezed",
-                f"For query {tuple(self.query.shape)} your weights have shape "
+                f"For query {self.shape('query')} your weights have shape "
                 f"{tuple(mine_weights.shape)}: axes of size 1 are gone. squeeze() "
                 "without a number removes them all, and a batch of one sentence, or a "
                 "single query, has such an axis. Leave them.",
             )
         shapes = (
-            f"For query {tuple(self.query.shape)}, key {tuple(self.key.shape)} and "
+            f"For query {self.shape('query')}, key {self.shape('key')} and "
             "value "
-            f"{tuple(self.value.shape)}"
+            f"{self.shape('value')}"
         )
         if mine_weights.shape == weights.mT.shape != weights.shape:
-            raise Mistake(
+            raise kit.Mistake(
                 "weights-transposed",
                 f"{shapes} your weights have shape {tuple(mine_weights.shape)}: one "
                 "row "
@@ -123,28 +117,28 @@ class Case:
                 "start from query @ key.transpose(-2, -1), in this order.",
             )
         if mine_weights.dim() > weights.dim() and self.mask is not None:
-            raise Mistake(
+            raise kit.Mistake(
                 "mask-adds-an-axis",
                 f"With a mask of shape {tuple(self.mask.shape)} your weights have "
                 f"shape {tuple(mine_weights.shape)}: an axis too many. Do you "
                 "unsqueeze the mask? It broadcasts to the scores as it comes.",
             )
         if mine_weights.shape != weights.shape:
-            raise Mistake(
+            raise kit.Mistake(
                 "weights-shape",
                 f"{shapes} the weights must have shape {tuple(weights.shape)}: one row "
                 "per query, one column per key. Yours have "
                 f"{tuple(mine_weights.shape)}.",
             )
-        width = (*output.shape[:-1], self.key.shape[-1])
+        width = (*output.shape[:-1], self["key"].shape[-1])
         if mine_output.shape == width and mine_output.shape != output.shape:
-            raise Mistake(
+            raise kit.Mistake(
                 "mixes-the-keys",
                 f"{shapes} your output has the width of the keys. The keys only decide "
                 "the weights; what is mixed with them are the values: weights @ value.",
             )
         if mine_output.shape != output.shape:
-            raise Mistake(
+            raise kit.Mistake(
                 "output-shape",
                 f"{shapes} the output must have shape {tuple(output.shape)}: as many "
                 f"rows as queries, as wide as the values. Yours has "
@@ -152,15 +146,16 @@ class Case:
             )
 
 
-# --- the same thing built wrongly on purpose --------------------------------------
-
-Shares = Callable[[Tensor], Tensor]
-Divisor = Callable[[Case], float]
-Hiding = Callable[[Tensor, Tensor], Tensor]
+def _width(query: Tensor, key: Tensor, value: Tensor) -> int:
+    return query.size(-1)
 
 
-def _width(case: Case) -> int:
-    return case.query.shape[-1]
+def _root(query: Tensor, key: Tensor, value: Tensor) -> float:
+    return math.sqrt(query.size(-1))
+
+
+def _one(query: Tensor, key: Tensor, value: Tensor) -> float:
+    return 1.0
 
 
 def _hidden(scores: Tensor, may: Tensor) -> Tensor:
@@ -168,35 +163,59 @@ def _hidden(scores: Tensor, may: Tensor) -> Tensor:
 
 
 def built(
-    case: Case,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
     *,
-    product: Callable[[Tensor, Tensor], Tensor] = lambda query, key: query @ key.mT,
-    divisor: Divisor = lambda case: math.sqrt(_width(case)),
-    hide: Hiding = _hidden,
+    mask: Tensor | None = None,
+    product: Two = lambda query, key: query @ key.mT,
+    divisor: Divisor = _root,
+    hide: Two = _hidden,
     shares: Shares = lambda scores: scores.softmax(-1),
-    late: Hiding = lambda weights, may: weights,
-    late_divisor: Divisor = lambda case: 1.0,
+    late: Two = lambda weights, may: weights,
+    late_divisor: Divisor = _one,
 ) -> Pair:
     """Attention in steps, each of which can be exchanged for a wrong one."""
-    scores = product(case.query, case.key) / divisor(case)
-    if case.mask is not None:
-        scores = hide(scores, case.mask)
+    scores = product(query, key) / divisor(query, key, value)
+    if mask is not None:
+        scores = hide(scores, mask)
     weights = shares(scores)
-    if case.mask is not None:
-        weights = late(weights, case.mask)
-    weights = weights / late_divisor(case)
-    return weights @ case.value, weights
+    if mask is not None:
+        weights = late(weights, mask)
+    weights = weights / late_divisor(query, key, value)
+    return weights @ value, weights
+
+
+def _from_front(axis: int) -> tuple[kit.Function, kit.Function]:
+    """Right for one matrix; a batch is normalised, or measured, along another axis."""
+
+    def shared(query: Tensor, *rest: Tensor, mask: Tensor | None = None) -> Pair:
+        place = axis if query.dim() > 2 else -1
+        return built(query, *rest, mask=mask, shares=lambda s: s.softmax(place))
+
+    def scaled(query: Tensor, *rest: Tensor, mask: Tensor | None = None) -> Pair:
+        size = query.size(axis if query.dim() > 2 else -1)
+        return built(query, *rest, mask=mask, divisor=lambda *_: math.sqrt(size))
+
+    return shared, scaled
+
+
+def _unit(x: Tensor) -> Tensor:
+    return torch.nn.functional.normalize(x, dim=-1)
 
 
 FILL = (
     "Fill forbidden scores with −∞ before softmax: masked_fill(~mask, float('-inf'))."
 )
+
 ONE_BUDGET = "Each query has a budget of its own: scores.softmax(dim=-1)."
+
 TERMS = (
     "What makes the scores large is the number of terms in a dot product, the width of "
     "a query: divide by math.sqrt(query.size(-1))."
 )
-SLIPS: Switches = {
+
+SLIPS: kit.Table = {
     "softmax-over-queries": (
         {"shares": lambda s: s.softmax(-2)},
         "Softmax is on the wrong axis: in your weights every column sums to 1, that "
@@ -231,7 +250,7 @@ SLIPS: Switches = {
         "each row, so that it becomes 1.",
     ),
     "not-scaled": (
-        {"divisor": lambda c: 1.0},
+        {"divisor": _one},
         "The scores are not scaled: divide them by the square root of the width of a "
         "query, math.sqrt(query.size(-1)), before softmax. For wide vectors, softmax "
         "would otherwise give nearly everything to one key.",
@@ -243,54 +262,51 @@ SLIPS: Switches = {
     ),
     "scaled-by-value-width": (
         [
-            {"divisor": lambda c: math.sqrt(c.value.shape[-1])},
-            {"divisor": lambda c: c.value.shape[-1]},
+            {"divisor": lambda q, k, v: math.sqrt(v.size(-1))},
+            {"divisor": lambda q, k, v: v.size(-1)},
         ],
         "You divide by the root of the values' width. The scores are dot products of "
         "queries and keys. " + TERMS,
     ),
     "scaled-by-key-count": (
         [
-            {"divisor": lambda c: math.sqrt(c.key.shape[-2])},
-            {"divisor": lambda c: c.key.shape[-2]},
+            {"divisor": lambda q, k, v: math.sqrt(k.size(-2))},
+            {"divisor": lambda q, k, v: k.size(-2)},
         ],
         "You divide by the number of keys, or its root. " + TERMS,
     ),
     "scaled-by-query-count": (
         [
-            {"divisor": lambda c: math.sqrt(c.query.shape[-2])},
-            {"divisor": lambda c: c.query.shape[-2]},
+            {"divisor": lambda q, k, v: math.sqrt(q.size(-2))},
+            {"divisor": lambda q, k, v: q.size(-2)},
         ],
         "You divide by the number of queries, or its root. " + TERMS,
     ),
     "scale-rounded": (
-        [
-            {"divisor": lambda c: float(_width(c) // 2)},
-            {"divisor": lambda c: float(int(math.sqrt(_width(c))))},
-        ],
+        {"divisor": lambda *given: float(_width(*given) // 2)},
         "You divide by a whole number. The root of the width is one only by chance: "
         "math.sqrt(query.size(-1)), or query.size(-1) ** 0.5.",
     ),
     "multiplied-by-root": (
-        {"divisor": lambda c: 1 / math.sqrt(_width(c))},
+        {"divisor": lambda *given: 1 / _root(*given)},
         "You multiply by √d. The scores are too large already: divide by it.",
     ),
     "scaled-after-softmax": (
         {
-            "divisor": lambda c: 1.0,
-            "late_divisor": lambda c: math.sqrt(_width(c)),
+            "divisor": _one,
+            "late_divisor": _root,
         },
         "You divide by √d after softmax, so the rows no longer sum to 1. The scale "
         "belongs to the scores: divide first, then softmax.",
     ),
     "scaled-twice": (
-        {"divisor": lambda c: math.sqrt(_width(c)) ** 3},
+        {"divisor": lambda *given: _root(*given) ** 3},
         "You divide by √d and by d: once is enough.",
     ),
     "cosine": (
         [
             {"product": lambda q, k: _unit(q) @ _unit(k).mT, "divisor": divisor}
-            for divisor in (lambda c: 1.0, lambda c: math.sqrt(_width(c)))
+            for divisor in (_one, _root)
         ],
         "You compare directions only: query and key are brought to length 1 first. In "
         "the paper's score the length counts, too: a plain dot product, divided by √d.",
@@ -357,52 +373,30 @@ SLIPS: Switches = {
 }
 
 
-def _unit(x: Tensor) -> Tensor:
-    return torch.nn.functional.normalize(x, dim=-1)
+for _axis in (0, 1):
+    _shared, _scaled = _from_front(_axis)
+    SLIPS[f"softmax-axis-counted-from-the-front:{_axis}"] = (
+        _shared,
+        "Right for two axes, wrong for (batch, head, length, width): you "
+        f"normalise over axis {_axis}, counted from the front. Count from the back: "
+        "dim=-1.",
+    )
+    SLIPS[f"scale-axis-counted-from-the-front:{_axis}"] = (
+        _scaled,
+        "Right for two axes, wrong for (batch, head, length, width): you take the "
+        f"width from axis {_axis} of the query, counted from the front. Count from "
+        "the back: query.size(-1).",
+    )
 
 
-def known_slips(case: Case) -> Known:
-    """The known mistakes on this case, single ones and two at once."""
-    return slips(functools.partial(built, case), SLIPS)
-
-
-def wrong_batch(case: Case) -> Known:
-    """Right for one matrix, wrong for a batch of them."""
-    scores = case.query @ case.key.mT
-    may = torch.ones_like(scores, dtype=torch.bool) if case.mask is None else case.mask
-    for axis in range(scores.dim() - 1):
-        weights = (
-            (scores / math.sqrt(case.query.shape[-1]))
-            .masked_fill(~may, -math.inf)
-            .softmax(axis)
-        )
-        yield Slip(
-            "softmax-axis-counted-from-the-front",
-            "Right for two axes, wrong for (batch, head, length, width): you "
-            "normalise "
-            f"over axis {axis}, counted from the front. Count from the back: dim=-1.",
-            (weights @ case.value, weights),
-        )
-        root = math.sqrt(case.query.shape[axis])
-        weights = (scores / root).masked_fill(~may, -math.inf).softmax(-1)
-        yield Slip(
-            "scale-axis-counted-from-the-front",
-            "Right for two axes, wrong for (batch, head, length, width): you take the "
-            f"width from axis {axis} of the query, counted from the front. Count from "
-            "the back: query.size(-1).",
-            (weights @ case.value, weights),
-        )
-
-
-def compare_pairs(case: Case, found: Pair, known: Known) -> None:
+def _compare(case: Attend, found: Pair) -> None:
     """Raise the known mistake that gives these numbers, else the symptom they show."""
-    if matches(found, case.right()):
-        return
-    recognise(found, known)
-    name_symptom(case, found)
+    if not kit.matches(found, case.right()):
+        kit.recognise(found, kit.slips(SLIPS, case.of, built))
+        name_symptom(case, found)
 
 
-def name_symptom(case: Case, found: Pair) -> None:
+def name_symptom(case: Attend, found: Pair) -> None:
     """Say what is wrong with numbers that no known mistake gives."""
     _, weights = case.right()
     mine_output, mine_weights = found
@@ -414,24 +408,26 @@ def name_symptom(case: Case, found: Pair) -> None:
             if case.mask is not None
             else "The usual causes are ∞ − ∞ and 0 ÷ 0."
         )
-        raise Mistake("nan", f"There is nan (not a number) in what you return. {cause}")
-    raw = case.query @ case.key.mT
-    scores = raw / math.sqrt(case.query.shape[-1])
-    if matches(mine_weights, raw) or matches(mine_weights, scores):
-        raise Mistake(
+        raise kit.Mistake(
+            "nan", f"There is nan (not a number) in what you return. {cause}"
+        )
+    raw = case["query"] @ case["key"].mT
+    scores = raw / math.sqrt(case["query"].size(-1))
+    if kit.matches(mine_weights, raw) or kit.matches(mine_weights, scores):
+        raise kit.Mistake(
             "returns-scores",
             "The second thing you return is the scores, from before softmax. Return "
             "the weights, which softmax makes from them.",
         )
-    if matches(mine_weights, weights):
-        raise Mistake(
+    if kit.matches(mine_weights, weights):
+        raise kit.Mistake(
             "output-is-not-the-mix",
             "Your weights are right, but the output is not their mix of the values. It "
             "should be weights @ value, with exactly the weights that you return.",
         )
     sums = mine_weights.sum(-1)
     if not torch.allclose(sums, torch.ones_like(sums), atol=1e-4):
-        raise Mistake(
+        raise kit.Mistake(
             "rows-do-not-sum-to-1",
             f"A row of weights must sum to 1; yours sum to {sums.min():.3g} up to "
             f"{sums.max():.3g}. Is softmax the last thing that you do to the weights, "
@@ -440,14 +436,14 @@ def name_symptom(case: Case, found: Pair) -> None:
     if case.mask is not None:
         leak = mine_weights.masked_fill(case.mask.expand_as(mine_weights), 0)
         if 0 < leak.abs().max() < 0.05:
-            raise Mistake(
+            raise kit.Mistake(
                 "mask-leaks",
                 f"A forbidden key still gets a weight (up to {leak.max():.2g}): you "
                 "fill its score with a number that is too small to hide it. Only −∞ "
                 "is always enough: masked_fill(~mask, float('-inf')).",
             )
         if leak.abs().max() > 0:
-            raise Mistake(
+            raise kit.Mistake(
                 "mask-leaks",
                 "A forbidden key still gets a weight (up to "
                 f"{leak.max():.2g}). Its score must be −∞, and the mask must come "
@@ -455,7 +451,7 @@ def name_symptom(case: Case, found: Pair) -> None:
             )
     i = int((mine_weights - weights).abs().amax(-1).flatten().argmax())
     row, want = mine_weights.flatten(0, -2)[i], weights.flatten(0, -2)[i]
-    raise Mistake(
+    raise kit.Mistake(
         "wrong-numbers",
         "The form is right but the numbers are not, and I don't know this mistake. "
         f"For example, row {i} of the weights should be "
@@ -468,52 +464,54 @@ def name_symptom(case: Case, found: Pair) -> None:
 # --- the probes, in the order in which they are asked -----------------------------
 
 
-def one_sentence(mine: Function) -> None:
+def one_sentence(mine: kit.Function) -> None:
     """Two axes, no mask, all sizes different."""
-    case = Case.random()
+    case = Attend.random()
     try:
-        found = case.run(mine)
-    except Stopped as stopped:
+        found = case.ask(mine)
+    except kit.Stopped as stopped:
         _explain_stop(mine, case, stopped)
         raise
-    compare_pairs(case, found, known_slips(case))
+    _compare(case, found)
 
 
-def _explain_stop(mine: Function, case: Case, stopped: Stopped) -> None:
+def _explain_stop(mine: kit.Function, case: Attend, stopped: kit.Stopped) -> None:
     """Name the reason why a plain run stopped, if it is one that people know."""
     if stopped.diagnosis != "stops-with-an-error":
         raise stopped
     everything = torch.ones(3, 4, dtype=torch.bool)
     try:
-        Case(case.query, case.key, case.value, everything).run(mine)
-    except Mistake:
+        case.masked(everything).ask(mine)
+    except kit.Mistake:
         pass
     else:
-        raise Mistake(
+        raise kit.Mistake(
             "mask-not-optional",
             "Your function works with a mask and stops without one. The mask is "
             "optional: guard that line with “if mask is not None:”.",
         )
-    square = Case.random(tq=4, tk=4, width=4, out=4)
+    square = Attend.random(tq=4, tk=4, width=4, out=4)
     try:
-        weights = square.run(mine)[1]
-    except Mistake:
+        weights = square.ask(mine)[1]
+    except kit.Mistake:
         return
     for scale in (1.0, 2.0):
-        if matches(weights, (square.query @ square.key / scale).softmax(-1)):
-            raise Mistake(
+        if kit.matches(weights, (square["query"] @ square["key"] / scale).softmax(-1)):
+            raise kit.Mistake(
                 "key-not-transposed",
                 "It runs only where everything is square, because the key is not "
                 "transposed: query @ key multiplies rows by columns that belong to "
                 "nobody. Use query @ key.transpose(-2, -1).",
             )
-        if matches(weights, (square.key @ square.query.mT / scale).softmax(-1)):
-            raise Mistake(
+        if kit.matches(
+            weights, (square["key"] @ square["query"].mT / scale).softmax(-1)
+        ):
+            raise kit.Mistake(
                 "query-and-key-swapped",
                 "Query and key have changed places: key @ queryᵀ has one row per key. "
                 "Use query @ key.transpose(-2, -1): one row per query.",
             )
-    raise Mistake(
+    raise kit.Mistake(
         "only-square",
         "It runs where there are as many keys as queries and as many as a vector has "
         f"numbers, and stops elsewhere: {stopped.message} Write the shape of every "
@@ -522,55 +520,55 @@ def _explain_stop(mine: Function, case: Case, stopped: Stopped) -> None:
     )
 
 
-def masked(mine: Function) -> None:
+def masked(mine: kit.Function) -> None:
     """A mask hides some keys from some queries."""
     mask = torch.tensor([[1, 0, 0, 0], [1, 1, 1, 1], [0, 1, 0, 1]], dtype=torch.bool)
-    plain = Case.random(seed=1)
-    case = Case(plain.query, plain.key, plain.value, mask)
-    compare_pairs(case, case.run(mine), known_slips(case))
+    case = Attend.random(seed=1, mask=mask)
+    _compare(case, case.ask(mine))
 
 
-def batched(mine: Function) -> None:
+def batched(mine: kit.Function) -> None:
     """Batch and head axes, without and with a mask that broadcasts."""
-    plain = Case.random(2, 3, tq=4, tk=5, width=6, out=7, seed=2)
+    plain = Attend.random(2, 3, tq=4, tk=5, width=6, out=7, seed=2)
     shapes = "query (2, 3, 4, 6), key (2, 3, 5, 6), value (2, 3, 5, 7)"
     padding = torch.ones(2, 1, 1, 5, dtype=torch.bool)
     padding[1, ..., 3:] = False
     for mask in (None, padding):
-        case = Case(plain.query, plain.key, plain.value, mask)
+        case = plain.masked(mask)
         try:
-            found = case.run(mine)
-        except Stopped as stopped:
+            found = case.ask(mine)
+        except kit.Stopped as stopped:
             if mask is not None:
-                raise Mistake(
+                raise kit.Mistake(
                     "mask-does-not-broadcast",
                     "It works with a mask of the scores' own shape, and stops with "
                     "one of "
                     "shape (2, 1, 1, 5), which hides the same keys from all heads and "
                     f"queries. Let torch broadcast it. {stopped.message}",
                 ) from None
-            raise Mistake(
+            raise kit.Mistake(
                 "only-two-axes",
                 "Right for one sentence, but it stops on a batch with heads "
                 f"({shapes}). "
                 "key.T and key.t() turn all axes round; swap only the last two: "
                 f"key.transpose(-2, -1). {stopped.message}",
             ) from None
-        known = [*known_slips(case), *wrong_batch(case)]
-        if not any(matches(found, slip.gives) for slip in known):
+        known = kit.slips(SLIPS, case.of, built)
+        if not any(kit.matches(found, slip.gives) for slip in known):
             _mixing(mine, case, found)
-        compare_pairs(case, found, iter(known))
+        _compare(case, found)
 
 
-def _mixing(mine: Function, case: Case, found: Pair) -> None:
+def _mixing(mine: kit.Function, case: Attend, found: Pair) -> None:
     """No example, and no head, may look into another."""
     for axis, what in ((0, "example"), (1, "head")):
-        key, value = case.key.clone(), case.value.clone()
+        key, value = case["key"].clone(), case["value"].clone()
         key.select(axis, -1).mul_(-3)
         value.select(axis, -1).add_(5)
-        output, _ = Case(case.query, key, value, case.mask).run(mine)
-        if not matches(output.select(axis, 0), found[0].select(axis, 0)):
-            raise Mistake(
+        other = Attend({**case.inputs, "key": key, "value": value}, case.keywords)
+        output, _ = other.ask(mine)
+        if not kit.matches(output.select(axis, 0), found[0].select(axis, 0)):
+            raise kit.Mistake(
                 f"mixes-{what}s",
                 f"Changing the keys and values of the last {what} changes what the "
                 "first "
@@ -579,61 +577,53 @@ def _mixing(mine: Function, case: Case, found: Pair) -> None:
             )
 
 
-def single(mine: Function) -> None:
+def single(mine: kit.Function) -> None:
     """One sentence, one head, one query: axes of size 1 stay."""
-    case = Case.random(1, 1, tq=1, tk=4, seed=4)
-    compare_pairs(case, case.run(mine), known_slips(case))
+    case = Attend.random(1, 1, tq=1, tk=4, seed=4)
+    _compare(case, case.ask(mine))
 
 
-def well_behaved(mine: Function) -> None:
+def well_behaved(mine: kit.Function) -> None:
     """Large scores, gradients and single precision."""
-    plain = Case.random(seed=3)
-    large = Case(plain.query * 1000, plain.key, plain.value)
-    output, _ = large.run(mine)
-    if not matches(output, large.right()[0]):
-        raise Mistake(
+    plain = Attend.random(seed=3)
+    large = Attend({**plain.inputs, "query": plain["query"] * 1000})
+    output, _ = large.ask(mine)
+    if not kit.matches(output, large.right()[0]):
+        raise kit.Mistake(
             "overflow",
             "With large scores your exponentials overflow (∞ ÷ ∞ is nan). torch's "
-            "softmax "
-            "subtracts the row's maximum first, which changes nothing else: use "
-            "scores.softmax(dim=-1).",
+            "softmax subtracts the row's maximum first, which changes nothing else: "
+            "use scores.softmax(dim=-1).",
         )
-    leaves = {"query": plain.query, "key": plain.key, "value": plain.value}
 
     def weighed(pair: Pair) -> Tensor:
         """One number in which the output and the weights both have a part."""
         return pair[0].square().sum() + 3 * pair[1].square().sum()
 
-    probe_gradients(
-        mine, lambda: weighed(plain.run(mine)), lambda: weighed(plain.right()), leaves
+    leaves = dict(plain.inputs)
+    kit.probe_gradients(
+        mine, lambda: weighed(plain.ask(mine)), lambda: weighed(plain.right()), leaves
     )
     for kind in (torch.float32, torch.float64):
-        found = Case(*(t.detach().to(kind) for t in leaves.values())).run(mine)[0].dtype
+        same = Attend({name: x.detach().to(kind) for name, x in leaves.items()})
+        found = same.ask(mine)[0].dtype
         if found != kind:
-            raise Mistake(
+            raise kit.Mistake(
                 "dtype",
                 f"For {kind} inputs the output is {found}. Keep the inputs' own type.",
             )
 
 
-def attention(mine: Callable[..., Pair]) -> Result:
+@kit.grader(one_sentence, masked, batched, single, well_behaved)
+def attention(mine: kit.Function) -> str:
     """Grade your own ``attention(query, key, value, *, mask=None)``.
 
-    Prints what a teacher would say.
-
-    Args:
-        mine: your function. It takes query (..., Tq, Dh), key (..., Tk, Dh), value
-            (..., Tk, Dv) and a bool mask, True = may attend; it returns output
-            (..., Tq, Dv) and weights (..., Tq, Tk).
-
-    Returns:
-        A result that is true if everything is right, with ``.message`` and
-        ``.diagnosis``.
+    ``mine`` takes query (..., Tq, Dh), key (..., Tk, Dh), value (..., Tk, Dv) and a
+    bool mask, True = may attend; it returns output (..., Tq, Dv) and weights (...,
+    Tq, Tk).
     """
-    return grade(
-        "attention",
-        mine,
-        (one_sentence, masked, batched, single, well_behaved),
-        """It agrees with tformer.attention for one sentence and for batches with heads,
-        with masks and without, for large scores too; and gradients flow through it.""",
+    return (
+        "It agrees with tformer.attention for one sentence and for batches with "
+        "heads, with masks and without, for large scores too; and gradients flow "
+        "through it."
     )

@@ -1,17 +1,11 @@
 """The grader for `batches_by_tokens` of chapter *Data*, and known mistakes."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from typing import Any
 
 from tformer.data import cut
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import (
-    Stopped,
-    call,
-)
+from tformer_book.check import kit
 
 Pair = tuple[Any, Any]
 
@@ -45,7 +39,7 @@ def _as_batches(returned: Any) -> list[list[Pair]]:
     try:
         batches = [[(list(s), list(t)) for s, t in batch] for batch in returned]
     except (TypeError, ValueError):
-        raise Mistake(
+        raise kit.Mistake(
             "not-batches",
             "Return a list of batches; a batch is a list of pairs, and a pair is what "
             "it was: (source ids, target ids).",
@@ -53,11 +47,13 @@ def _as_batches(returned: Any) -> list[list[Pair]]:
     return batches
 
 
-def _run_batches(mine: Function, pairs: list[Pair], budget: int) -> list[list[Pair]]:
+def _run_batches(
+    mine: kit.Function, pairs: list[Pair], budget: int
+) -> list[list[Pair]]:
     given = [(list(s), list(t)) for s, t in pairs]
-    found = _as_batches(call(mine, {"pairs": given}, {"max_tokens": budget}))
+    found = _as_batches(kit.call(mine, {"pairs": given}, {"max_tokens": budget}))
     if given != [(list(s), list(t)) for s, t in pairs]:
-        raise Mistake(
+        raise kit.Mistake(
             "changes-inputs",
             "Your function changes the list that it was given: pairs.sort() works in "
             "place, and pop() removes. Whoever calls it needs the corpus again next "
@@ -66,12 +62,12 @@ def _run_batches(mine: Function, pairs: list[Pair], budget: int) -> list[list[Pa
     return found
 
 
-def _probe_whole(mine: Function) -> None:
+def _probe_whole(mine: kit.Function) -> None:
     """Each pair once, and whole."""
     pairs = _pairs()
     batches = _run_batches(mine, pairs, _BUDGET)
     if any(not batch for batch in batches):
-        raise Mistake(
+        raise kit.Mistake(
             "empty-batch",
             "One of your batches is empty: you close a batch before anything is in it. "
             "Its maximum length does not exist, and the next line of training stops.",
@@ -87,7 +83,7 @@ def _probe_whole(mine: Function) -> None:
         and targets == Counter(target for _, target in wanted.elements())
         and found.total() == wanted.total()
     ):
-        raise Mistake(
+        raise kit.Mistake(
             "torn-apart",
             "Every source is there and every target, but not with each other: did you "
             "sort each side by itself? A pair must travel as one. There is no "
@@ -95,7 +91,7 @@ def _probe_whole(mine: Function) -> None:
             "pairs and a look at one translation tell.",
         )
     if found - wanted and not wanted - found:
-        raise Mistake(
+        raise kit.Mistake(
             "twice",
             "Some pairs are in two batches: they count double in this epoch. When a "
             "batch is closed, the pair that did not fit begins the next one, and is "
@@ -107,19 +103,19 @@ def _probe_whole(mine: Function) -> None:
     full = all(_cost([*a, b[0]]) > _BUDGET for a, b in itertools.pairwise(batches))
     longest = max(wanted, key=lambda pair: len(pair[0]) + len(pair[1]))
     if not found - wanted and full and (lost in last or longest not in found):
-        raise Mistake(
+        raise kit.Mistake(
             "last-batch-lost",
             f"{lost} of {len(pairs)} pairs are in no batch: the last batch, which is "
             "not full when the pairs run out, is never appended. If pairs are sorted, "
             "these are the longest, in every epoch.",
         )
     if not found - wanted:
-        raise Mistake(
+        raise kit.Mistake(
             "pairs-lost",
             f"{lost} of {len(pairs)} pairs are in no batch. The pair that does not fit "
             "any more must begin the next batch.",
         )
-    raise Mistake(
+    raise kit.Mistake(
         "other-pairs",
         "Some pairs in your batches are not those that I gave you. Pass them on as "
         "they are; padding comes later.",
@@ -155,7 +151,7 @@ def _is_cut_by_newest(batches: list[list[Pair]]) -> bool:
     return inside and not any(fits(len(a) + 1, b[0]) for a, b in nexts)
 
 
-def _probe_budget(mine: Function) -> None:
+def _probe_budget(mine: kit.Function) -> None:
     batches = _run_batches(mine, _pairs(), _BUDGET)
     over = [batch for batch in batches if _cost(batch) > _BUDGET]
     if not over:
@@ -169,20 +165,20 @@ def _probe_budget(mine: Function) -> None:
     )
     real = [sum(len(s) + len(t) for s, t in batch) for batch in over]
     if _is_cut_by_newest(batches):
-        raise Mistake(
+        raise kit.Mistake(
             "forgets-the-longest",
             shape + "You count with the lengths of the pair that is about to come. A "
             "batch is as wide as its longest source and its longest target so far: "
             "s = max(s, len(source)), and the same for t.",
         )
     if all(len(batch) > 1 and _cost(batch[:-1]) <= _BUDGET for batch in over):
-        raise Mistake(
+        raise kit.Mistake(
             "overfull",
             shape + "Without its last pair it would fit: you look at the budget after "
             "the pair is in. Look first, with the pair that is about to come.",
         )
     if all(cost <= _BUDGET for cost in real):
-        raise Mistake(
+        raise kit.Mistake(
             "counts-real-tokens",
             shape + "You add up the pairs' own lengths. But the model computes the "
             "whole rectangle, padding too: B·(longest source + longest target).",
@@ -192,22 +188,22 @@ def _probe_budget(mine: Function) -> None:
         (0, "targets", "source"),
     ):
         if _is_cut_by(side, batches):
-            raise Mistake(
+            raise kit.Mistake(
                 f"forgets-{forgotten}",
                 f"{shape}You count the {counted} side only. Both rectangles cost "
                 "memory.",
             )
     if len({len(batch) for batch in batches[:-1]}) == 1:
-        raise Mistake(
+        raise kit.Mistake(
             "counts-pairs",
             shape
             + "Your batches all hold equally many pairs. With a budget of tokens, "
             "long sentences come in small batches and short ones in large.",
         )
-    raise Mistake("overfull", shape + "Keep B·(S + T) within the budget.")
+    raise kit.Mistake("overfull", shape + "Keep B·(S + T) within the budget.")
 
 
-def _probe_thrift(mine: Function) -> None:
+def _probe_thrift(mine: kit.Function) -> None:
     """Few batches and little padding: sorted, and filled up."""
     pairs = _pairs()
     batches = _run_batches(mine, pairs, _BUDGET)
@@ -216,21 +212,21 @@ def _probe_thrift(mine: Function) -> None:
     real = sum(map(sum, _SIZES))
     by_rows = sum(_cost([pairs[row] for row in rows]) for rows in best)
     if len(batches) >= 0.8 * len(pairs):
-        raise Mistake(
+        raise kit.Mistake(
             "one-by-one",
             f"Nearly every pair has a batch of its own: {len(batches)} batches for "
             f"{len(pairs)} pairs. There is no padding, but a step for each sentence. "
             "Go on filling while the next pair fits.",
         )
     if padded - real > 1.6 * (by_rows - real):
-        raise Mistake(
+        raise kit.Mistake(
             "not-sorted",
             f"All pairs are there and every batch fits, but {padded - real} of "
             f"{padded} tokens are padding. Put pairs of like length together: sort by "
             "length before you cut.",
         )
     if len(batches) > 1.25 * len(best) + 1:
-        raise Mistake(
+        raise kit.Mistake(
             "underfull",
             f"{len(batches)} batches where {len(best)} are enough: yours are closed "
             f"while another pair would still fit. A batch of exactly {_BUDGET} tokens "
@@ -250,7 +246,7 @@ def _never_reset(pairs: list[Pair]) -> list[list[Pair]]:
     return batches
 
 
-def _probe_widths(mine: Function) -> None:
+def _probe_widths(mine: kit.Function) -> None:
     batches = _run_batches(mine, _pairs((26, 2), (2, 27)), _BUDGET)
     order = [pair for batch in batches for pair in batch]
     filled: list[list[Pair]] = [[]]
@@ -259,7 +255,7 @@ def _probe_widths(mine: Function) -> None:
             filled.append([])
         filled[-1].append(pair)
     if batches == _never_reset(order) != filled:
-        raise Mistake(
+        raise kit.Mistake(
             "widths-not-reset",
             f"Your widths only grow: {len(batches)} batches where, in your own order, "
             f"{len(filled)} would do. When a batch is closed, the next one begins "
@@ -267,12 +263,12 @@ def _probe_widths(mine: Function) -> None:
         )
 
 
-def _probe_exact(mine: Function) -> None:
+def _probe_exact(mine: kit.Function) -> None:
     """A budget that is met exactly is not exceeded."""
     pairs = [([7, 7, i, EOS], [BOS, 7, i, 7]) for i in range(10, 19)]
     batches = _run_batches(mine, pairs, 24)
     if max(map(_cost, batches)) > 24 or len(batches) != 3:
-        raise Mistake(
+        raise kit.Mistake(
             "underfull",
             "Three pairs of 4 + 4 tokens cost exactly 24. With max_tokens=24 nine such "
             f"pairs need 3 batches; you make {len(batches)}. The limit itself is "
@@ -280,48 +276,47 @@ def _probe_exact(mine: Function) -> None:
         )
 
 
-def _probe_too_long(mine: Function) -> None:
+def _probe_too_long(mine: kit.Function) -> None:
     """A pair that is over the budget by itself may be refused, but not lost or cut."""
     pairs = _pairs((40, 30))
     try:
         batches = _run_batches(mine, pairs, _BUDGET)
-    except Stopped:
+    except kit.Stopped:
         return
     found = Counter(_frozen(pair) for batch in batches for pair in batch)
     if found == Counter(map(_frozen, pairs)):
         return
     given = f"One pair, 40 + 30 tokens, is over max_tokens = {_BUDGET} by itself"
     if found.total() == len(pairs):
-        raise Mistake(
+        raise kit.Mistake(
             "pairs-shortened",
             f"{given}, and you shorten it. Then its translation is no translation any "
             "more. Give it a batch of its own, or refuse it with an error.",
         )
-    raise Mistake(
+    raise kit.Mistake(
         "long-pair-lost",
         f"{given}, and in your batches it is missing, without a word. Give it a batch "
         "of its own, or refuse it with an error that says so.",
     )
 
 
-def batches_by_tokens(mine: Function) -> Result:
+@kit.grader(
+    _probe_whole,
+    _probe_budget,
+    _probe_thrift,
+    _probe_widths,
+    _probe_exact,
+    _probe_too_long,
+)
+def batches_by_tokens(mine: kit.Function) -> str:
     """Grade how a reader fills batches up to a budget of tokens.
 
-    Args:
-        mine: a function ``mine(pairs, max_tokens)`` that gets pairs (source ids, target
-            ids), special ids included, and returns a list of batches, each a list of
-            pairs. B·(S + T) must not exceed ``max_tokens``. The order is free.
-
-    Returns:
-        The verdict; the message is printed.
+    ``mine`` is a function ``mine(pairs, max_tokens)`` that gets pairs (source ids,
+    target ids), special ids included, and returns a list of batches, each a list of
+    pairs. B·(S + T) must not exceed ``max_tokens``. The order is free.
     """
-    praise = (
+    return (
         "Every pair is in one batch, every batch fits, padding counted, and little of "
         "it is padding. What is left to do: shuffle before sorting, and the batches "
         "after, so that epochs differ."
     )
-    probes = [
-        *(_probe_whole, _probe_budget, _probe_thrift, _probe_widths),
-        *(_probe_exact, _probe_too_long),
-    ]
-    return grade("batches_by_tokens", mine, probes, praise)

@@ -1,17 +1,12 @@
 """Grade one step of a beam search. Chapter *The decoder*."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from tformer_book.check._compare import Slip, matches, recognise
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import (
-    call,
-)
+from tformer_book.check import kit
 
 Beam = tuple[list[int], float]
 # Two beginnings. The better one has two good next pieces, the other a very good one:
@@ -21,35 +16,43 @@ NEXT = [[0.05, 0.45, 0.02, 0.4, 0.08], [0.02, 0.03, 0.04, 0.01, 0.9]]
 SIZES = (3, 1, 4)
 
 
-def _step(
+def built(
     beams: list[Beam],
     log_p: Tensor,
-    size: int,
     *,
+    beam_size: int,
     total: Callable[[float, float], float] = lambda score, new: score + new,
-    rank: Callable[[list[int], float, float], float] = lambda ids, all_, new: all_,
-    parent: Callable[[int, int, int, int], int] = lambda i, v, n, size: i,
+    rank: Callable[[float, float], float] = lambda total, new: total,
+    parent: Callable[[int, int, int], int] = lambda i, v, n: i,
     extend: Callable[[list[int], int], list[int]] = lambda ids, v: [*ids, v],
 ) -> list[Beam]:
     """The step as it should be, or with one part exchanged."""
     found = []
-    for i, (ids, score) in enumerate(beams):
+    for i, (_, score) in enumerate(beams):
         for v, new in enumerate(log_p[i].tolist()):
             both = total(score, new)
-            begun = beams[parent(i, v, len(beams), log_p.size(1))][0]
-            found.append((rank(ids, both, new), (extend(begun, v), both)))
+            begun = beams[parent(i, v, len(beams))][0]
+            found.append((rank(both, new), (extend(begun, v), both)))
     found.sort(key=lambda each: -each[0])
-    return [beam for _, beam in found[:size]]
+    return [beam for _, beam in found[:beam_size]]
 
 
-def _one_each(beams: list[Beam], log_p: Tensor, size: int) -> list[Beam]:
+def _one_each(beams: list[Beam], log_p: Tensor, *, beam_size: int) -> list[Beam]:
     best = [
-        _step([beam], row[None], 1)[0] for beam, row in zip(beams, log_p, strict=True)
+        built([beam], row[None], beam_size=1)[0]
+        for beam, row in zip(beams, log_p, strict=True)
     ]
-    return sorted(best, key=lambda beam: -beam[1])[:size]
+    return sorted(best, key=lambda beam: -beam[1])[:beam_size]
 
 
-WRONG: dict[str, tuple[Callable[[list[Beam], Tensor, int], list[Beam]], str]] = {
+def _by_length(beams: list[Beam], log_p: Tensor, *, beam_size: int) -> list[Beam]:
+    length = len(beams[0][0]) + 1
+    return built(
+        beams, log_p, beam_size=beam_size, total=lambda old, new: (old + new) / length
+    )
+
+
+SLIPS: kit.Table = {
     "one-of-each-beam": (
         _one_each,
         "You keep the best continuation of each beginning. Then the beginnings never "
@@ -57,63 +60,64 @@ WRONG: dict[str, tuple[Callable[[list[Beam], Tensor, int], list[Beam]], str]] = 
         "have two places in the beam, and a poor one none.",
     ),
     "score-not-carried": (
-        lambda b, p, k: _step(b, p, k, total=lambda score, new: new),
+        partial(built, total=lambda score, new: new),
         "Your scores are those of the last piece alone. The score of a beginning is "
         "the sum over all of its pieces: add the new log-probability to the old score.",
     ),
     "ranked-by-last-piece": (
-        lambda b, p, k: _step(b, p, k, rank=lambda ids, both, new: new),
+        partial(built, rank=lambda both, new: new),
         "Your scores are right, but you rank by the last piece's log-probability. Rank "
         "by the sum, the score of the whole beginning.",
     ),
     "logs-multiplied": (
-        lambda b, p, k: _step(b, p, k, total=lambda score, new: score * new),
+        partial(built, total=lambda score, new: score * new),
         "You multiply. Probabilities multiply, their logarithms add: log(p q) = log p "
         "+ log q.",
     ),
     "probabilities-added": (
-        lambda b, p, k: _step(
-            b, p, k, total=lambda score, new: score + float(torch.tensor(new).exp())
-        ),
+        partial(built, total=lambda score, new: score + float(torch.tensor(new).exp())),
         "You add a probability to a log-probability. Both must be logarithms: add "
         "log_p as it is, without exp.",
     ),
     "lowest": (
-        lambda b, p, k: _step(b, p, k, rank=lambda ids, both, new: -both),
+        partial(built, rank=lambda both, new: -both),
         "You keep the least probable continuations. Log-probabilities are negative; "
         "the largest is the one nearest to 0.",
     ),
     "wrong-beginning": (
-        lambda b, p, k: _step(b, p, k, parent=lambda i, v, n, size: v % n),
+        partial(built, parent=lambda i, v, n: v % n),
         "Pieces and scores are right, but they are appended to the wrong beginnings. "
         "In a flattened table of n rows and V columns, entry j is row j // V, column "
         "j % V.",
     ),
     "only-the-new-piece": (
-        lambda b, p, k: _step(b, p, k, extend=lambda ids, v: [v]),
+        partial(built, extend=lambda ids, v: [v]),
         "You return the new piece alone. A beam is a beginning: all pieces so far, and "
         "the new one after them.",
     ),
     "nothing-is-appended": (
-        lambda b, p, k: _step(b, p, k, extend=lambda ids, v: list(ids)),
+        partial(built, extend=lambda ids, v: list(ids)),
         "The beginnings come back as they were. Append the new piece to each.",
     ),
     "divided-by-length": (
-        lambda b, p, k: _step(
-            b, p, k, total=lambda score, new: (score + new) / (len(b[0][0]) + 1)
-        ),
+        _by_length,
         "You divide by the length. Beginnings in the beam are all equally long, and "
         "their scores go on being summed; a length penalty is for finished sentences.",
     ),
 }
 
 
-def _ask(mine: Function, size: int) -> list[Beam]:
+def _run(step: kit.Function) -> list[list[Beam]]:
+    log_p = torch.tensor(NEXT, dtype=torch.float64).log()
+    return [step(BEAMS, log_p, beam_size=size) for size in SIZES]
+
+
+def _ask(mine: kit.Function, size: int) -> list[Beam]:
     beams = [(list(ids), score) for ids, score in BEAMS]
     log_p = torch.tensor(NEXT, dtype=torch.float64).log()
-    found = call(mine, {"beams": beams, "log_p": log_p}, {"beam_size": size})
+    found = kit.call(mine, {"beams": beams, "log_p": log_p}, {"beam_size": size})
     if beams != BEAMS:
-        raise Mistake(
+        raise kit.Mistake(
             "changes-the-beams",
             "Your function changes the beginnings that it was given. Two continuations "
             "of one beginning then grow in the same list. Make a new list: "
@@ -122,40 +126,33 @@ def _ask(mine: Function, size: int) -> list[Beam]:
     try:
         return [([int(x) for x in ids], float(score)) for ids, score in found]
     except (TypeError, ValueError):
-        raise Mistake(
+        raise kit.Mistake(
             "not-beams",
             "I expect a list of pairs: a list of ids, and a score. I got "
             f"{str(found)[:80]}.",
         ) from None
 
 
-def _probe(mine: Function) -> None:
-    log_p = torch.tensor(NEXT, dtype=torch.float64).log()
-    wanted = [_step(BEAMS, log_p, size) for size in SIZES]
+def _probe(mine: kit.Function) -> None:
+    wanted = _run(built)
     found = [_ask(mine, size) for size in SIZES]
-    if matches(found, wanted):
+    if kit.matches(found, wanted):
         return
-    for name, (wrong, says) in WRONG.items():
-        gives = [wrong(BEAMS, log_p, size) for size in SIZES]
-        recognise(found, [Slip(name, says, gives)])
+    kit.recognise(found, kit.slips(SLIPS, _run))
     for each, right, size in zip(found, wanted, SIZES, strict=True):
         if len(each) != size:
-            raise Mistake(
+            raise kit.Mistake(
                 "beam-size",
                 f"With beam_size={size} you return {len(each)} beginnings. There are "
-                f"{log_p.numel()} continuations; keep the best {size}.",
+                f"{len(BEAMS) * len(NEXT[0])} continuations; keep the best {size}.",
             )
-        if not matches(each, right) and matches(sorted(each), sorted(right)):
-            raise Mistake(
+        if not kit.matches(each, right) and kit.matches(sorted(each), sorted(right)):
+            raise kit.Mistake(
                 "not-sorted",
                 "The right beginnings, in a different order. Return the best first.",
             )
-    i = next(
-        i
-        for i, pair in enumerate(zip(found, wanted, strict=True))
-        if not matches(*pair)
-    )
-    raise Mistake(
+    i = next(i for i in range(len(SIZES)) if not kit.matches(found[i], wanted[i]))
+    raise kit.Mistake(
         "wrong-beams",
         f"I don't know this mistake. With beam_size={SIZES[i]} you keep "
         f"{[(ids, round(score, 2)) for ids, score in found[i]]} and should keep "
@@ -163,20 +160,16 @@ def _probe(mine: Function) -> None:
     )
 
 
-def beam_step(mine: Function) -> Result:
+@kit.grader(_probe)
+def beam_step(mine: kit.Function) -> str:
     """Grade ``mine(beams, log_p, *, beam_size)``, one step of a beam search.
 
-    Args:
-        mine: ``beams`` are n pairs of a list of ids and its score, the sum of its
-            log-probabilities; ``log_p`` (n, V) holds those of each next piece. `mine`
-            returns the ``beam_size`` best continuations of all, the best first, as
-            pairs of the same kind.
-
-    Returns:
-        The verdict; the message is printed.
+    ``beams`` are n pairs of a list of ids and its score, the sum of its
+    log-probabilities; ``log_p`` (n, V) holds those of each next piece. `mine`
+    returns the ``beam_size`` best continuations of all, the best first, as pairs of
+    the same kind.
     """
-    praise = (
+    return (
         "All continuations compete by the sum of their log-probabilities, and the best "
         "of them stay, each after its own beginning."
     )
-    return grade("beam_step", mine, [_probe], praise)

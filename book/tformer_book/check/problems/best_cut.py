@@ -1,16 +1,13 @@
 """The grader for `best_cut` of chapter *Tokenization*, and known mistakes."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from tformer_book.check._compare import (
-    Known,
-    Slip,
-)
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import Stopped, call
+from tformer_book.check import kit
+
+Cut = list[str]
+Shares = Mapping[str, float]
 
 # (word, probability of each piece): in the first two one rule after the other that is
 # not the product goes wrong; in the third a mean does; the fourth begins with a piece
@@ -41,10 +38,8 @@ def _all_cuts(word: str, log_p: Mapping[str, float]) -> list[list[str]]:
     ]
 
 
-def _one_after_the_other(
-    word: str, log_p: Mapping[str, float], value: Function
-) -> list[str] | None:
-    found: list[str] = []
+def _one_after_the_other(word: str, log_p: Shares, value: kit.Function) -> Cut | None:
+    found: Cut = []
     while word:
         heads = [word[:i] for i in range(1, len(word) + 1) if word[:i] in log_p]
         if not heads:
@@ -64,146 +59,144 @@ def _by_last_piece(word: str, log_p: Mapping[str, float]) -> list[str] | None:
     return cuts.get(len(word))
 
 
-def _wrong_cuts(word: str, log_p: Mapping[str, float]) -> Known:
-    cuts = _all_cuts(word, log_p)
+def _best(
+    value: Callable[[list[float]], float], best: kit.Function = max
+) -> Callable[[str, Shares], Cut | None]:
+    """The best of all cuts, by what its pieces' log-probabilities are worth."""
+    return lambda word, log_p: best(
+        _all_cuts(word, log_p),
+        key=lambda cut: value([log_p[piece] for piece in cut]),
+        default=None,
+    )
 
-    def total(cut: list[str]) -> float:
-        return sum(log_p[piece] for piece in cut)
 
-    yield Slip(
-        "longest-first",
+SLIPS: kit.Table = {
+    "longest-first": (
+        lambda word, log_p: _one_after_the_other(word, log_p, len),
         "You take the longest piece that fits, from the left. It may leave a rest that "
         "is improbable, or that nothing fits: compare whole cuts.",
-        _one_after_the_other(word, log_p, len),
-    )
-    yield Slip(
-        "likeliest-first",
+    ),
+    "likeliest-first": (
+        lambda word, log_p: _one_after_the_other(word, log_p, log_p.__getitem__),
         "You take the most probable next piece, from the left. It may leave a rest "
         "that is improbable, or that nothing fits: compare whole cuts.",
-        _one_after_the_other(word, log_p, log_p.__getitem__),
-    )
-    yield Slip(
-        "fewest-pieces",
+    ),
+    "fewest-pieces": (
+        _best(len, min),
         "You look for the fewest pieces. One rare piece can cost more than two "
         "frequent ones: compare the sums of the logarithms.",
-        min(cuts, key=len, default=None),
-    )
-    yield Slip(
-        "mean",
+    ),
+    "mean": (
+        _best(lambda logs: sum(logs) / len(logs)),
         "You compare the mean of the logarithms. Each further piece is a further "
         "factor of the product: compare their sum.",
-        max(cuts, key=lambda cut: total(cut) / len(cut), default=None),
-    )
-    yield Slip(
-        "sum-forgotten",
+    ),
+    "sum-forgotten": (
+        _by_last_piece,
         "At each place you compare the last piece's log-probability alone, and forget "
         "the sum up to where it begins. Add: best[j] + log_p[word[j:i]].",
-        _by_last_piece(word, log_p),
-    )
-    for best in (max, min):
-        yield Slip(
-            "logs-multiplied",
-            "You multiply the logarithms. Probabilities multiply, so their logarithms "
-            "add: log(p q) = log p + log q.",
-            best(
-                cuts,
-                key=lambda cut: math.prod(log_p[piece] for piece in cut),
-                default=None,
-            ),
-        )
-    yield Slip(
-        "least-probable",
+    ),
+    "logs-multiplied": (
+        [_best(math.prod), _best(math.prod, min)],
+        "You multiply the logarithms. Probabilities multiply, so their logarithms "
+        "add: log(p q) = log p + log q.",
+    ),
+    "least-probable": (
+        _best(sum, min),
         "You take the smallest sum. Logarithms of probabilities are negative; the most "
         "probable cut has the largest sum, the one nearest to 0.",
-        min(cuts, key=total, default=None),
-    )
+    ),
+}
 
 
-def _probe_cut(mine: Function) -> None:
-    for word, p in CUTS:
-        log_p = {piece: math.log(share) for piece, share in p.items()}
-        cuts = _all_cuts(word, log_p)
-        if not cuts:
-            _refuses(mine, word, log_p)
+def _cases() -> list[kit.Case]:
+    logs = [{piece: math.log(share) for piece, share in p.items()} for _, p in CUTS]
+    words = (word for word, _ in CUTS)
+    return kit.cases("word log_p", *zip(words, logs, strict=True))
+
+
+def _probe_cut(mine: kit.Function) -> None:
+    for case, (word, p) in zip(_cases(), CUTS, strict=True):
+        wanted = case.of(_best(sum))
+        if wanted is None:
+            _refuses(mine, word, case["log_p"])
             continue
-        wanted = max(cuts, key=lambda cut: sum(log_p[piece] for piece in cut))
-        wrong_ways = list(_wrong_cuts(word, log_p))
-        stuck = next((way for way in wrong_ways if way[2] is None), None)
+        known = list(kit.ways(SLIPS))
+        stuck = next((way for way in known if case.of(way[1]) is None), None)
         try:
-            found = call(mine, {"word": word, "log_p": log_p})
-        except Mistake as mistake:
+            found = case.ask(mine, _pieces)
+        except kit.Mistake as mistake:
             if stuck and mistake.diagnosis in (
                 "returns-nothing",
                 "stops-with-an-error",
             ):
-                raise Mistake(*stuck[:2]) from None
+                raise kit.Mistake(stuck[0], str(stuck[2])) from None
             raise
-        if isinstance(found, str) or not isinstance(found, Sequence):
-            raise Mistake(
-                "not-pieces",
-                f"Your function returns a {type(found).__name__}; I need the list of "
-                "pieces.",
-            )
-        if len(found) == 2 and any(isinstance(x, float) for x in found):
-            raise Mistake(
-                "score-too",
-                "You return the sum as well. Return the list of pieces alone.",
-            )
-        if list(found) == wanted:
+        if found == wanted:
             continue
-        same = [k for k, way in enumerate(wrong_ways) if way.gives == list(found)]
+        same = [way for way in known if case.of(way[1]) == found]
         if same:  # of several, the one that gives the other words' cuts, too
-            best = max(same, key=lambda k: _explained(mine, k))
-            raise Mistake(*wrong_ways[best][:2])
-        raise Mistake(
+            best = max(same, key=lambda way: _explained(mine, way[1]))
+            raise kit.Mistake(best[0], str(best[2]))
+        raise kit.Mistake(
             "wrong-cut",
             f"With {p} the best cut of “{word}” is {' '.join(wanted)}; yours is "
             f"{' '.join(map(str, found))}.",
         )
 
 
-def _explained(mine: Function, mistake: int) -> int:
+def _pieces(found: Any) -> Cut:
+    if isinstance(found, str) or not isinstance(found, Sequence):
+        raise kit.Mistake(
+            "not-pieces",
+            f"Your function returns a {type(found).__name__}; I need the list of "
+            "pieces.",
+        )
+    if len(found) == 2 and any(isinstance(x, float) for x in found):
+        raise kit.Mistake(
+            "score-too",
+            "You return the sum as well. Return the list of pieces alone.",
+        )
+    return list(found)
+
+
+def _explained(mine: kit.Function, wrong: kit.Function) -> int:
     """How many of the hidden words are cut as by one of the known mistakes."""
     count = 0
-    for word, p in CUTS:
-        log_p = {piece: math.log(share) for piece, share in p.items()}
+    for case in _cases():
         try:
-            found = call(mine, {"word": word, "log_p": log_p}, nothing=True)
-        except Mistake:
+            found = kit.call(mine, case.inputs, nothing=True)
+        except kit.Mistake:
             continue
-        count += found == list(_wrong_cuts(word, log_p))[mistake].gives
+        count += found == case.of(wrong)
     return count
 
 
-def _refuses(mine: Function, word: str, log_p: dict[str, float]) -> None:
+def _refuses(mine: kit.Function, word: str, log_p: dict[str, float]) -> None:
     try:
-        found = call(mine, {"word": word, "log_p": log_p}, nothing=True)
-    except Stopped as stopped:
-        raise Mistake(
+        found = kit.call(mine, {"word": word, "log_p": log_p}, nothing=True)
+    except kit.Stopped as stopped:
+        raise kit.Mistake(
             "stops-where-nothing-fits",
             f"“{word}” cannot be cut into {list(log_p)}, and your function stops with "
             f"a {type(stopped.problem).__name__}. Return None there.",
         ) from None
     if found is not None:
-        raise Mistake(
+        raise kit.Mistake(
             "cut-where-nothing-fits",
             f"“{word}” cannot be cut into {list(log_p)}; return None, not {found!r}.",
         )
 
 
-def best_cut(mine: Function) -> Result:
+@kit.grader(_probe_cut)
+def best_cut(mine: kit.Function) -> str:
     """Grade a reader's unigram cut of a word.
 
-    Args:
-        mine: a function ``mine(word, log_p)``: a word, and the log-probability of each
-            piece, to the list of pieces with the largest sum, or None where no cut is
-            possible.
-
-    Returns:
-        The verdict; the message is printed.
+    ``mine`` is a function ``mine(word, log_p)``: a word, and the log-probability of
+    each piece, to the list of pieces with the largest sum, or None where no cut is
+    possible.
     """
-    praise = (
+    return (
         "It finds the most probable cut where the longest piece, the likeliest piece "
         "and the fewest pieces all mislead, and says so where there is none."
     )
-    return grade("best_cut", mine, [_probe_cut], praise)

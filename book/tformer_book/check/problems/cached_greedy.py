@@ -1,19 +1,15 @@
 """The grader for `cached_greedy` of chapter *Decoding and scoring*, and known slips."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from tformer_book.check._compare import Switches, matches, recognise, slips
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._loops import ENDLESS, Endless, generated
-from tformer_book.check._run import as_whole
+from tformer_book.check import kit
 
 BOS, EOS, SIZE = 1, 2, 12
 PATH = (7, 5, 7, 9, 4, 11)  # what the hidden model says; 7 comes twice
+LIMITS = (20, 4, 6)
 
 
 class Stepwise:
@@ -27,16 +23,16 @@ class Stepwise:
     ) -> tuple[Tensor, tuple[int, ...]]:
         """The newest piece and what was kept -> (V,) logits, what to keep."""
         if cache is not None and not isinstance(cache, tuple):
-            raise Mistake(
+            raise kit.Mistake(
                 "not-the-cache",
                 "The second argument of step is the cache that the step before "
                 f"returned, or None at first; I got a {type(cache).__name__}.",
             )
-        piece = as_whole(piece, "the newest piece, one id")
+        piece = kit.as_whole(piece, "the newest piece, one id")
         kept = (*(cache or ()), piece)
         self.read.append(kept)
-        if len(self.read) > ENDLESS:
-            raise Endless
+        if len(self.read) > kit.ENDLESS:
+            raise kit.Endless
         return _logits(kept), kept
 
 
@@ -51,9 +47,12 @@ def _logits(prefix: Sequence[int]) -> Tensor:
     return logits
 
 
-def _loop(
-    max_len: int,
+def built(
+    step: kit.Function,
     *,
+    bos_id: int,
+    eos_id: int,
+    max_len: int,
     keeps: bool = True,
     reads: str = "newest",
     ends: bool = True,
@@ -62,21 +61,19 @@ def _loop(
     extra: int = 0,
 ) -> list[int]:
     """Cached greedy search, or a known mistake."""
-    step, cache = Stepwise(), None
-    ids = [BOS]
+    ids, cache = [bos_id], None
     for _ in range(max_len + extra):
-        piece = ids[-1] if reads == "newest" else BOS
-        logits, new = step(piece, cache)
+        logits, new = step(ids[-1] if reads == "newest" else bos_id, cache)
         cache = new if keeps else None
         best = int(logits.argmax())
-        if best == EOS and ends:
-            ids += [EOS] * keep_eos
+        if best == eos_id and ends:
+            ids += [eos_id] * keep_eos
             break
         ids.append(best)
     return ids if keep_bos else ids[1:]
 
 
-KNOWN: Switches = {
+SLIPS: kit.Table = {
     "cache-lost": (
         {"keeps": False},
         "The cache is lost: each step gets None, so the model believes that the newest "
@@ -102,53 +99,51 @@ KNOWN: Switches = {
     "one-too-many": ({"extra": 1}, "One piece more than max_len."),
     "one-too-few": ({"extra": -1}, "Your loop ends one piece before max_len."),
 }
-LIMITS = (20, 4, 6)
 
 
-def _ask(mine: Function, max_len: int) -> tuple[list[int], Stepwise]:
-    step = Stepwise()
-    ids = {"bos_id": BOS, "eos_id": EOS, "max_len": max_len}
-    return generated(mine, {"step": step}, ids, len(PATH)), step
+def _run(function: kit.Function) -> list[list[int]]:
+    return [
+        function(Stepwise(), bos_id=BOS, eos_id=EOS, max_len=limit) for limit in LIMITS
+    ]
 
 
-def _probe(mine: Function) -> None:
-    answers = [_ask(mine, max_len) for max_len in LIMITS]
-    found = [ids for ids, _ in answers]
+def _probe(mine: kit.Function) -> None:
+    steps = [Stepwise() for _ in LIMITS]
+    found = [
+        kit.generated(
+            mine,
+            {"step": step},
+            {"bos_id": BOS, "eos_id": EOS, "max_len": limit},
+            len(PATH),
+        )
+        for step, limit in zip(steps, LIMITS, strict=True)
+    ]
     wanted = [list(PATH[:limit]) for limit in LIMITS]
-    if matches(found, wanted):
-        needed = len(PATH) + 1
-        calls = len(answers[0][1].read)
+    if kit.matches(found, wanted):
+        needed, calls = len(PATH) + 1, len(steps[0].read)
         if calls > needed:
-            raise Mistake(
+            raise kit.Mistake(
                 "reads-twice",
                 f"The right pieces, but {calls} steps for {needed} pieces (eos "
                 "counted): you read some of them again. The cache is there to make "
                 "that needless; read each piece once.",
             )
         return
-
-    def build(**settings: object) -> list[list[int]]:
-        return [_loop(limit, **settings) for limit in LIMITS]  # type: ignore[arg-type]
-
-    recognise(found, slips(build, KNOWN))
+    kit.recognise(found, kit.slips(SLIPS, _run, built))
     i = next(i for i in range(len(LIMITS)) if found[i] != wanted[i])
-    raise Mistake(
+    raise kit.Mistake(
         "wrong-pieces",
         f"With max_len={LIMITS[i]} you say {found[i]} and should say {wanted[i]}. I do "
         "not know this mistake.",
     )
 
 
-def cached_greedy(mine: Function) -> Result:
+@kit.grader(_probe)
+def cached_greedy(mine: kit.Function) -> str:
     """Grade ``mine(step, *, bos_id, eos_id, max_len)``, greedy search with a cache.
 
-    Args:
-        mine: ``step(piece, cache)`` reads one piece and returns the logits (V,) of the
-            next and the cache for the next step; the first cache is None. `mine`
-            returns the list of pieces, at most ``max_len``, without bos and eos.
-
-    Returns:
-        The verdict; the message is printed.
+    ``step(piece, cache)`` reads one piece and returns the logits (V,) of the next
+    and the cache for the next step; the first cache is None. `mine` returns the
+    list of pieces, at most ``max_len``, without bos and eos.
     """
-    praise = "Each piece is read once, and the cache remembers the rest."
-    return grade("cached_greedy", mine, [_probe], praise)
+    return "Each piece is read once, and the cache remembers the rest."

@@ -1,139 +1,80 @@
 """The grader for `cross_attention` of chapter *The decoder*, and known mistakes."""
 
-from __future__ import annotations
-
 import math
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from tformer_book.check._compare import (
-    Switches,
-    compare,
-    matches,
-    recognise,
-    slips,
-)
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import (
-    Stopped,
-    as_tensor,
-    call,
-    probe_gradients,
-)
+from tformer_book.check import kit
+
+NAMES = ("x", "memory", "w_query", "w_key", "w_value")
 
 
-@dataclass(frozen=True)
-class Across:
-    """A stream, a memory, three matrices and a mask on the memory."""
+def built(
+    x: Tensor,
+    memory: Tensor,
+    w_query: Tensor,
+    w_key: Tensor,
+    w_value: Tensor,
+    *,
+    mask: Tensor | None = None,
+    query: str = "x",
+    key: str = "memory",
+    value: str = "memory",
+    to_query: str = "w_query",
+    to_key: str = "w_key",
+    to_value: str = "w_value",
+    turned: bool = False,
+    hides: str = "given",
+    root: str = "width",
+    axis: int = -1,
+    leave: str = "alone",
+) -> Tensor:
+    """What comes out; other words than the default ones make a known mistake."""
+    sources = {"x": x, "memory": memory, "both": torch.cat([memory, x], dim=1)}
+    weights = {"w_query": w_query, "w_key": w_key, "w_value": w_value}
 
-    x: Tensor
-    memory: Tensor
-    w_query: Tensor
-    w_key: Tensor
-    w_value: Tensor
-    mask: Tensor | None
+    def projected(what: str, by: str) -> Tensor:
+        if not by:
+            return sources[what]
+        return sources[what] @ (weights[by].mT if turned else weights[by])
 
-    @classmethod
-    def random(
-        cls, t: int, s: int, d: int, width: int, out: int, *, masked: bool = True
-    ) -> Across:
-        """Draw a case of two sentences; the first one's source is padded."""
-        generator = torch.Generator().manual_seed(100 * t + s)
-
-        def draw(*shape: int) -> Tensor:
-            return torch.randn(*shape, generator=generator)
-
-        mask = torch.ones(2, 1, s, dtype=torch.bool)
-        mask[0, 0, s - 2 :] = False
-        return cls(
-            *(draw(2, t, d), draw(2, s, d)),
-            *(draw(d, width), draw(d, width), draw(d, out)),
-            mask if masked else None,
-        )
-
-    def mixed(
-        self,
-        *,
-        query: str = "x",
-        key: str = "memory",
-        value: str = "memory",
-        to_query: str = "w_query",
-        to_key: str = "w_key",
-        to_value: str = "w_value",
-        turned: bool = False,
-        mask: str = "given",
-        root: str = "width",
-        axis: int = -1,
-        leave: str = "alone",
-    ) -> Tensor:
-        """What comes out; other words than the default ones make a known mistake."""
-
-        def projected(what: str, by: str) -> Tensor:
-            sources = {"both": torch.cat([self.memory, self.x], dim=1)}
-            source: Tensor = sources.get(what, getattr(self, what, self.x))
-            if not by:
-                return source
-            weight: Tensor = getattr(self, by)
-            return source @ (weight.mT if turned else weight)
-
-        asks = projected(query, to_query)
-        scores = asks @ projected(key, to_key).mT
-        scores = (
-            scores
-            / {
-                "width": math.sqrt(asks.size(-1)),
-                "none": 1.0,
-                "no root": asks.size(-1),
-                "d_model": math.sqrt(self.x.size(-1)),
-                "length": math.sqrt(scores.size(-1)),
-            }[root]
-        )
-        may = torch.ones_like(scores, dtype=torch.bool)
-        if self.mask is not None and mask not in ("none", "times", "late"):
-            mine = self.mask
-            if key == "both":
-                seen = torch.ones_like(self.x[:, None, :, 0], dtype=torch.bool)
-                mine = torch.cat([mine, seen], dim=-1)
-            may = may & {
-                "flipped": ~mine,
-                "flipped little": ~mine,
-                "queries": mine.mT,
-            }.get(mask, mine)
-        if mask == "causal":
-            may = may.tril()
-        fill = -1e9 if mask == "flipped little" else -math.inf
-        scores = scores.masked_fill(~may, fill)
-        if mask == "times" and self.mask is not None:
-            scores = scores * self.mask
-        weights = scores.softmax(axis)
-        if mask == "late" and self.mask is not None:
-            weights = weights * self.mask
-        output = weights @ projected(value, to_value)
-        return self.x + output if leave == "residual" else output
-
-    def run(self, mine: Function) -> Tensor:
-        """The reader's output, a tensor."""
-        inputs = {
-            name: getattr(self, name)
-            for name in ("x", "memory", "w_query", "w_key", "w_value")
-        }
-        found = call(mine, inputs, {"mask": self.mask} if self.mask is not None else {})
-        if isinstance(found, tuple | list) and len(found) == 2:
-            raise Mistake(
-                "returns-weights-too",
-                "You return two things. attention() gives output and weights; return "
-                "the output alone.",
-            )
-        return as_tensor(found, "the output, with a row for each target position")
+    asks = projected(query, to_query)
+    scores = asks @ projected(key, to_key).mT
+    scores = (
+        scores
+        / {
+            "width": math.sqrt(asks.size(-1)),
+            "none": 1.0,
+            "no root": asks.size(-1),
+            "d_model": math.sqrt(x.size(-1)),
+            "length": math.sqrt(scores.size(-1)),
+        }[root]
+    )
+    may = torch.ones_like(scores, dtype=torch.bool)
+    if mask is not None and hides not in ("none", "times", "late"):
+        if key == "both":
+            seen = torch.ones_like(x[:, None, :, 0], dtype=torch.bool)
+            mask = torch.cat([mask, seen], dim=-1)
+        other = {"flipped": ~mask, "flipped little": ~mask, "queries": mask.mT}
+        may = may & other.get(hides, mask)
+    if hides == "causal":
+        may = may.tril()
+    scores = scores.masked_fill(~may, -1e9 if hides == "flipped little" else -math.inf)
+    if hides == "times" and mask is not None:
+        scores = scores * mask
+    shares = scores.softmax(axis)
+    if hides == "late" and mask is not None:
+        shares = shares * mask
+    output = shares @ projected(value, to_value)
+    return x + output if leave == "residual" else output
 
 
-CROSSINGS: Switches = {
+SLIPS: kit.Table = {
     "queries-from-the-memory": (
         [
-            {"query": "memory", "key": "x", "value": "x", "mask": mask}
-            for mask in ("none", "given", "queries")
+            {"query": "memory", "key": "x", "value": "x", "hides": hides}
+            for hides in ("none", "given", "queries")
         ],
         "The roles are exchanged: your queries come from the memory, your keys and "
         "values from the decoder. So the English asks the German. The decoder asks: "
@@ -141,46 +82,46 @@ CROSSINGS: Switches = {
     ),
     "memory-not-used": (
         [
-            {"key": "x", "value": "x", "mask": mask}
-            for mask in ("none", "given", "causal")
+            {"key": "x", "value": "x", "hides": hides}
+            for hides in ("none", "given", "causal")
         ],
         "Queries, keys and values all come from the decoder: this is self-attention, "
         "and the source never gets in. Every sentence would have the same translation. "
         "Keys and values come from the memory.",
     ),
     "keys-from-the-decoder": (
-        [{"key": "x", "mask": mask} for mask in ("given", "none")],
+        [{"key": "x", "hides": hides} for hides in ("given", "none")],
         "Your keys come from the decoder, your values from the memory. Key and value "
         "of one position belong together: both from the memory.",
     ),
     "values-from-the-decoder": (
-        [{"value": "x", "mask": mask} for mask in ("given", "none")],
+        [{"value": "x", "hides": hides} for hides in ("given", "none")],
         "Your keys come from the memory, your values from the decoder: it looks at the "
         "English and takes German home. Both come from the memory.",
     ),
     "all-from-the-memory": (
-        [{"query": "memory", "mask": mask} for mask in ("given", "none")],
+        [{"query": "memory", "hides": hides} for hides in ("given", "none")],
         "Your queries come from the memory, too: this is the encoder's self-attention "
         "once more, and the decoder has no say. Queries: x @ w_query.",
     ),
     "causal": (
-        [{"mask": "causal"}],
+        [{"hides": "causal"}],
         "You apply a causal mask as well. Cross-attention needs none: the source is "
         "there in full, so the first German piece may look at the last English one.",
     ),
     "mask-ignored": (
-        [{"mask": "none"}],
+        [{"hides": "none"}],
         "Your function takes a mask and does not use it, so the decoder reads the "
         "padding of the source, and a translation depends on its neighbours in the "
         "batch. Hand it to attention(…, mask=mask).",
     ),
     "mask-flipped": (
-        [{"mask": "flipped"}, {"mask": "flipped little"}],
+        [{"hides": "flipped"}, {"hides": "flipped little"}],
         "The mask is the wrong way round: here True means may attend. attention() "
         "takes it as it is, without ~.",
     ),
     "mask-on-queries": (
-        [{"mask": "queries"}],
+        [{"hides": "queries"}],
         "You turned the mask: it now hides target positions (rows). It says which "
         "SOURCE positions are real, and those are the keys, the columns. It "
         "broadcasts over the queries as it is: (B, 1, S).",
@@ -237,13 +178,13 @@ CROSSINGS: Switches = {
         "x @ w_query. (nn.Linear and F.linear keep them the other way round.)",
     ),
     "mask-multiplied": (
-        [{"mask": "times"}],
+        [{"hides": "times"}],
         "You multiply the scores by the mask, so padding gets the score 0. But e⁰ is "
         "1, and its weight is far from 0. Fill with −∞, or hand the mask to "
         "attention(…, mask=mask).",
     ),
     "mask-after-softmax": (
-        [{"mask": "late"}],
+        [{"hides": "late"}],
         "You apply the mask after softmax, so the rows no longer sum to 1. Hand it to "
         "attention(…, mask=mask), which hides scores before softmax.",
     ),
@@ -264,82 +205,100 @@ CROSSINGS: Switches = {
 }
 
 
-def _judge(found: Tensor, case: Across) -> None:
-    if matches(found, case.mixed()):
+def _case(
+    t: int, s: int, d: int, width: int, out: int, *, masked: bool = True
+) -> kit.Case:
+    """Two sentences; the first one's source is padded."""
+    generator = torch.Generator().manual_seed(100 * t + s)
+    shapes = (2, t, d), (2, s, d), (d, width), (d, width), (d, out)
+    inputs = {
+        name: torch.randn(*shape, generator=generator)
+        for name, shape in zip(NAMES, shapes, strict=True)
+    }
+    mask = torch.ones(2, 1, s, dtype=torch.bool)
+    mask[0, 0, s - 2 :] = False
+    return kit.Case(inputs, {"mask": mask} if masked else {})
+
+
+def _output(found: object) -> Tensor:
+    if isinstance(found, tuple | list) and len(found) == 2:
+        raise kit.Mistake(
+            "returns-weights-too",
+            "You return two things. attention() gives output and weights; return "
+            "the output alone.",
+        )
+    return kit.as_tensor(found, "the output, with a row for each target position")
+
+
+def _judge(found: Tensor, case: kit.Case) -> None:
+    wanted = case.of(built)
+    if kit.matches(found, wanted):
         return
-    recognise(found, slips(case.mixed, CROSSINGS))
+    kit.recognise(found, kit.slips(SLIPS, case.of, built))
     if found.isnan().any():
-        raise Mistake(
+        raise kit.Mistake(
             "nan",
             "There is nan in your output: some query sees nothing. Is the mask the "
             "wrong way round, or on the wrong axis? It hides keys, never queries.",
         )
-    compare(
+    kit.compare(
         found,
-        case.mixed(),
-        said=f"for x {tuple(case.x.shape)} and memory {tuple(case.memory.shape)}",
+        wanted,
+        said=f"for x {case.shape('x')} and memory {case.shape('memory')}",
         hint="Three products, then attention(query, key, value, mask=mask): which of "
         "the three is made of x?",
     )
 
 
-def _probe_cross(mine: Function) -> None:
+def _probe_cross(mine: kit.Function) -> None:
     """Where all sizes agree, every mix-up gives numbers, and numbers tell."""
-    case = Across.random(4, 4, 4, 4, 4)
-    _judge(case.run(mine), case)
+    case = _case(4, 4, 4, 4, 4)
+    _judge(case.ask(mine, _output), case)
 
 
-def _probe_uneven(mine: Function) -> None:
+def _probe_uneven(mine: kit.Function) -> None:
     """Three target positions, five source positions, all widths different."""
     for masked in (True, False):
-        case = Across.random(3, 5, 6, 4, 2, masked=masked)
+        case = _case(3, 5, 6, 4, 2, masked=masked)
         try:
-            found = case.run(mine)
-        except Stopped as stopped:
+            found = case.ask(mine, _output)
+        except kit.Stopped as stopped:
             if masked:
-                raise Mistake(
+                raise kit.Mistake(
                     "only-equal-lengths",
                     "Right where source and target are equally long, but for 3 target "
                     f"and 5 source positions: {stopped.message} Nothing may depend on "
                     "T = S: output rows follow the queries.",
                 ) from None
-            raise Mistake(
+            raise kit.Mistake(
                 "mask-not-optional",
                 "Your function works with a mask and stops without one. Hand it on as "
                 "it is; attention() takes mask=None.",
             ) from None
         try:
             _judge(found, case)
-        except Mistake as mistake:
+        except kit.Mistake as mistake:
             if mistake.diagnosis not in ("wrong-numbers", "shape"):
                 raise
-            raise Mistake(
+            raise kit.Mistake(
                 "only-equal-lengths",
                 f"Right where all sizes agree. {mistake.message}",
             ) from None
 
 
-def _probe_gradients(mine: Function) -> None:
-    case = Across.random(3, 5, 6, 4, 2)
-    names = ("x", "memory", "w_query", "w_key", "w_value")
-    leaves = {name: getattr(case, name) for name in names}
-    probe_gradients(mine, lambda: case.run(mine), case.mixed, leaves)
+def _probe_gradients(mine: kit.Function) -> None:
+    _case(3, 5, 6, 4, 2).learn(mine, built, take=_output)
 
 
-def cross_attention(mine: Function) -> Result:
+@kit.grader(_probe_cross, _probe_uneven, _probe_gradients)
+def cross_attention(mine: kit.Function) -> str:
     """Grade ``mine(x, memory, w_query, w_key, w_value, *, mask=None)``, with one head.
 
-    Args:
-        mine: gets the decoder's stream x (B, T, D), the memory (B, S, D), matrices
-            (D, Dh), (D, Dh), (D, Dv) and a bool mask (B, 1, S), True = may attend;
-            returns (B, T, Dv).
-
-    Returns:
-        The verdict; the message is printed.
+    ``mine`` gets the decoder's stream x (B, T, D), the memory (B, S, D), matrices
+    (D, Dh), (D, Dh), (D, Dv) and a bool mask (B, 1, S), True = may attend; returns
+    (B, T, Dv).
     """
-    praise = (
+    return (
         "The decoder asks, the memory answers; padding of the source is hidden, and "
         "there are as many rows as queries, whatever the length of the source."
     )
-    probes = [_probe_cross, _probe_uneven, _probe_gradients]
-    return grade("cross_attention", mine, probes, praise)

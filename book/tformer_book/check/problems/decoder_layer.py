@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -13,80 +11,62 @@ from torch import Tensor
 from tformer import masks
 from tformer.decoder import DecoderLayer
 from tformer.residual import Residual
-from tformer_book.check._compare import (
-    Slip,
-    matches,
-    recognise,
-    slips,
-)
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import (
-    Stopped,
-    as_tensor,
-    call,
-    probe_gradients,
-)
+from tformer_book.check import kit
+
+NAMES = ("self", "cross", "ffn")
+Sublayer = Callable[[Tensor], Tensor]
 
 
-@dataclass(frozen=True)
-class LayerPass:
-    """A decoder layer put together from its parts; other fields make it wrong."""
+def built(
+    layer: DecoderLayer,
+    x: Tensor,
+    memory: Tensor,
+    target_mask: Tensor,
+    source_mask: Tensor,
+    *,
+    order: tuple[str, ...] = NAMES,
+    back_sees: str = "target",
+    across_sees: str = "source",
+    answers_back: str = "stream",  # who answers self-attention
+    answers_across: str = "memory",
+    asks_across: str = "stream",
+    across_by: str = "cross",  # whose matrices
+    starts_over: str = "",  # the sub-layer that begins with the layer's input again
+    residuals: str = "own",
+    around: tuple[str, ...] = ("right",) * 3,  # of self, cross, ffn
+    reads: tuple[str, ...] = ("h",) * 3,  # or "x", the stream outside
+) -> Tensor:
+    """A decoder layer put together from its parts; other settings make it wrong."""
+    given = x
+    known = {"target": target_mask, "source": source_mask, "none": None}
+    known |= {"target flipped": ~target_mask, "source flipped": ~source_mask}
+    if across_sees == "causal":
+        known["causal"] = source_mask & masks.causal_mask(x.size(1))
+    attentions = {"self": layer.self_attention, "cross": layer.cross_attention}
 
-    order: tuple[str, ...] = ("self", "cross", "ffn")
-    target_mask: str = "target"
-    source_mask: str = "source"
-    answers_back: str = "stream"  # who answers self-attention
-    answers_across: str = "memory"
-    asks_across: str = "stream"
-    across_by: str = "cross"  # whose matrices
-    starts_over: str = ""  # the sub-layer that begins with the layer's input again
-    residuals: str = "own"
-    around: tuple[str, ...] = ("right", "right", "right")  # of self, cross, ffn
-    reads: tuple[str, ...] = ("h", "h", "h")  # or "x", the stream outside
+    def look_back(h: Tensor) -> Tensor:
+        answers = memory if answers_back == "memory" else h
+        return layer.self_attention(h, answers, mask=known[back_sees])
 
-    def run(
-        self,
-        layer: DecoderLayer,
-        x: Tensor,
-        memory: Tensor,
-        target_mask: Tensor,
-        source_mask: Tensor,
-    ) -> Tensor:
-        """(B, T, D) -> (B, T, D)."""
-        given = x
-        known = {"target": target_mask, "source": source_mask, "none": None}
-        known |= {"target flipped": ~target_mask, "source flipped": ~source_mask}
-        if self.source_mask == "causal":
-            known["causal"] = source_mask & masks.causal_mask(x.size(1))
-        attentions = {"self": layer.self_attention, "cross": layer.cross_attention}
+    def look_across(h: Tensor) -> Tensor:
+        answers = h if answers_across == "stream" else memory
+        asks = memory if asks_across == "memory" else h
+        return attentions[across_by](asks, answers, mask=known[across_sees])
 
-        def look_back(h: Tensor) -> Tensor:
-            answers = memory if self.answers_back == "memory" else h
-            return layer.self_attention(h, answers, mask=known[self.target_mask])
-
-        def look_across(h: Tensor) -> Tensor:
-            answers = h if self.answers_across == "stream" else memory
-            asks = memory if self.asks_across == "memory" else h
-            part = attentions[self.across_by]
-            return part(asks, answers, mask=known[self.source_mask])
-
-        residuals = {
-            "self": layer.self_attention_residual,
-            "cross": layer.cross_attention_residual,
-            "ffn": layer.feed_forward_residual,
-        }
-        sublayers: dict[str, Callable[[Tensor], Tensor]]
-        sublayers = {"self": look_back, "cross": look_across, "ffn": layer.feed_forward}
-        ways = dict(zip(("self", "cross", "ffn"), self.around, strict=True))
-        read = dict(zip(("self", "cross", "ffn"), self.reads, strict=True))
-        for name in self.order:
-            residual = residuals["self" if self.residuals == "first" else name]
-            stream = given if name == self.starts_over else x
-            sublayer = sublayers[name]
-            if read[name] == "x":
-                sublayer = _always(sublayer(stream))
-            x = _beside(residual, stream, sublayer, ways[name])
-        return x
+    beside = {
+        "self": layer.self_attention_residual,
+        "cross": layer.cross_attention_residual,
+        "ffn": layer.feed_forward_residual,
+    }
+    sublayers: dict[str, Sublayer]
+    sublayers = {"self": look_back, "cross": look_across, "ffn": layer.feed_forward}
+    for name in order:
+        residual = beside["self" if residuals == "first" else name]
+        stream, sublayer = given if name == starts_over else x, sublayers[name]
+        if reads[NAMES.index(name)] == "x":
+            sublayer = _always(sublayer(stream))
+        x = _beside(residual, stream, sublayer, around[NAMES.index(name)])
+    return x
 
 
 def _always(result: Tensor) -> Callable[[Tensor], Tensor]:
@@ -112,7 +92,7 @@ def _only(place: int, how: str) -> tuple[str, ...]:
     return tuple(how if i == place else "right" for i in range(3))
 
 
-LAYERS: dict[str, tuple[list[dict[str, Any]], str]] = {
+SLIPS: dict[str, Any] = {
     **{
         f"x-instead-of-h:{where}": (
             [{"reads": reads}],
@@ -131,47 +111,47 @@ LAYERS: dict[str, tuple[list[dict[str, Any]], str]] = {
     },
     "mask-flipped": (
         [
-            {"source_mask": "source flipped"},
-            {"target_mask": "target flipped"},
-            {"source_mask": "source flipped", "target_mask": "target flipped"},
+            {"across_sees": "source flipped"},
+            {"back_sees": "target flipped"},
+            {"across_sees": "source flipped", "back_sees": "target flipped"},
         ],
         "A mask is the wrong way round: True means may attend, in both attentions. "
         "Pass the masks as they are, without ~.",
     ),
     "target-mask-forgotten": (
-        [{"target_mask": "none"}],
+        [{"back_sees": "none"}],
         "The target mask is not used: each position sees the pieces that it must "
         "predict. Training would look wonderful and the translations be rubbish. "
         "Self-attention takes mask=target_mask.",
     ),
     "source-mask-forgotten": (
-        [{"source_mask": "none"}],
+        [{"across_sees": "none"}],
         "The source mask is not used: cross-attention reads padding, and a translation "
         "depends on its neighbours in the batch. It takes mask=source_mask.",
     ),
     "no-masks": (
-        [{"target_mask": "none", "source_mask": "none"}],
+        [{"back_sees": "none", "across_sees": "none"}],
         "No mask is used: self-attention sees the future, cross-attention the padding.",
     ),
     "masks-swapped": (
-        [{"target_mask": "source", "source_mask": "target"}],
+        [{"back_sees": "source", "across_sees": "target"}],
         "The masks are swapped: target_mask belongs to self-attention, source_mask to "
         "cross-attention.",
     ),
     "source-mask-everywhere": (
-        [{"target_mask": "source"}],
+        [{"back_sees": "source"}],
         "Self-attention gets the source's mask. It hides the wrong pieces and opens "
         "the future; the shapes fit only where both sides are padded to one length. "
         "Give it target_mask.",
     ),
     "target-mask-everywhere": (
-        [{"source_mask": "target"}, {"source_mask": "causal"}],
+        [{"across_sees": "target"}, {"across_sees": "causal"}],
         "Cross-attention gets a causal mask. The source may be read in full: give it "
         "source_mask alone.",
     ),
     "memory-not-used": (
         [
-            {"answers_across": "stream", "source_mask": mask}
+            {"answers_across": "stream", "across_sees": mask}
             for mask in ("source", "target", "none")
         ],
         "The memory is not used: your cross-attention asks the decoder's own stream. "
@@ -180,7 +160,7 @@ LAYERS: dict[str, tuple[list[dict[str, Any]], str]] = {
     ),
     "queries-from-the-memory": (
         [
-            {"asks_across": "memory", "answers_across": "stream", "source_mask": mask}
+            {"asks_across": "memory", "answers_across": "stream", "across_sees": mask}
             for mask in ("source", "target", "none")
         ],
         "In cross-attention the roles are exchanged: the first argument asks, the "
@@ -188,7 +168,7 @@ LAYERS: dict[str, tuple[list[dict[str, Any]], str]] = {
     ),
     "self-attention-asks-the-memory": (
         [
-            {"answers_back": "memory", "target_mask": mask}
+            {"answers_back": "memory", "back_sees": mask}
             for mask in ("target", "source")
         ],
         "Self-attention gets the memory for keys and values. Queries, keys and values "
@@ -247,29 +227,25 @@ LAYERS: dict[str, tuple[list[dict[str, Any]], str]] = {
         "layer.cross_attention.",
     ),
 }
-for _place, (_name, _part) in enumerate(
-    (
-        ("self-attention", "self_attention_residual"),
-        ("cross-attention", "cross_attention_residual"),
-        ("feed-forward", "feed_forward_residual"),
-    )
-):
-    LAYERS[f"residual-of-{_name}-forgotten"] = (
-        [{"around": _only(_place, how)} for how in ("bare", "no-shortcut", "no-norm")],
+
+
+PARTS = {
+    "self-attention": "self_attention_residual",
+    "cross-attention": "cross_attention_residual",
+    "feed-forward": "feed_forward_residual",
+}
+SLIPS |= {
+    f"residual-of-{name}-forgotten": (
+        [{"around": _only(i, how)} for how in ("bare", "no-shortcut", "no-norm")],
         "Two sub-layers run beside the stream, and one does not: the addition or the "
-        f"norm around it is missing. Call it through layer.{_part}(x, sublayer).",
+        f"norm around it is missing. Call it through layer.{part}(x, sublayer).",
     )
+    for i, (name, part) in enumerate(PARTS.items())
+}
 
 
-@dataclass(frozen=True)
-class LayerCase:
+class LayerCase(kit.Case):
     """A decoder layer with random numbers everywhere, and something to run it on."""
-
-    layer: DecoderLayer
-    x: Tensor
-    memory: Tensor
-    target_mask: Tensor
-    source_mask: Tensor
 
     @classmethod
     def random(cls, norm: str, t: int, s: int) -> LayerCase:
@@ -287,47 +263,35 @@ class LayerCase:
             drawn[1, real:] = 0
             return drawn
 
-        def draw(length: int) -> Tensor:
-            return torch.randn(2, length, 8, generator=generator)
-
         return cls(
-            *(layer, draw(t), draw(s)),
-            *(masks.target_mask(ids(t, t - 1), 0), masks.source_mask(ids(s, s - 2), 0)),
+            {
+                "layer": layer,
+                "x": torch.randn(2, t, 8, generator=generator),
+                "memory": torch.randn(2, s, 8, generator=generator),
+                "target_mask": masks.target_mask(ids(t, t - 1), 0),
+                "source_mask": masks.source_mask(ids(s, s - 2), 0),
+            }
         )
 
-    @property
-    def parts(self) -> tuple[DecoderLayer, Tensor, Tensor, Tensor, Tensor]:
-        """In the order in which a layer's function takes them."""
-        return self.layer, self.x, self.memory, self.target_mask, self.source_mask
-
-    def right(self) -> Tensor:
-        """What the layer gives."""
-        return self.known({})
-
-    def known(self, changes: dict[str, Any]) -> Tensor:
-        """What a known mistake gives."""
-        wrong = dataclasses.replace(LayerPass(), **changes)
-        with torch.no_grad():
-            return wrong.run(*self.parts)
-
-    def run(self, mine: Function) -> Tensor:
+    def ask(self, mine: kit.Function, take: kit.Function = kit.as_tensor) -> Tensor:
         """The reader's output, a tensor of the right shape."""
-        names = ("layer", "x", "memory", "target_mask", "source_mask")
 
         def stop(*_: object, **__: object) -> None:
-            raise Mistake(
+            raise kit.Mistake(
                 "calls-the-layer",
                 "You call layer(…), which is the answer. Put it together from "
                 "layer.self_attention, .cross_attention and .feed_forward, each inside "
                 "its residual.",
             )
 
-        self.layer.forward = stop  # type: ignore[method-assign, assignment]
+        self["layer"].forward = stop
         try:
-            found = call(mine, dict(zip(names, self.parts, strict=True)))
-        except Stopped as stopped:
+            found: Tensor = super().ask(
+                mine, lambda out: take(out, "one tensor, the stream")
+            )
+        except kit.Stopped as stopped:
             if "'Tensor' object is not callable" in stopped.message:
-                raise Mistake(
+                raise kit.Mistake(
                     "result-instead-of-function",
                     "You hand a residual the result of a sub-layer. It wants the "
                     "sub-layer itself, a function, since it decides what that reads: "
@@ -336,37 +300,34 @@ class LayerCase:
                 ) from None
             raise
         finally:
-            del self.layer.forward
-        found = as_tensor(found, "one tensor, the stream")
-        if found.shape != self.x.shape:
-            raise Mistake(
+            del self["layer"].forward
+        if found.shape != self["x"].shape:
+            raise kit.Mistake(
                 "shape",
-                f"For x {tuple(self.x.shape)} and memory {tuple(self.memory.shape)} "
+                f"For x {self.shape('x')} and memory {self.shape('memory')} "
                 f"you return {tuple(found.shape)}. A layer returns the stream in the "
                 "shape in which it came: a row for each target position.",
             )
         return found
 
 
-def _probe_layer(mine: Function) -> None:
+def _probe_layer(mine: kit.Function) -> None:
     """Source and target equally long: there every mix-up runs, and numbers tell."""
-    cases = [LayerCase.random(norm, 4, 4) for norm in ("pre", "post")]
-    found = [case.run(mine) for case in cases]
-    if matches(found, [case.right() for case in cases]):
+    both = [LayerCase.random(norm, 4, 4) for norm in ("pre", "post")]
+    found = [case.ask(mine) for case in both]
+    wanted = [case.of(built) for case in both]
+    if kit.matches(found, wanted):
         return
-    for name, says, gives in slips(
-        lambda **changes: [case.known(changes) for case in cases], LAYERS
-    ):
-        recognise(found, [Slip(name.split(":")[0], says, gives)])
-    for case, mine_, kind in zip(cases, found, ("pre", "post"), strict=True):
-        if matches(mine_, case.right()):
+    kit.recognise(found, kit.slips(SLIPS, kit.all_of(both), built))
+    for mine_, right, kind in zip(found, wanted, ("pre", "post"), strict=True):
+        if kit.matches(mine_, right):
             other = {"pre": "the paper's post-norm", "post": "pre-norm"}[kind]
-            raise Mistake(
+            raise kit.Mistake(
                 f"{kind}-norm-only",
                 f"Right for {kind}-norm, wrong for {other}. Let the residual decide "
                 "where the norm goes: layer.self_attention_residual(x, sublayer).",
             )
-    raise Mistake(
+    raise kit.Mistake(
         "wrong-numbers",
         "The shape is right but the numbers are not, and I don't know this mistake. "
         "Go through the three sub-layers: who asks, who answers, which mask, and is "
@@ -374,46 +335,33 @@ def _probe_layer(mine: Function) -> None:
     )
 
 
-def _probe_lengths(mine: Function) -> None:
+def _probe_lengths(mine: kit.Function) -> None:
     case = LayerCase.random("pre", 3, 5)
-    try:
-        found = case.run(mine)
-    except Stopped as stopped:
-        raise Mistake(
-            "only-equal-lengths",
-            "Right where source and target are equally long, but for 3 target and 5 "
-            f"source positions: {stopped.message}",
-        ) from None
-    if not matches(found, case.right()):
-        raise Mistake(
+    with kit.if_it_stops(
+        "only-equal-lengths",
+        "Right where source and target are equally long, but for 3 target and 5 "
+        "source positions:",
+    ):
+        found = case.ask(mine)
+    if not kit.matches(found, case.of(built)):
+        raise kit.Mistake(
             "only-equal-lengths",
             "Right where source and target are equally long, wrong for 3 target and 5 "
             "source positions.",
         )
 
 
-def _probe_gradients(mine: Function) -> None:
-    case = LayerCase.random("pre", 3, 5)
-    probe_gradients(
-        mine,
-        lambda: case.run(mine),
-        lambda: LayerPass().run(*case.parts),
-        {"x": case.x, "memory": case.memory},
-    )
+def _probe_gradients(mine: kit.Function) -> None:
+    LayerCase.random("pre", 3, 5).learn(mine, built, "x", "memory")
 
 
-def decoder_layer(mine: Function) -> Result:
+@kit.grader(_probe_layer, _probe_lengths, _probe_gradients)
+def decoder_layer(mine: kit.Function) -> str:
     """Grade ``mine(layer, x, memory, target_mask, source_mask)``, one decoder layer.
 
-    Args:
-        mine: puts a `DecoderLayer` together from its parts and returns the stream.
-
-    Returns:
-        The verdict; the message is printed.
+    ``mine`` puts a `DecoderLayer` together from its parts and returns the stream.
     """
-    praise = (
+    return (
         "Look back, look across, think; each beside the stream, with its own mask; "
         "pre- and post-norm, for sources longer and shorter than the target."
     )
-    probes = [_probe_layer, _probe_lengths, _probe_gradients]
-    return grade("decoder_layer", mine, probes, praise)

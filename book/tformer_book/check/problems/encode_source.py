@@ -1,8 +1,5 @@
 """The grader for `encode_source` of chapter *The encoder*, and the slips it knows."""
 
-from __future__ import annotations
-
-import functools
 import math
 from typing import Any
 
@@ -12,9 +9,7 @@ from torch import Tensor, nn
 from tformer import masks
 from tformer.config import TransformerConfig
 from tformer.model import Transformer
-from tformer_book.check._compare import Switches, compare, slips
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import as_tensor, call, draw
+from tformer_book.check import kit
 
 
 def _model(seed: int, *, pad_id: int = 0, n_layers: int = 2) -> Transformer:
@@ -34,7 +29,7 @@ def _model(seed: int, *, pad_id: int = 0, n_layers: int = 2) -> Transformer:
         model = Transformer(config).eval()
     with torch.no_grad():
         for i, parameter in enumerate(model.parameters()):
-            noise = draw(*parameter.shape, seed=seed + i)
+            noise = kit.draw(*parameter.shape, seed=seed + i)
             size = 0.4 if parameter.dim() == 1 else parameter.size(-1) ** -0.5
             parameter.copy_(size * noise + (parameter == 1))
     return model
@@ -89,7 +84,7 @@ def built(
     return normed(x, model.encoder.final_norm) if final else x
 
 
-SLIPS: Switches = {
+SLIPS: kit.Table = {
     "final-norm-missing": (
         {"final": False},
         "The last norm is missing. In a pre-norm model nothing normalises the stream "
@@ -157,42 +152,37 @@ SLIPS: Switches = {
 }
 
 
-def _probe(mine: Function) -> None:
+def _probe(mine: kit.Function) -> None:
     for model, rows in (
         (_model(0), [[4, 5, 6, 7, 2], [8, 9, 2, 0, 0]]),
         (_model(50), [[5, 4, 2]]),
         (_model(60, pad_id=3, n_layers=3), [[4, 5, 6, 7, 2], [8, 0, 2, 3, 3]]),
     ):
-        source_ids = torch.tensor(rows)
-        right = functools.partial(built, model, source_ids)
+        case = kit.Case({"model": model, "source_ids": torch.tensor(rows)})
 
         def stop(*_: object, **__: object) -> None:
-            raise Mistake(
+            raise kit.Mistake(
                 "calls-the-encoder",
                 "You call model.encode or model.encoder as a whole, which is the "
                 "answer. Go through model.encoder.layers yourself.",
             )
 
+        model.encode = stop  # type: ignore[method-assign, assignment]
+        model.encoder.forward = stop  # type: ignore[method-assign, assignment]
         with torch.no_grad():
-            wanted, known = right(), slips(right, SLIPS)
-            model.encode = stop  # type: ignore[method-assign, assignment]
-            model.encoder.forward = stop  # type: ignore[method-assign, assignment]
-            try:
-                found = call(mine, {"model": model, "source_ids": source_ids})
-            finally:
-                del model.encode, model.encoder.forward
-            compare(
-                as_tensor(found),
-                wanted,
-                known,
-                said=f"for source_ids {tuple(source_ids.shape)}",
+            case.compare(
+                case.ask(mine),
+                built,
+                SLIPS,
+                built,
+                said=f"for source_ids {case.shape('source_ids')}",
                 hint="Compare with the package layer by layer: trace.watch(model, "
                 "'encoder') shows what it computes.",
                 tolerance=1e-4,
             )
 
 
-def _own_norm(mine: Function) -> str | None:
+def _own_norm(mine: kit.Function) -> str | None:
     """A remark for those who used the package's norms instead of their own."""
     model = _model(90)
     asked = []
@@ -200,24 +190,20 @@ def _own_norm(mine: Function) -> str | None:
         if hasattr(module, "gain"):
             module.register_forward_hook(lambda *parts: asked.append(True))
     with torch.no_grad():
-        call(mine, {"model": model, "source_ids": torch.tensor([[4, 5, 2]])})
+        kit.call(mine, {"model": model, "source_ids": torch.tensor([[4, 5, 2]])})
     if not asked:
         return None
     return "Now with your own layer norm: it needs norm.gain, .bias and .epsilon."
 
 
-def encode_source(mine: Function) -> Result:
+@kit.grader(_probe, _own_norm)
+def encode_source(mine: kit.Function) -> str:
     """Grade a reader's whole encoder, put together from a pre-norm model's parts.
 
-    Args:
-        mine: a function ``mine(model, source_ids)``: a `Transformer` whose norm is
-            "pre", and (B, S) ids, to its memory (B, S, D).
-
-    Returns:
-        The verdict; the message is printed.
+    ``mine`` is a function ``mine(model, source_ids)``: a `Transformer` whose norm is
+    "pre", and (B, S) ids, to its memory (B, S, D).
     """
-    praise = (
+    return (
         "Embedding and positions, every layer with a norm before each sub-layer, and "
         "one norm at the end: the memory of the package, padding hidden."
     )
-    return grade("encode_source", mine, [_probe, _own_norm], praise)

@@ -1,72 +1,42 @@
 """The grader for `feed_forward` of chapter *The encoder*, and known mistakes."""
 
-from __future__ import annotations
-
-import itertools
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from tformer_book.check._compare import (
-    Known,
-    Slip,
-    Switches,
-    compare,
-    matches,
-    slips,
-)
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import (
-    Stopped,
-    as_tensor,
-    call,
-    probe_gradients,
-)
+from tformer_book.check import kit
 
 Bend = Callable[[Tensor], Tensor]
 
 
-class _Weights:
-    """Two layers of random weights, in the paper's orientation."""
-
-    def __init__(self, d_model: int, d_ff: int, seed: int = 0) -> None:
-        generator = torch.Generator().manual_seed(seed)
-
-        def random(*size: int) -> Tensor:
-            return torch.randn(size, generator=generator)
-
-        self.x = random(2, 3, d_model)
-        self.w_1, self.b_1 = random(d_model, d_ff), random(d_ff)
-        self.w_2, self.b_2 = random(d_ff, d_model), random(d_model)
-
-    @property
-    def inputs(self) -> dict[str, Tensor]:
-        return dict(vars(self))
-
-    def right(self) -> Tensor:
-        return self.built()
-
-    def built(
-        self,
-        *,
-        enter: Bend = lambda x: x,
-        bend_first: Bend = lambda hidden: hidden,
-        b_1: float = 1.0,
-        bend: Bend = torch.relu,
-        b_2: float = 1.0,
-        bend_last: Bend = lambda output: output,
-        leave: Callable[[Tensor, Tensor], Tensor] = lambda x, output: output,
-    ) -> Tensor:
-        """The network in steps, each of which can be exchanged for a wrong one."""
-        hidden = bend_first(enter(self.x) @ self.w_1) + b_1 * self.b_1
-        output = bend(hidden) @ self.w_2 + b_2 * self.b_2
-        return leave(self.x, bend_last(output))
+def built(
+    x: Tensor,
+    w_1: Tensor,
+    b_1: Tensor,
+    w_2: Tensor,
+    b_2: Tensor,
+    *,
+    enter: Bend = lambda x: x,
+    bend_first: Bend = lambda hidden: hidden,
+    with_b_1: float = 1.0,
+    bend: Bend = torch.relu,
+    with_b_2: float = 1.0,
+    bend_last: Bend = lambda output: output,
+    leave: Callable[[Tensor, Tensor], Tensor] = lambda x, output: output,
+) -> Tensor:
+    """The network in steps, each of which can be exchanged for a wrong one."""
+    hidden = bend_first(enter(x) @ w_1) + with_b_1 * b_1
+    return leave(x, bend_last(bend(hidden) @ w_2 + with_b_2 * b_2))
 
 
 def _straight(hidden: Tensor) -> Tensor:
     return hidden
+
+
+def _normal(x: Tensor) -> Tensor:
+    return functional.layer_norm(x, x.shape[-1:])
 
 
 ACTIVATIONS: dict[str, Bend] = {
@@ -82,7 +52,8 @@ ACTIVATIONS: dict[str, Bend] = {
     "relu6": functional.relu6,
     "the square of relu": lambda z: z.relu().square(),
 }
-SLIPS: Switches = {
+
+SLIPS: kit.Table = {
     "relu-missing": (
         {"bend": _straight},
         "There is no ReLU between the two layers. Two linear maps in a row are one "
@@ -132,9 +103,9 @@ SLIPS: Switches = {
         {"bend": lambda z: (z > 0).to(z.dtype)},
         "Your hidden numbers are 0 or 1. Where z is positive, z itself goes on.",
     ),
-    "first-bias-missing": ({"b_1": 0.0}, "b₁ is missing."),
-    "second-bias-missing": ({"b_2": 0.0}, "b₂ is missing."),
-    "biases-missing": ({"b_1": 0.0, "b_2": 0.0}, "Both biases are missing."),
+    "first-bias-missing": ({"with_b_1": 0.0}, "b₁ is missing."),
+    "second-bias-missing": ({"with_b_2": 0.0}, "b₂ is missing."),
+    "biases-missing": ({"with_b_1": 0.0, "with_b_2": 0.0}, "Both biases are missing."),
     "residual-inside": (
         {"leave": lambda x, output: x + output},
         "You add x at the end. That is the residual connection's work, one level "
@@ -152,33 +123,34 @@ SLIPS: Switches = {
 }
 
 
-def _normal(x: Tensor) -> Tensor:
-    return functional.layer_norm(x, x.shape[-1:])
+def _case(d_model: int, d_ff: int, seed: int = 0) -> kit.Case:
+    """Two layers of random weights, in the paper's orientation."""
+    generator = torch.Generator().manual_seed(seed)
+    shapes = {
+        "x": (2, 3, d_model),
+        "w_1": (d_model, d_ff),
+        "b_1": (d_ff,),
+        "w_2": (d_ff, d_model),
+        "b_2": (d_model,),
+    }
+    return kit.Case(
+        {name: torch.randn(s, generator=generator) for name, s in shapes.items()}
+    )
 
 
-def _wrong_feed_forward(w: _Weights) -> Known:
-    for name, says, gives in slips(w.built, SLIPS):
-        yield Slip(name.split(":")[0], says, gives)
-
-
-def _run_feed_forward(mine: Function, w: _Weights) -> Tensor:
-    return as_tensor(call(mine, w.inputs, {}))
-
-
-def _mixing(mine: Function, w: _Weights, found: Tensor) -> None:
+def _mixing(mine: kit.Function, case: kit.Case, found: Tensor) -> None:
     """No position may look at another, and no sentence either."""
-    other = _Weights(w.x.size(-1), w.b_1.numel())
-    vars(other).update(w.inputs)
+    x = case["x"]
     for where, what in (((0, 1), "position"), ((1,), "sentence")):
-        other.x = w.x.clone()
-        other.x[where] += 1.0
-        moved = _run_feed_forward(mine, other)
-        if moved.shape != w.x.shape or found.shape != w.x.shape:
+        other = x.clone()
+        other[where] += 1.0
+        moved = kit.Case({**case.inputs, "x": other}).ask(mine)
+        if moved.shape != x.shape or found.shape != x.shape:
             return
-        keep = torch.ones(w.x.shape[:2], dtype=torch.bool)
+        keep = torch.ones(x.shape[:2], dtype=torch.bool)
         keep[where] = False
-        if not matches(moved[keep], found[keep]):
-            raise Mistake(
+        if not kit.matches(moved[keep], found[keep]):
+            raise kit.Mistake(
                 "mixes-positions" if what == "position" else "mixes-sentences",
                 f"Change one {what}, and others move, too. The feed-forward network "
                 "sees each position alone; only attention mixes. Leave all axes but "
@@ -186,41 +158,42 @@ def _mixing(mine: Function, w: _Weights, found: Tensor) -> None:
             )
 
 
-def _compare_feed_forward(found: Tensor, w: _Weights) -> None:
-    compare(
+def _compare(found: Tensor, case: kit.Case) -> None:
+    case.compare(
         found,
-        w.right(),
-        _wrong_feed_forward(w),
-        said=f"for x {tuple(w.x.shape)} and w_1 {tuple(w.w_1.shape)}",
+        built,
+        SLIPS,
+        built,
+        said=f"for x {case.shape('x')} and w_1 {case.shape('w_1')}",
         hint="Go through “By hand” step by step with one vector.",
     )
 
 
-def _probe_feed_forward(mine: Function) -> None:
-    w = _Weights(4, 6)
+def _probe_feed_forward(mine: kit.Function) -> None:
+    case = _case(4, 6)
     try:
-        found = _run_feed_forward(mine, w)
-    except Stopped as stopped:
+        found = case.ask(mine)
+    except kit.Stopped as stopped:
         _explain_stop(mine, stopped)
         raise
-    if not any(matches(found, each.gives) for each in _wrong_feed_forward(w)):
-        _mixing(mine, w, found)
-    _compare_feed_forward(found, w)
+    if not any(
+        kit.matches(found, each.gives) for each in kit.slips(SLIPS, case.of, built)
+    ):
+        _mixing(mine, case, found)
+    _compare(found, case)
 
 
-def _explain_stop(mine: Function, stopped: Stopped) -> None:
+def _explain_stop(mine: kit.Function, stopped: kit.Stopped) -> None:
     """With square weights a transposed one goes through; then its numbers tell."""
-    square = _Weights(4, 4, seed=1)
+    square = _case(4, 4, seed=1)
     try:
-        found = _run_feed_forward(mine, square)
-    except Mistake:
+        found = square.ask(mine)
+    except kit.Mistake:
         return
-    for first, second in itertools.product((False, True), repeat=2):
-        w_1 = square.w_1.T if first else square.w_1
-        w_2 = square.w_2.T if second else square.w_2
-        wide = square.x @ w_1 + square.b_1
-        if (first or second) and matches(found, wide.relu() @ w_2 + square.b_2):
-            raise Mistake(
+    x, w_1, b_1, w_2, b_2 = square.inputs.values()
+    for one, two in ((w_1.T, w_2), (w_1, w_2.T), (w_1.T, w_2.T)):
+        if kit.matches(found, built(x, one, b_1, two, b_2)):
+            raise kit.Mistake(
                 "weights-transposed",
                 "It runs only where everything is square: a weight is transposed. Here "
                 "W₁ is (D, F) and W₂ is (F, D), as in the paper, so x @ w_1 + b_1. "
@@ -228,30 +201,26 @@ def _explain_stop(mine: Function, stopped: Stopped) -> None:
             )
 
 
-def _probe_feed_forward_gradient(mine: Function) -> None:
-    lone = _Weights(4, 6, seed=4)
-    lone.x = lone.x[:1, :1].clone()
-    _compare_feed_forward(_run_feed_forward(mine, lone), lone)
-    w = _Weights(6, 4, seed=3)  # narrower in the middle: no size may be assumed
-    _compare_feed_forward(_run_feed_forward(mine, w), w)
-    probe_gradients(mine, lambda: _run_feed_forward(mine, w), w.right, w.inputs)
+def _probe_feed_forward_gradient(mine: kit.Function) -> None:
+    lone = _case(4, 6, seed=4)
+    case = _case(6, 4, seed=3)  # narrower in the middle: no size may be assumed
+    for each in (
+        kit.Case({**lone.inputs, "x": lone["x"][:1, :1].clone()}),
+        case,
+        kit.Case({**case.inputs, "x": 5 * case["x"]}),  # for all that saturates
+    ):
+        _compare(each.ask(mine), each)
+    case.learn(mine, built)
 
 
-def feed_forward(mine: Callable[..., Tensor]) -> Result:
+@kit.grader(_probe_feed_forward, _probe_feed_forward_gradient)
+def feed_forward(mine: kit.Function) -> str:
     """Grade a reader's feed-forward network.
 
-    Args:
-        mine: a function ``mine(x, w_1, b_1, w_2, b_2)`` with x (B, T, D), w_1 (D, F),
-            b_1 (F,), w_2 (F, D), b_2 (D,), that returns (B, T, D); equation 2 of the
-            paper.
-
-    Returns:
-        The verdict; the message is printed.
+    ``mine`` is a function ``mine(x, w_1, b_1, w_2, b_2)`` with x (B, T, D), w_1 (D, F),
+    b_1 (F,), w_2 (F, D), b_2 (D,), that returns (B, T, D); equation 2 of the paper.
     """
-    return grade(
-        "feed_forward",
-        mine,
-        (_probe_feed_forward, _probe_feed_forward_gradient),
-        """max(0, x W₁ + b₁) W₂ + b₂, at each position alone, for any widths; gradients
-        reach every weight.""",
+    return (
+        "max(0, x W₁ + b₁) W₂ + b₂, at each position alone, for any widths; gradients "
+        "reach every weight."
     )

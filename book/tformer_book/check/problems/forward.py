@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -16,101 +13,78 @@ from tformer.config import TransformerConfig
 from tformer.decoder import Decoder
 from tformer.encoder import Encoder
 from tformer.model import Transformer
-from tformer_book.check._compare import (
-    Known,
-    matches,
-    recognise,
-    slips,
-)
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import (
-    Stopped,
-    as_tensor,
-    call,
-    probe_gradients,
-)
+from tformer_book.check import kit
 
 
-@dataclass(frozen=True)
-class Pass:
-    """The forward pass, put together from the parts; other fields make it wrong."""
+def built(
+    model: Transformer,
+    source_ids: Tensor,
+    target_ids: Tensor,
+    *,
+    source_scale: float = 1.0,  # exponent of sqrt(D) left: 1 as it is, 0 none, 2 twice
+    target_scale: float = 1.0,
+    source_positions: int = 1,
+    target_positions: int = 1,
+    scale_after: bool = False,
+    encoder_mask: bool = True,
+    cross_mask: bool = True,
+    target_mask: str = "both",
+    memory: str = "encoded",
+    target_table: str = "target",
+    output_table: str = "output",
+    encoder_norm: bool = True,
+    decoder_norm: bool = True,
+    end: str = "logits",
+    swapped_masks: bool = False,
+    flipped_masks: bool = False,
+    embedding_again: bool = False,
+) -> Tensor:
+    """The forward pass from its parts; other settings make it wrong."""
+    pad_id, root = model.config.pad_id, math.sqrt(model.config.d_model)
+    see_source = masks.source_mask(source_ids, pad_id)
+    see_target: Tensor | None = {
+        "both": masks.target_mask(target_ids, pad_id),
+        "causal": masks.causal_mask(target_ids.size(1)),
+        "padding": masks.padding_mask(target_ids, pad_id),
+        "none": None,
+    }[target_mask]
 
-    source_scale: float = 1.0  # exponent of sqrt(D) left: 1 as it is, 0 none, 2 twice
-    target_scale: float = 1.0
-    source_positions: int = 1
-    target_positions: int = 1
-    scale_after: bool = False
-    encoder_mask: bool = True
-    cross_mask: bool = True
-    target_mask: str = "both"
-    memory: str = "encoded"
-    target_table: str = "target"
-    output_table: str = "output"
-    encoder_norm: bool = True
-    decoder_norm: bool = True
-    end: str = "logits"
-    swapped_masks: bool = False
-    flipped_masks: bool = False
-    embedding_again: bool = False
+    def embed(table: nn.Module, ids: Tensor, scale: float, times: int) -> Tensor:
+        x = table(ids) * root ** (scale - 1)
+        if scale_after:
+            x = x / root
+        plain = x
+        for _ in range(times):
+            x = model.positions(x)
+        x = x + plain if embedding_again else x
+        return model.dropout(x * root if scale_after else x)
 
-    def run(self, model: Transformer, source_ids: Tensor, target_ids: Tensor) -> Tensor:
-        """Run it: (B, S), (B, T) ids -> (B, T, V) logits."""
-        pad_id = model.config.pad_id
-        see_source = masks.source_mask(source_ids, pad_id)
-        see_target: Tensor | None = {
-            "both": masks.target_mask(target_ids, pad_id),
-            "causal": masks.causal_mask(target_ids.size(1)),
-            "padding": masks.padding_mask(target_ids, pad_id),
-            "none": None,
-        }[self.target_mask]
-
-        def embed(table: nn.Module, ids: Tensor, scale: float, times: int) -> Tensor:
-            x = table(ids) * model.config.d_model ** ((scale - 1) / 2)
-            if self.scale_after:
-                x = x / math.sqrt(model.config.d_model)
-            plain = x
-            for _ in range(times):
-                x = model.positions(x)
-            x = x + plain if self.embedding_again else x
-            return x * math.sqrt(model.config.d_model) if self.scale_after else x
-
-        tables = {
-            "source": model.source_embedding,
-            "target": model.target_embedding,
-            "output": model.output_embedding,
-        }
-        source = embed(
-            tables["source"], source_ids, self.source_scale, self.source_positions
-        )
-        target = embed(
-            tables[self.target_table],
-            target_ids,
-            self.target_scale,
-            self.target_positions,
-        )
-        if self.flipped_masks:
-            see_source, see_target = ~see_source, ~masks.target_mask(target_ids, pad_id)
-        encoder_mask = see_source if self.encoder_mask else None
-        if self.memory == "encoded":
-            memory = _stack(model.encoder, source, encoder_mask, last=self.encoder_norm)
-        elif self.memory == "embedded":
-            memory = source
-        elif self.memory == "encoded target":
-            see_source = masks.padding_mask(target_ids, pad_id)
-            memory = _stack(model.encoder, target, see_source, last=self.encoder_norm)
-        else:
-            memory, see_source = target, masks.padding_mask(target_ids, pad_id)
-        across = see_source if self.cross_mask else None
-        both = (across, see_target) if self.swapped_masks else (see_target, across)
-        x = _stack(model.decoder, target, memory, *both, last=self.decoder_norm)
-        logits = tables[self.output_table].unembed(x)
-        return {
-            "logits": logits,
-            "softmax": logits.softmax(-1),
-            "log-softmax": logits.log_softmax(-1),
-            "scaled": logits * math.sqrt(model.config.d_model),
-            "divided": logits / math.sqrt(model.config.d_model),
-        }[self.end]
+    tables = {
+        "source": model.source_embedding,
+        "target": model.target_embedding,
+        "output": model.output_embedding,
+    }
+    source = embed(tables["source"], source_ids, source_scale, source_positions)
+    target = embed(tables[target_table], target_ids, target_scale, target_positions)
+    if flipped_masks:
+        see_source, see_target = ~see_source, ~masks.target_mask(target_ids, pad_id)
+    read = source if memory in ("encoded", "embedded") else target
+    if memory in ("encoded target", "target"):
+        see_source = masks.padding_mask(target_ids, pad_id)
+    if memory in ("encoded", "encoded target"):
+        see = see_source if encoder_mask else None
+        read = _stack(model.encoder, read, see, last=encoder_norm)
+    across = see_source if cross_mask else None
+    both = (across, see_target) if swapped_masks else (see_target, across)
+    x = _stack(model.decoder, target, read, *both, last=decoder_norm)
+    logits = tables[output_table].unembed(x)
+    return {
+        "logits": logits,
+        "softmax": logits.softmax(-1),
+        "log-softmax": logits.log_softmax(-1),
+        "scaled": logits * root,
+        "divided": logits / root,
+    }[end]
 
 
 def _stack(
@@ -121,7 +95,7 @@ def _stack(
     return stack.final_norm(x) if last else x
 
 
-PASSES: dict[str, tuple[dict[str, object], str]] = {
+SLIPS: kit.Table = {
     "no-masks": (
         {"encoder_mask": False, "cross_mask": False, "target_mask": "none"},
         "No mask is used at all: the decoder sees the future, and everybody sees "
@@ -289,13 +263,8 @@ PASSES: dict[str, tuple[dict[str, object], str]] = {
 }
 
 
-@dataclass(frozen=True)
-class Case:
+class Pass(kit.Case):
     """A model with random numbers everywhere, and padded ids for it."""
-
-    model: Transformer
-    source_ids: Tensor
-    target_ids: Tensor
 
     @classmethod
     def random(
@@ -307,7 +276,7 @@ class Case:
         target: Sequence[int] = (3, 5, 2),
         seed: int = 0,
         pad_id: int = 0,
-    ) -> Case:
+    ) -> Pass:
         """Draw a case; no gain is 1, no bias 0, and every row but one is padded."""
         config = TransformerConfig(
             vocab_size=19,
@@ -339,78 +308,65 @@ class Case:
             beyond = torch.arange(shape[1]) >= torch.tensor(lengths)[:, None]
             return drawn.masked_fill(beyond, config.pad_id)
 
-        return cls(model, ids(source), ids(target, config.bos_id))
+        given = model, ids(source), ids(target, config.bos_id)
+        names = ("model", "source_ids", "target_ids")
+        return cls(dict(zip(names, given, strict=True)))
 
-    def right(self) -> Tensor:
-        """What should come out."""
-        with torch.no_grad():
-            return Transformer.forward(self.model, self.source_ids, self.target_ids)
-
-    def known(self, changes: dict[str, Any]) -> Tensor:
-        """What a known mistake gives."""
-        wrong = dataclasses.replace(Pass(), **changes)
-        with torch.no_grad():
-            return wrong.run(self.model, self.source_ids, self.target_ids)
-
-    def run(self, mine: Function) -> Tensor:
+    def ask(self, mine: kit.Function, take: kit.Function = kit.as_tensor) -> Tensor:
         """The reader's logits, of the right shape."""
-        inputs = {
-            "model": self.model,
-            "source_ids": self.source_ids,
-            "target_ids": self.target_ids,
-        }
         for name in ("forward", "encode", "decode"):
-            setattr(self.model, name, _forbidden(name))
+            setattr(self["model"], name, _forbidden(name))
         try:
-            found = call(mine, inputs, {})
+            found: Tensor = super().ask(
+                mine, lambda out: take(out, "one tensor, the logits")
+            )
         finally:
             for name in ("forward", "encode", "decode"):
-                delattr(self.model, name)
-        return self._checked(found)
+                delattr(self["model"], name)
+        self._check_shape(tuple(found.shape))
+        return found
 
-    def _checked(self, found: object) -> Tensor:
-        found = as_tensor(found, "one tensor, the logits")
-        (b, t), s = self.target_ids.shape, self.source_ids.size(1)
-        v, d = self.model.config.vocab_size, self.model.config.d_model
-        shape = tuple(found.shape)
+    def _check_shape(self, shape: tuple[int, ...]) -> None:
+        (b, t), s = self["target_ids"].shape, self["source_ids"].size(1)
+        v, d = self["model"].config.vocab_size, self["model"].config.d_model
         given = f"For a source of {s} and a target of {t} positions"
         if shape == (b, t, v):
-            return found
+            return
         if shape == (b, t, d):
-            raise Mistake(
+            raise kit.Mistake(
                 "not-unembedded",
                 f"{given} you return {shape}: the decoder's stream. One step is "
                 "missing, from width D to a score for each piece: model.unembed(x).",
             )
         if shape == (b, t - 1, v):
-            raise Mistake(
+            raise kit.Mistake(
                 "shifted-inside",
                 f"{given} you return {shape}: one position is lost. The target is "
                 "shifted already when it comes (bos + pieces): leave it as it is.",
             )
         if shape == (b, s, v):
-            raise Mistake(
+            raise kit.Mistake(
                 "as-long-as-the-source",
                 f"{given} you return {shape}: as long as the source. Logits belong to "
                 "target positions: the decoder's stream starts from target_ids.",
             )
         if shape == (b, v):
-            raise Mistake(
+            raise kit.Mistake(
                 "last-position-only",
                 f"{given} you return {shape}: one position only. In training all "
                 "positions are scored at once; decoding takes the last one itself.",
             )
-        raise Mistake(
+        raise kit.Mistake(
             "shape",
             f"{given} the logits must be {(b, t, v)}: batch, target positions, "
             f"vocabulary. Yours are {shape}.",
         )
 
 
-def _forbidden(name: str) -> Function:
+def _forbidden(name: str) -> kit.Function:
     def stop(*_: object, **__: object) -> None:
         what = "model(…)" if name == "forward" else f"model.{name}(…)"
-        raise Mistake(
+        raise kit.Mistake(
             "calls-the-model",
             f"You call {what}, which is the answer. Put the pass together yourself, "
             "from model.source_embedding, .positions, .dropout, .encoder, "
@@ -421,26 +377,25 @@ def _forbidden(name: str) -> Function:
     return stop
 
 
-def _wrong(cases: list[Case]) -> Known:
-    """Known mistakes, single ones first, then two at once."""
-    yield from slips(lambda **changes: [each.known(changes) for each in cases], PASSES)
+def _right(model: Transformer, source_ids: Tensor, target_ids: Tensor) -> Tensor:
+    return Transformer.forward(model, source_ids, target_ids)
 
 
-def _compare(cases: list[Case], found: list[Tensor]) -> None:
-    right = [case.right() for case in cases]
-    if matches(found, right):
+def _compare(both: list[Pass], found: list[Tensor]) -> None:
+    right = kit.all_of(both)(_right)
+    if kit.matches(found, right):
         return
-    recognise(found, _wrong(cases))
+    kit.recognise(found, kit.slips(SLIPS, kit.all_of(both), built))
     if any(bool(each.isnan().any()) for each in found):
-        raise Mistake(
+        raise kit.Mistake(
             "nan",
             "There is nan (not a number) in your logits: some row of attention sees "
             "nothing. Is a mask the wrong way round? Here True means may attend.",
         )
-    i = next(i for i in range(len(cases)) if not matches(found[i], right[i]))
-    config = cases[i].model.config
+    i = next(i for i in range(len(both)) if not kit.matches(found[i], right[i]))
+    config = both[i]["model"].config
     kind = f"{'a tied' if config.tie_embeddings else 'an untied'} {config.norm}-norm"
-    raise Mistake(
+    raise kit.Mistake(
         "wrong-numbers",
         f"The shapes are right but the numbers are not, for {kind} model, and I do not "
         "know this mistake. Compare yours with the real pass step by step: "
@@ -448,36 +403,36 @@ def _compare(cases: list[Case], found: list[Tensor]) -> None:
     )
 
 
-def _pass_probe(mine: Function) -> None:
-    cases = [Case.random("pre", tied=False), Case.random("post", tied=True, seed=1)]
+def _pass_probe(mine: kit.Function) -> None:
+    both = [Pass.random("pre", tied=False), Pass.random("post", tied=True, seed=1)]
     try:
-        found = [case.run(mine) for case in cases]
-    except Stopped as stopped:
+        found = [case.ask(mine) for case in both]
+    except kit.Stopped as stopped:
         _explain_stop(mine, stopped)
         raise
-    _compare(cases, found)
+    _compare(both, found)
 
 
-def _padding_probe(mine: Function) -> None:
+def _padding_probe(mine: kit.Function) -> None:
     """Padding is where the model's configuration says."""
-    case = Case.random("pre", tied=False, seed=3, pad_id=3)
-    if not matches(case.run(mine), case.right()):
-        raise Mistake(
+    case = Pass.random("pre", tied=False, seed=3, pad_id=3)
+    if not kit.matches(case.ask(mine), case.of(_right)):
+        raise kit.Mistake(
             "pad-id-ignored",
             "Right where padding is 0, wrong for a model whose padding is 3: an id is "
             "written into your code. model.config.pad_id says where padding is.",
         )
 
 
-def _mode_probe(mine: Function) -> None:
+def _mode_probe(mine: kit.Function) -> None:
     """Whether it trains or not is the caller's affair."""
-    case = Case.random("post", tied=False, seed=4)
+    case = Pass.random("post", tied=False, seed=4)
     for training in (True, False):
-        case.model.train(training)
-        case.run(mine)
-        if any(module.training != training for module in case.model.modules()):
+        case["model"].train(training)
+        case.ask(mine)
+        if any(module.training != training for module in case["model"].modules()):
             before, after = ("train", "eval") if training else ("eval", "train")
-            raise Mistake(
+            raise kit.Mistake(
                 "mode-changed",
                 f"The numbers are right, but the model comes in .{before}() and is "
                 f"left in .{after}(): from then on dropout would be "
@@ -486,16 +441,16 @@ def _mode_probe(mine: Function) -> None:
             )
 
 
-def _explain_stop(mine: Function, stopped: Stopped) -> None:
+def _explain_stop(mine: kit.Function, stopped: kit.Stopped) -> None:
     """Where source and target are equally long it may run: then its numbers tell."""
     lengths = (5, 3, 2)
-    case = Case.random("pre", tied=False, source=lengths, target=lengths)
+    case = Pass.random("pre", tied=False, source=lengths, target=lengths)
     try:
-        found = case.run(mine)
-    except Mistake:
+        found = case.ask(mine)
+    except kit.Mistake:
         return
-    recognise([found], _wrong([case]))
-    raise Mistake(
+    kit.recognise([found], kit.slips(SLIPS, kit.all_of([case]), built))
+    raise kit.Mistake(
         "only-equal-lengths",
         "It runs where source and target are equally long and stops elsewhere: "
         f"{stopped.message} Output rows follow the queries; who may be seen follows "
@@ -503,38 +458,40 @@ def _explain_stop(mine: Function, stopped: Stopped) -> None:
     )
 
 
-def _training_probe(mine: Function) -> None:
+def _training_probe(mine: kit.Function) -> None:
     """Gradients flow, and dropout acts on both sums."""
-    case = Case.random("pre", tied=True, seed=2)
+    case = Pass.random("pre", tied=True, seed=2)
+    model, source_ids, target_ids = case.inputs.values()
     dropped: list[Tensor] = []
-    handle = case.model.dropout.register_forward_hook(
+    handle = model.dropout.register_forward_hook(
         lambda module, inputs, output: dropped.append(inputs[0])
     )
     try:
-        case.run(mine)
+        case.ask(mine)
     finally:
         handle.remove()
-    probe_gradients(
+    kit.probe_gradients(
         mine,
-        lambda: case.run(mine),
-        lambda: Transformer.forward(case.model, case.source_ids, case.target_ids),
-        dict(case.model.named_parameters()),
+        lambda: case.ask(mine),
+        lambda: case.of(_right),
+        dict(model.named_parameters()),
     )
-    tables = case.model.source_embedding, case.model.target_embedding
-    sides = ("source", case.source_ids), ("target", case.target_ids)
-    for (side, ids), table in zip(sides, tables, strict=True):
-        total = case.model.positions(table(ids))
-        if any(matches(given, total) for given in dropped):
+    for side, ids, table in (
+        ("source", source_ids, model.source_embedding),
+        ("target", target_ids, model.target_embedding),
+    ):
+        total = model.positions(table(ids))
+        if any(kit.matches(given, total) for given in dropped):
             continue
         if any(given.shape == total.shape for given in dropped):
-            raise Mistake(
+            raise kit.Mistake(
                 "dropout-misplaced",
                 f"Right as long as dropout is off, but on the {side} side it stands in "
                 "the wrong place: the paper drops out the sum of embedding and "
                 "position (section 5.4), so the positions come first: "
                 "model.dropout(model.positions(…)).",
             )
-        raise Mistake(
+        raise kit.Mistake(
             "dropout-forgotten",
             f"Right as long as dropout is off, but in training the {side} would "
             "get none: the paper drops out the sum of embedding and position "
@@ -542,21 +499,15 @@ def _training_probe(mine: Function) -> None:
         )
 
 
-def forward(mine: Function) -> Result:
+@kit.grader(_pass_probe, _padding_probe, _training_probe, _mode_probe)
+def forward(mine: kit.Function) -> str:
     """Grade ``mine(model, source_ids, target_ids)``, the whole forward pass.
 
-    Args:
-        mine: puts the pass together from the parts of a `tformer.Transformer` and
-            returns the logits (B, T, V).
-
-    Returns:
-        True only if it agrees with the model in every hidden case.
+    ``mine`` puts the pass together from the parts of a `tformer.Transformer` and
+    returns the logits (B, T, V).
     """
-    return grade(
-        "forward",
-        mine,
-        [_pass_probe, _padding_probe, _training_probe, _mode_probe],
+    return (
         "It agrees with the model, number for number: pre- and post-norm, tied and "
         "not, with padding on both sides; gradients flow, and dropout stands in both "
-        "places.",
+        "places."
     )

@@ -1,7 +1,5 @@
 """The grader for `greedy` of chapter *The decoder*, and known mistakes."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import Any
@@ -9,13 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tformer_book.check._compare import Switches, recognise, slips
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._loops import ENDLESS, Endless, generated
-from tformer_book.check._run import call
+from tformer_book.check import kit
 
 BOS, EOS, SIZE = 1, 2, 12
 PATH = (7, 5, 7, 9, 4)  # what the hidden model says; 7 comes twice
+SETTINGS = [(PATH, 20), (PATH, 3), ((), 20)]  # its path, and max_len
 
 
 class Speaker:
@@ -49,60 +45,61 @@ class Speaker:
         """(1, t) ids -> (1, t, V) logits, as a decoder with a causal mask."""
         if not isinstance(target_ids, Tensor) or target_ids.dim() != 2:
             shape = tuple(target_ids.shape) if isinstance(target_ids, Tensor) else ""
-            raise Mistake(
+            raise kit.Mistake(
                 "not-a-batch",
                 "next_logits takes a tensor (1, t), a batch of one row; you give it a "
                 f"{type(target_ids).__name__} {shape}: torch.tensor([ids]).",
             )
         row = [int(x) for x in target_ids[0]]
         if any(not 0 <= x < SIZE for x in row):
-            raise Mistake(
+            raise kit.Mistake(
                 "not-an-id",
                 f"You go on with {max(row)}, which is "
                 f"no piece: there are {SIZE}. Does your argmax run over all positions "
                 "at once? Take the last row first: logits[0, -1].argmax().",
             )
         self.calls.append(tuple(row))
-        if len(self.calls) > ENDLESS:
-            raise Endless
+        if len(self.calls) > kit.ENDLESS:
+            raise kit.Endless
         return torch.stack([self.scores(row[: i + 1]) for i in range(len(row))])[None]
 
 
-def _loop(
-    speaker: Speaker,
-    max_len: int,
+def built(
+    next_logits: kit.Function,
     *,
+    bos_id: int,
+    eos_id: int,
+    max_len: int,
     row: str = "last",
     context: str = "all",
     keep_eos: bool = False,
     keep_bos: bool = False,
     stops: bool = True,
     lowest: bool = False,
-    start: int = BOS,
+    starts: str = "bos",
     extra: int = 0,
     repeats: bool = True,
 ) -> list[int]:
     """Greedy search, or a known mistake."""
-    ids, found = [start], []
+    ids, found = [bos_id if starts == "bos" else eos_id], []
     for _ in range(max_len + extra):
         given = {"all": ids, "last": ids[-1:], "bos": ids[:1]}[context]
-        logits = speaker(torch.tensor([given]))[0]
+        logits = next_logits(torch.tensor([given]))[0]
         place = {"last": -1, "first": 0, "before": -2, "axis": -1}[row] % len(logits)
         best = int(logits[place].argmin() if lowest else logits[place].argmax())
         if row == "axis":
             best = int(logits.argmax(0)[-1])
         if best in ids and not repeats:
             break
-        if best == EOS and stops:
-            if keep_eos:
-                found.append(best)
+        if best == eos_id and stops:
+            found += [best] * keep_eos
             break
         ids.append(best)
         found.append(best)
-    return [BOS, *found] if keep_bos else found
+    return [bos_id, *found] if keep_bos else found
 
 
-GREEDY: Switches = {
+SLIPS: kit.Table = {
     "never-stops": (
         {"stops": False},
         "Your loop does not stop at eos: it goes on to max_len, and what follows eos "
@@ -153,7 +150,7 @@ GREEDY: Switches = {
         "it. Its output is its next input: append the piece.",
     ),
     "starts-with-eos": (
-        {"start": EOS},
+        {"starts": "eos"},
         "You begin with eos. Training began every input with bos, so must you.",
     ),
     "lowest": (
@@ -186,12 +183,12 @@ GREEDY: Switches = {
 }
 
 
-def _said(mine: Function, speaker: Speaker, max_len: int) -> list[int]:
+def _said(mine: kit.Function, speaker: Speaker, max_len: int) -> list[int]:
     ids = {"bos_id": speaker.bos, "eos_id": speaker.eos, "max_len": max_len}
-    return generated(mine, {"next_logits": speaker}, ids, len(speaker.path) - 2)
+    return kit.generated(mine, {"next_logits": speaker}, ids, len(speaker.path) - 2)
 
 
-def _probe_chance(mine: Function) -> None:
+def _probe_chance(mine: kit.Function) -> None:
     """Where two pieces are nearly as good, chance shows in every second sentence."""
     states = random.getstate(), torch.get_rng_state()
 
@@ -199,10 +196,10 @@ def _probe_chance(mine: Function) -> None:
         return mine(Speaker(margin=2.5), **ids)
 
     try:
-        call(anew, {}, {"bos_id": BOS, "eos_id": EOS, "max_len": 20})
-    except Mistake as mistake:
+        kit.call(anew, {}, {"bos_id": BOS, "eos_id": EOS, "max_len": 20})
+    except kit.Mistake as mistake:
         if mistake.diagnosis == "random":
-            raise Mistake(
+            raise kit.Mistake(
                 "random",
                 "Two runs give different sentences: you sample. Greedy search takes "
                 "the best piece, each time: argmax, not multinomial or choices.",
@@ -212,48 +209,48 @@ def _probe_chance(mine: Function) -> None:
         torch.set_rng_state(states[1])
 
 
-def _probe_greedy(mine: Function) -> None:
-    settings = [(PATH, 20), (PATH, 3), ((), 20)]
-    speakers = [Speaker(path) for path, _ in settings]
+def _said_and_asked(function: kit.Function) -> tuple[list[list[int]], list[Any]]:
+    """What it says, and what it asks the model: a surer sign."""
+    speakers = [Speaker(path) for path, _ in SETTINGS]
+    said = [
+        function(speaker, bos_id=BOS, eos_id=EOS, max_len=limit)
+        for speaker, (_, limit) in zip(speakers, SETTINGS, strict=True)
+    ]
+    return said, [speaker.calls for speaker in speakers]
+
+
+def _probe_greedy(mine: kit.Function) -> None:
+    speakers = [Speaker(path) for path, _ in SETTINGS]
     found = [
         _said(mine, speaker, limit)
-        for speaker, (_, limit) in zip(speakers, settings, strict=True)
+        for speaker, (_, limit) in zip(speakers, SETTINGS, strict=True)
     ]
-    if found == [list(path[:limit]) for path, limit in settings]:
+    wanted = [list(path[:limit]) for path, limit in SETTINGS]
+    if found == wanted:
         return
     calls = [speaker.calls for speaker in speakers]
-
-    def said_and_asked(**changes: Any) -> tuple[list[list[int]], list[Any]]:
-        others = [Speaker(path) for path, _ in settings]
-        said = [
-            _loop(other, limit, **changes)
-            for other, (_, limit) in zip(others, settings, strict=True)
-        ]
-        return said, [other.calls for other in others]
-
-    # Better a mistake that asked the model the same questions, too.
-    known = list(slips(said_and_asked, GREEDY))
-    recognise((found, calls), known)
-    recognise(
-        found, (slip._replace(gives=slip.gives[0]) for slip in known[: len(GREEDY)])
+    known = list(kit.slips(SLIPS, _said_and_asked, built))
+    kit.recognise((found, calls), known)
+    kit.recognise(
+        found, (slip._replace(gives=slip.gives[0]) for slip in known[: len(SLIPS)])
     )
     if found[0] == list(PATH) and len(found[1]) > 3:
-        raise Mistake(
+        raise kit.Mistake(
             "max-len-ignored",
             f"With max_len=3 you return {len(found[1])} pieces. A model that never "
             "says eos would keep your loop for ever.",
         )
-    i = next(i for i, (path, n) in enumerate(settings) if found[i] != list(path[:n]))
-    path, limit = settings[i]
-    raise Mistake(
+    i = next(i for i in range(len(SETTINGS)) if found[i] != wanted[i])
+    path, limit = SETTINGS[i]
+    raise kit.Mistake(
         "wrong-pieces",
         f"I don't know this mistake. My model says {list(path)} and then eos; with "
         f"max_len={limit} you return {found[i]} and should return "
-        f"{list(path[:limit])}.",
+        f"{wanted[i]}.",
     )
 
 
-def _probe_ids(mine: Function) -> None:
+def _probe_ids(mine: kit.Function) -> None:
     """Other ids begin and end, 1 and 2 are pieces, and one comes twice running."""
     path, bos, eos = [7, 7, 1, 2, 6], 8, 5
     speaker = Speaker(path, bos=bos, eos=eos)
@@ -262,18 +259,18 @@ def _probe_ids(mine: Function) -> None:
         return
     given = f"My tokenizer here has bos_id={bos} and eos_id={eos}"
     if speaker.calls and speaker.calls[0] != (bos,):
-        raise Mistake(
+        raise kit.Mistake(
             "bos-id-ignored",
             f"{given}, and you begin with {list(speaker.calls[0])}: an id is written "
             "into your code. Begin with the bos_id that you are given.",
         )
     if found == path[:1]:
-        raise Mistake(
+        raise kit.Mistake(
             "stops-at-repeats",
             "You stop when a piece comes twice in a row. Sentences do that (“that "
             "that”, a comma too many): stop at eos and at max_len, at nothing else.",
         )
-    raise Mistake(
+    raise kit.Mistake(
         "eos-id-ignored",
         f"{given}, and {EOS} is a piece like any other; it says {path} and then eos, "
         f"and you return {found}. Stop at the eos_id that you are given, and nowhere "
@@ -281,28 +278,28 @@ def _probe_ids(mine: Function) -> None:
     )
 
 
-def _probe_list(mine: Function) -> None:
+def _probe_list(mine: kit.Function) -> None:
     speaker = Speaker()
     ids = {"bos_id": BOS, "eos_id": EOS, "max_len": 20}
-    found = call(mine, {"next_logits": speaker}, ids)
+    found = kit.call(mine, {"next_logits": speaker}, ids)
     if isinstance(found, Tensor) or any(isinstance(x, Tensor) for x in found):
         what = (
             f"a tensor of shape {tuple(found.shape)}"
             if isinstance(found, Tensor)
             else "a list of tensors"
         )
-        raise Mistake(
+        raise kit.Mistake(
             "tensors-not-ids",
             f"The pieces are right, but you return {what}. A tokenizer decodes a list "
             "of plain numbers: .item() for one piece, .tolist() for a row.",
         )
 
 
-def _probe_repeats(mine: Function) -> None:
+def _probe_repeats(mine: kit.Function) -> None:
     speaker = Speaker()
     _said(mine, speaker, 20)
     if len(speaker.calls) > len(PATH) + 1:
-        raise Mistake(
+        raise kit.Mistake(
             "too-many-calls",
             f"Right, but you run the model {len(speaker.calls)} times for {len(PATH)} "
             f"pieces and eos; {len(PATH) + 1} are enough. Keep its scores in a "
@@ -310,22 +307,14 @@ def _probe_repeats(mine: Function) -> None:
         )
 
 
-def greedy(mine: Function) -> Result:
+@kit.grader(_probe_chance, _probe_greedy, _probe_ids, _probe_list, _probe_repeats)
+def greedy(mine: kit.Function) -> str:
     """Grade ``mine(next_logits, *, bos_id, eos_id, max_len)``, greedy search.
 
-    Args:
-        mine: ``next_logits`` takes (1, t) ids, bos + pieces so far, and returns logits
-            (1, t, V); `mine` returns the list of pieces, without bos and eos, at most
-            ``max_len``.
-
-    Returns:
-        The verdict; the message is printed.
+    ``next_logits`` takes (1, t) ids, bos + pieces so far, and returns logits (1, t,
+    V); `mine` returns the list of pieces, without bos and eos, at most ``max_len``.
     """
-    praise = (
+    return (
         "It begins with bos, reads the last row, gives each piece back to the model, "
         "and stops at eos or at max_len, without either in its list."
     )
-    probes = [
-        *(_probe_chance, _probe_greedy, _probe_ids, _probe_list, _probe_repeats),
-    ]
-    return grade("greedy", mine, probes, praise)

@@ -1,8 +1,6 @@
 """The grader for `grouped_attention` of chapter *What came after*."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -10,117 +8,106 @@ from torch import Tensor
 from tformer.attention import attention
 from tformer.masks import causal_mask
 from tformer.variants import grouped_attention as right_attention
-from tformer_book.check._compare import Known, Slip, compare
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import Stopped, as_tensor, call, draw, probe_gradients
-
-Given = tuple[Tensor, Tensor, Tensor]
+from tformer_book.check import kit
 
 
-def _known(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Known:
+@kit.of_terms
+def _of(
+    query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None = None
+) -> dict[str, Any]:
     share = query.size(1) // key.size(1)
     tiled = [x.repeat(1, share, 1, 1) for x in (key, value)]
-    yield Slip(
-        "heads-in-turn",
+    means = [x.mean(1, keepdim=True).expand(query.shape) for x in (key, value)]
+    first = [x[:, :1].expand(query.shape) for x in (key, value)]
+    keys, values = (x.repeat_interleave(share, 1) for x in (key, value))
+    return locals()
+
+
+SLIPS: kit.Table = {
+    "heads-in-turn": (
+        _of(lambda t: attention(t.query, *t.tiled, mask=t.mask)[0]),
         "Your heads take the groups in turn: 0, 1, 2, 0, 1, 2. Neighbours share: "
         "0, 0, 1, 1, 2, 2. That is repeat_interleave, not repeat.",
-        attention(query, *tiled, mask=mask)[0],
-    )
-    means = [x.mean(1, keepdim=True).expand(query.shape) for x in (key, value)]
-    yield Slip(
-        "groups-averaged",
+    ),
+    "groups-averaged": (
+        _of(lambda t: attention(t.query, *t.means, mask=t.mask)[0]),
         "You average over the groups. Each group's keys and values stay as they are "
         "and serve several heads of queries.",
-        attention(query, *means, mask=mask)[0],
-    )
-    first = [x[:, :1].expand(query.shape) for x in (key, value)]
-    yield Slip(
-        "first-group-only",
+    ),
+    "first-group-only": (
+        _of(lambda t: attention(t.query, *t.first, mask=t.mask)[0]),
         "All heads use the first group. Head h uses group h // (H / G).",
-        attention(query, *first, mask=mask)[0],
-    )
-    keys, values = (x.repeat_interleave(share, 1) for x in (key, value))
-    yield Slip(
-        "values-in-turn",
+    ),
+    "values-in-turn": (
+        _of(lambda t: attention(t.query, t.keys, t.tiled[1], mask=t.mask)[0]),
         "Keys and values are shared out differently, so that a head reads the values "
         "of another group than its keys'. Repeat both in the same way.",
-        attention(query, keys, tiled[1], mask=mask)[0],
-    )
-    if mask is not None:
-        yield Slip(
-            "mask-ignored",
-            "The mask has no effect: pass it on.",
-            attention(query, keys, values)[0],
-        )
-    yield Slip(
-        "scale-missing",
+    ),
+    "mask-ignored": (
+        _of(lambda t: attention(t.query, t.keys, t.values)[0]),
+        "The mask has no effect: pass it on.",
+    ),
+    "scale-missing": (
+        _of(
+            lambda t: attention(
+                t.query * t.query.size(-1) ** 0.5, t.keys, t.values, mask=t.mask
+            )[0]
+        ),
         "The scores are not divided by the square root of Dh.",
-        attention(query * query.size(-1) ** 0.5, keys, values, mask=mask)[0],
-    )
+    ),
+}
 
 
-def _run(mine: Function, given: Given, mask: Tensor | None) -> Tensor:
-    inputs = dict(zip(("query", "key", "value"), given, strict=True))
-    found = call(mine, inputs, {"mask": mask})
+def _right(query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None) -> Tensor:
+    return right_attention(query, key, value, mask=mask)[0]
+
+
+def _output(found: Any) -> Tensor:
     if isinstance(found, tuple | list) and found:
         found = found[0]
-    return as_tensor(found, "the output")
+    return kit.as_tensor(found, "the output")
 
 
-def _inputs(heads: int, groups: int, seed: int) -> Given:
-    shapes = (2, heads, 5, 4), (2, groups, 5, 4), (2, groups, 5, 4)
-    drawn = [
-        draw(*shape, seed=seed + i, dtype=torch.float64)
-        for i, shape in enumerate(shapes)
-    ]
-    return drawn[0], drawn[1], drawn[2]
+def _case(heads: int, groups: int, mask: Tensor | None, seed: int) -> kit.Case:
+    shapes = {
+        "query": (2, heads, 5, 4),
+        "key": (2, groups, 5, 4),
+        "value": (2, groups, 5, 4),
+    }
+    inputs = {
+        name: kit.draw(*shape, seed=seed + i, dtype=torch.float64)
+        for i, (name, shape) in enumerate(shapes.items())
+    }
+    return kit.Case(inputs, {"mask": mask})
 
 
-def _probe_numbers(mine: Function) -> None:
+def _probe_numbers(mine: kit.Function) -> None:
     for heads, groups in ((6, 3), (4, 4), (4, 1), (6, 2)):
         for mask in (None, causal_mask(5)):
-            given = _inputs(heads, groups, 20)
-            try:
-                found = _run(mine, given, mask)
-            except Stopped as stopped:
-                raise Mistake(
-                    "does-not-fit",
-                    f"It stops for {heads} heads of queries and {groups} of keys. "
-                    f"Repeat each of the latter {heads // groups} times. "
-                    f"{stopped.message}",
-                ) from None
-            wanted, _ = right_attention(*given, mask=mask)
             said = f"for {heads} heads of queries and {groups} of keys"
             said += "" if mask is None else ", with a causal mask"
-            compare(found, wanted, _known(*given, mask), said=said)
+            with kit.if_it_stops(
+                "does-not-fit",
+                f"It stops for {heads} heads of queries and {groups} of keys. "
+                f"Repeat each of the latter {heads // groups} times.",
+            ):
+                case = _case(heads, groups, mask, 20)
+                case.compare(case.ask(mine, _output), _right, SLIPS, said=said)
 
 
-def _probe_gradient(mine: Function) -> None:
-    given = _inputs(4, 2, 30)
-    leaves = dict(zip(("query", "key", "value"), given, strict=True))
-    probe_gradients(
-        mine,
-        lambda: _run(mine, given, None),
-        lambda: right_attention(*given)[0],
-        leaves,
-    )
+def _probe_gradient(mine: kit.Function) -> None:
+    _case(4, 2, None, 30).learn(mine, _right, take=_output)
 
 
-def grouped_attention(mine: Callable[..., Tensor]) -> Result:
+@kit.grader(_probe_numbers, _probe_gradient)
+def grouped_attention(mine: kit.Function) -> str:
     """Grade a reader's attention with grouped queries.
 
-    Args:
-        mine: a function ``mine(query, key, value, *, mask=None)`` with query
-            (B, H, Tq, Dh), key and value (B, G, Tk, Dh), as
-            `tformer.variants.grouped_attention`; it may return the output alone.
-
-    Returns:
-        The verdict; the message is printed.
+    ``mine`` is a function ``mine(query, key, value, *, mask=None)`` with query (B, H,
+    Tq, Dh), key and value (B, G, Tk, Dh), as `tformer.variants.grouped_attention`; it
+    may return the output alone.
     """
-    return grade(
-        "grouped_attention",
-        mine,
-        (_probe_numbers, _probe_gradient),
-        """Neighbouring heads share a head of keys and values, for any number of groups,
-        with a mask and without.""",
+    return (
+        "Neighbouring heads share a head of keys and values, for any number of groups, "
+        "with a mask and without."
     )

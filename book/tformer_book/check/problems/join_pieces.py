@@ -1,111 +1,112 @@
 """The grader for `join_pieces` of chapter *Tokenization*, and known mistakes."""
 
-from __future__ import annotations
+from typing import Any
 
 from tformer.tokenization.byte_pairs import END_OF_WORD
-from tformer_book.check._compare import (
-    Known,
-    Slip,
-    recognise,
-)
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import call
+from tformer_book.check import kit
 
-PIECES = [
-    ["low", "est" + END_OF_WORD],
-    ["the" + END_OF_WORD, "d", "og" + END_OF_WORD, ".", END_OF_WORD],
-    ["a" + END_OF_WORD, "do", "g"],  # cut off within a word
-    ["now" + END_OF_WORD, "w", "</" + END_OF_WORD],
-    [],
+CASES = [
+    kit.Case({"pieces": pieces})
+    for pieces in (
+        ["low", "est" + END_OF_WORD],
+        ["the" + END_OF_WORD, "d", "og" + END_OF_WORD, ".", END_OF_WORD],
+        ["a" + END_OF_WORD, "do", "g"],  # cut off within a word
+        ["now" + END_OF_WORD, "w", "</" + END_OF_WORD],
+        [],
+    )
 ]
 
 
-def _wrong_texts(pieces: list[str]) -> Known:
-    joined = "".join(pieces)
-    yield Slip(
-        "marks-left",
-        "The marks </w> are still in the text. They stand for a blank.",
-        joined,
-    )
-    yield Slip(
-        "no-blanks",
-        "You drop the marks </w>, and the words run together. A mark says that a word "
-        "ends: a blank belongs there.",
-        joined.replace(END_OF_WORD, ""),
-    )
-    yield Slip(
-        "blank-after-each-piece",
-        "You put a blank after every piece. Blanks stand only where a piece ends with "
-        "</w>; other pieces go on in the same word.",
-        " ".join(pieces).replace(END_OF_WORD, "").strip(),
-    )
-    yield Slip(
-        "blank-after-each-piece",
-        "You put a blank after every piece. Blanks stand only where a piece ends with "
-        "</w>; other pieces go on in the same word.",
-        " ".join(piece.removesuffix(END_OF_WORD) for piece in pieces),
-    )
-    words = "".join(
+def _rstripped(pieces: list[str]) -> str:
+    return "".join(
         piece.rstrip(END_OF_WORD) + (" " if piece.endswith(END_OF_WORD) else "")
         for piece in pieces
     )
-    for stripped in (words, words.rstrip(), words.strip()):
-        yield Slip(
-            "rstrip",
-            "rstrip(“</w>”) takes away any of the characters <, /, w and > from the "
-            "end, so “now” loses its w. removesuffix(“</w>”) removes just the mark.",
-            stripped,
-        )
-    yield Slip(
-        "trailing-blank",
+
+
+def _with_blanks(pieces: list[str]) -> str:
+    return "".join(pieces).replace(END_OF_WORD, " ")
+
+
+SLIPS: kit.Table = {
+    "marks-left": (
+        lambda pieces: "".join(pieces),
+        "The marks </w> are still in the text. They stand for a blank.",
+    ),
+    "no-blanks": (
+        lambda pieces: "".join(pieces).replace(END_OF_WORD, ""),
+        "You drop the marks </w>, and the words run together. A mark says that a word "
+        "ends: a blank belongs there.",
+    ),
+    "blank-after-each-piece": (
+        [
+            lambda pieces: " ".join(pieces).replace(END_OF_WORD, "").strip(),
+            lambda pieces: " ".join(
+                piece.removesuffix(END_OF_WORD) for piece in pieces
+            ),
+        ],
+        "You put a blank after every piece. Blanks stand only where a piece ends with "
+        "</w>; other pieces go on in the same word.",
+    ),
+    "rstrip": (
+        [
+            _rstripped,
+            lambda pieces: _rstripped(pieces).rstrip(),
+            lambda pieces: _rstripped(pieces).strip(),
+        ],
+        "rstrip(“</w>”) takes away any of the characters <, /, w and > from the "
+        "end, so “now” loses its w. removesuffix(“</w>”) removes just the mark.",
+    ),
+    "trailing-blank": (
+        _with_blanks,
         "Your text ends with a blank. A blank stands between words, not after the "
         "last.",
-        joined.replace(END_OF_WORD, " "),
-    )
-    yield Slip(
-        "last-word-lost",
+    ),
+    "last-word-lost": (
+        lambda pieces: " ".join("".join(pieces).split(END_OF_WORD)[:-1]),
         "A last word without its mark is lost. A model may stop in the middle of a "
         "word: keep what is there.",
-        " ".join(joined.split(END_OF_WORD)[:-1]),
-    )
-    yield Slip(
-        "last-letter-cut",
+    ),
+    "last-letter-cut": (
+        lambda pieces: _with_blanks(pieces)[:-1],
         "You always cut the last character off. It is a blank only if the last word "
         "ended; here it was a letter. Use rstrip(), or strip the mark from the piece.",
-        joined.replace(END_OF_WORD, " ")[:-1],
+    ),
+}
+
+
+def _text(found: Any) -> str:
+    if not isinstance(found, str):
+        raise kit.Mistake(
+            "not-a-text",
+            f"Your function returns a {type(found).__name__}; I need the text, a str.",
+        )
+    return found
+
+
+def _right(pieces: list[str]) -> str:
+    return _with_blanks(pieces).rstrip(" ")
+
+
+def _unknown(found: str, wanted: str, pieces: list[str]) -> kit.Mistake:
+    return kit.Mistake(
+        "wrong-text", f"From {pieces} you make {found!r}; it must be {wanted!r}."
     )
 
 
-def _probe_join(mine: Function) -> None:
-    for pieces in PIECES:
-        found = call(mine, {"pieces": pieces})
-        if not isinstance(found, str):
-            raise Mistake(
-                "not-a-text",
-                f"Your function returns a {type(found).__name__}; I need the text, a "
-                "str.",
-            )
-        wanted = "".join(pieces).replace(END_OF_WORD, " ").rstrip(" ")
-        if found == wanted:
-            continue
-        recognise(found, _wrong_texts(pieces))
-        raise Mistake(
-            "wrong-text", f"From {pieces} you make {found!r}; it must be {wanted!r}."
-        )
+def _probe_join(mine: kit.Function) -> None:
+    for case in CASES:
+        kit.judge(mine, [case], _right, SLIPS, take=_text, otherwise=_unknown)
 
 
-def join_pieces(mine: Function) -> Result:
+@kit.grader(_probe_join)
+def join_pieces(mine: kit.Function) -> str:
     """Grade a reader's way from pieces back to text.
 
-    Args:
-        mine: a function ``mine(pieces)``: pieces, of which some end with ``</w>``, to
-            the text with a blank between words.
-
-    Returns:
-        The verdict; the message is printed.
+    ``mine`` is a function ``mine(pieces)``: pieces, of which some end with ``</w>``, to
+    the text with a blank between words.
     """
-    praise = (
-        "Blanks stand between words and nowhere else, no mark is left, and a word "
-        "that was cut off is kept."
+    return (
+        "Blanks stand between words and nowhere else, no mark is left, and a word that "
+        "was cut off is kept."
     )
-    return grade("join_pieces", mine, [_probe_join], praise)

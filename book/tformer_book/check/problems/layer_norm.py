@@ -1,8 +1,5 @@
 """The grader for `layer_norm` of chapter *The encoder*, and known mistakes."""
 
-from __future__ import annotations
-
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,31 +7,19 @@ import torch
 from torch import Tensor
 
 from tformer.norm import layer_norm as right_norm
-from tformer_book.check._compare import (
-    CLOSE,
-    Known,
-    Slip,
-    Switches,
-    compare,
-    matches,
-    slips,
-)
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import (
-    Stopped,
-    as_tensor,
-    call,
-    probe_gradients,
+from tformer_book.check import kit
+
+UNBIASED = (
+    "You divide the sum of squares by D − 1. The formula divides by D: a layer norm "
+    "estimates nothing, it measures the D numbers that it has. In PyTorch, var and std "
+    "divide by D − 1 unless you say unbiased=False."
 )
 
-
-def _norm_inputs(*shape: int, seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
-    generator = torch.Generator().manual_seed(seed)
-    x = 2 * torch.randn(shape, generator=generator, dtype=torch.float64) + 1
-    gain = 1 + torch.rand(shape[-1], generator=generator, dtype=torch.float64)
-    bias = torch.randn(shape[-1], generator=generator, dtype=torch.float64)
-    return x, gain, bias
-
+OUTSIDE = (
+    "Your epsilon stands outside the root: σ + ε. It belongs inside, √(σ² + ε). "
+    "Outside, the root itself is infinitely steep for a vector of equal numbers, and "
+    "the gradient becomes NaN; and for small vectors the result differs."
+)
 
 AXES: dict[str, tuple[Any, str]] = {
     "over-the-positions": (
@@ -64,17 +49,6 @@ AXES: dict[str, tuple[Any, str]] = {
         "(and keepdim=True), so that each vector has its own.",
     ),
 }
-UNBIASED = (
-    "You divide the sum of squares by D − 1. The formula divides by D: a layer norm "
-    "estimates nothing, it measures the D numbers that it has. In PyTorch, var and std "
-    "divide by D − 1 unless you say unbiased=False."
-)
-OUTSIDE = (
-    "Your epsilon stands outside the root: σ + ε. It belongs inside, √(σ² + ε). "
-    "Outside, the root itself is infinitely steep for a vector of equal numbers, and "
-    "the gradient becomes NaN; and for small vectors the result differs."
-)
-
 
 Measure = Callable[[Tensor], Tensor]
 
@@ -117,7 +91,22 @@ def _zero(x: Tensor) -> Tensor:
     return torch.zeros_like(_mean(x))
 
 
-SLIPS: Switches = {
+def _over(axis: Any) -> list[kit.Function]:
+    """Mean and variance over other axes, with PyTorch's spreads."""
+
+    def norm(correction: int, *, outside: bool) -> kit.Function:
+        def wrong(x: Tensor, gain: Tensor, bias: Tensor, epsilon: float) -> Tensor:
+            spread = x.var(axis, correction=correction, keepdim=True)
+            divisor = spread.sqrt() + epsilon if outside else (spread + epsilon).sqrt()
+            return gain * (x - x.mean(axis, keepdim=True)) / divisor + bias
+
+        return wrong
+
+    return [norm(c, outside=outside) for c in (0, 1) for outside in (False, True)]
+
+
+SLIPS: kit.Table = {
+    **{name: (_over(axis), says) for name, (axis, says) in AXES.items()},
     "unbiased-variance": (
         {"spread": lambda x: x.var(-1, keepdim=True)},
         UNBIASED,
@@ -237,80 +226,65 @@ SLIPS: Switches = {
 }
 
 
-def _wrong_norms(x: Tensor, gain: Tensor, bias: Tensor, epsilon: float) -> Known:
-    part = functools.partial(built, x, gain, bias, epsilon)
-    for name, (axis, message) in AXES.items():
-        if isinstance(axis, tuple) and max(axis) >= x.dim():
-            continue
-        wrong_mean = x.mean(axis, keepdim=True)
-        for correction in (0, 1):
-            spread = x.var(axis, correction=correction, keepdim=True)
-            for divisor in ((spread + epsilon).sqrt(), spread.sqrt() + epsilon):
-                yield Slip(name, message, gain * (x - wrong_mean) / divisor + bias)
-    yield from slips(part, SLIPS)
+def _case(*shape: int, epsilon: float, seed: int = 0) -> kit.Case:
+    generator = torch.Generator().manual_seed(seed)
+    x = 2 * torch.randn(shape, generator=generator, dtype=torch.float64) + 1
+    gain = 1 + torch.rand(shape[-1], generator=generator, dtype=torch.float64)
+    bias = torch.randn(shape[-1], generator=generator, dtype=torch.float64)
+    return kit.Case({"x": x, "gain": gain, "bias": bias}, {"epsilon": epsilon})
 
 
-def _run_norm(
-    mine: Function, given: tuple[Tensor, Tensor, Tensor], epsilon: float
-) -> Tensor:
-    names = ("x", "gain", "bias")
-    inputs = dict(zip(names, given, strict=True))
-    return as_tensor(call(mine, inputs, {"epsilon": epsilon}))
-
-
-def _probe_norm(mine: Function) -> None:
+def _probe_norm(mine: kit.Function) -> None:
     # Three axes of different sizes, and an epsilon large enough to show.
-    given = _norm_inputs(3, 5, 4)
+    case = _case(3, 5, 4, epsilon=0.1)
     try:
-        found = _run_norm(mine, given, 0.1)
-    except Stopped as stopped:
+        found = case.ask(mine)
+    except kit.Stopped as stopped:
         if "must match the size" in stopped.message:
-            raise Mistake(
+            raise kit.Mistake(
                 "keepdim-forgotten",
                 "It stops because the mean has lost its last axis, (3, 5) against "
                 "(3, 5, 4): torch then lays it along the wrong one. Keep the axis: "
                 "x.mean(dim=-1, keepdim=True), and the same for the variance.",
             ) from None
         raise
-    wanted = right_norm(*given, 0.1)
-    x, gain, bias = given
     for ignored in (0.0, 1e-5, 1e-6, 1e-8, 1e-12):
-        if matches(found, right_norm(*given, ignored), 1e-9):
+        if kit.matches(
+            found, kit.Case(case.inputs, {"epsilon": ignored}).of(right_norm), 1e-9
+        ):
             if ignored:
-                raise Mistake(
+                raise kit.Mistake(
                     "epsilon-fixed",
                     f"Your epsilon is always {ignored:g}. Use the one that you are "
                     "given: models differ in it.",
                 )
-            raise Mistake(
+            raise kit.Mistake(
                 "epsilon-forgotten",
                 "Epsilon is missing. For a vector of equal numbers the variance is 0, "
                 "and 0 ÷ 0 is NaN. Put it inside the root: √(variance + epsilon).",
             )
-    compare(
+    case.compare(
         found,
-        wanted,
-        _wrong_norms(x, gain, bias, 0.1),
+        right_norm,
+        SLIPS,
+        built,
         said="for x (3, 5, 4) and epsilon 0.1",
         hint="Go through “By hand” step by step with one vector.",
     )
 
 
-def _probe_norm_square(mine: Function) -> None:
+def _probe_norm_square(mine: kit.Function) -> None:
     # As many positions as numbers: a lost axis raises no error here.
     for shape in ((4, 4), (4,), (2, 3, 2, 5), (1, 1, 6)):
-        given = _norm_inputs(*shape, seed=1)
-        wanted = right_norm(*given, 0.01)
-        try:
-            found = _run_norm(mine, given, 0.01)
-        except Stopped as stopped:
-            raise Mistake(
-                "fixed-axes",
-                f"Right for (B, T, D), but it stops on x of shape {shape}. Count axes "
-                f"from the back, dim=-1, and it works for any. {stopped.message}",
-            ) from None
-        if not matches(found, wanted, CLOSE):
-            raise Mistake(
+        case = _case(*shape, epsilon=0.01, seed=1)
+        with kit.if_it_stops(
+            "fixed-axes",
+            f"Right for (B, T, D), but it stops on x of shape {shape}. Count axes "
+            "from the back, dim=-1, and it works for any.",
+        ):
+            found = case.ask(mine)
+        if not kit.matches(found, case.of(right_norm)):
+            raise kit.Mistake(
                 "fixed-axes",
                 f"Right for (B, T, D), wrong for x of shape {shape}: do you count axes "
                 "from the front, or keep no axis (keepdim=True)? Count from the back: "
@@ -318,38 +292,26 @@ def _probe_norm_square(mine: Function) -> None:
             )
 
 
-def _probe_norm_gradient(mine: Function) -> None:
-    x, gain, bias = _norm_inputs(2, 3, 4, seed=2)
-    x[0, 1] = 3.0  # all equal: variance 0
-    leaves = {"x": x, "gain": gain, "bias": bias}
+def _probe_norm_gradient(mine: kit.Function) -> None:
+    case = _case(2, 3, 4, epsilon=1e-5, seed=2)
+    case["x"][0, 1] = 3.0  # all equal: variance 0
     try:
-        probe_gradients(
-            mine,
-            lambda: _run_norm(mine, (x, gain, bias), 1e-5),
-            lambda: right_norm(x, gain, bias, 1e-5),
-            leaves,
-        )
-    except Mistake as mistake:
+        case.learn(mine, right_norm)
+    except kit.Mistake as mistake:
         if mistake.diagnosis == "gradient-not-finite":
-            raise Mistake("epsilon-outside-the-root", OUTSIDE) from None
+            raise kit.Mistake("epsilon-outside-the-root", OUTSIDE) from None
         raise
 
 
-def layer_norm(mine: Callable[..., Tensor]) -> Result:
+@kit.grader(_probe_norm, _probe_norm_square, _probe_norm_gradient)
+def layer_norm(mine: kit.Function) -> str:
     """Grade a reader's layer norm.
 
-    Args:
-        mine: a function ``mine(x, gain, bias, epsilon)`` with x (..., D), gain and bias
-            (D,), as `tformer.norm.layer_norm`; epsilon is passed by name.
-
-    Returns:
-        The verdict; the message is printed.
+    ``mine`` is a function ``mine(x, gain, bias, epsilon)`` with x (..., D), gain and
+    bias (D,), as `tformer.norm.layer_norm`; epsilon is passed by name.
     """
-    return grade(
-        "layer_norm",
-        mine,
-        (_probe_norm, _probe_norm_square, _probe_norm_gradient),
-        """Each vector has its own mean and variance, epsilon stands inside the root,
-        gain and bias come last; for any number of axes, and the gradient is finite even
-        for a vector of equal numbers.""",
+    return (
+        "Each vector has its own mean and variance, epsilon stands inside the root, "
+        "gain and bias come last; for any number of axes, and the gradient is finite "
+        "even for a vector of equal numbers."
     )

@@ -1,7 +1,5 @@
 """The grader for `leaks` of chapter *Masks*, and the slips it knows."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -10,8 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from tformer.config import TransformerConfig
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import call, draw
+from tformer_book.check import kit
 
 PAD, SIZE = 0, 14
 
@@ -23,7 +20,7 @@ class Toy(nn.Module):
         super().__init__()
         self.config = TransformerConfig(vocab_size=SIZE, d_model=8, n_heads=2)
         self.sees, self.rows = sees, rows
-        self.table = nn.Parameter(draw(SIZE, SIZE, seed=1))
+        self.table = nn.Parameter(kit.draw(SIZE, SIZE, seed=1))
 
     def forward(self, source_ids: Tensor, target_ids: Tensor) -> Tensor:
         """(B, S), (B, T) -> (B, T, V)."""
@@ -95,24 +92,24 @@ HINTS = {
 }
 
 
-def _answer(mine: Function, model: Toy, source: Tensor, target: Tensor) -> bool:
+def _answer(mine: kit.Function, model: Toy, source: Tensor, target: Tensor) -> bool:
     given: dict[str, Any] = {
         "model": model,
         "source_ids": source,
         "target_ids": target,
     }
-    found = call(mine, given)
+    found = kit.call(mine, given)
     if isinstance(found, Tensor | np.generic) and math.prod(found.shape) == 1:
         found = bool(found)
     if not isinstance(found, bool):
-        raise Mistake(
+        raise kit.Mistake(
             "not-a-truth",
             f"Your function returns {found!r}; I need True (it leaks) or False.",
         )
     return found
 
 
-def _probe(mine: Function) -> None:
+def _probe(mine: kit.Function) -> None:
     generator = torch.Generator().manual_seed(3)
     source = torch.randint(4, SIZE, (3, 5), generator=generator)
     target = torch.randint(4, SIZE, (3, 6), generator=generator)
@@ -122,36 +119,32 @@ def _probe(mine: Function) -> None:
         for name, leaky, model, what in _models(6)
     ]
     if all(found != leaky for _, leaky, found, _ in answers):
-        raise Mistake(
+        raise kit.Mistake(
             "wrong-way-round",
             "Your answers are the wrong way round: True means that it leaks.",
         )
     if not any(found for *_, found, _ in answers):
-        raise Mistake(
+        raise kit.Mistake(
             "always-false",
             f"You never say True, not even for {answers[1][3]}. "
             f"{HINTS['always-false']}",
         )
     for name, leaky, found, what in answers:
         if found != leaky:
-            raise Mistake(
+            raise kit.Mistake(
                 name,
                 f"For {what} you say {found}; it should be {leaky}. {HINTS[name]}",
             )
 
 
-def leaks(mine: Function) -> Result:
+@kit.grader(_probe)
+def leaks(mine: kit.Function) -> str:
     """Grade a reader's test of whether a model sees the future.
 
-    Args:
-        mine: a function ``mine(model, source_ids, target_ids)``: True if any logit of
-            ``model(source_ids, target_ids)`` depends on a later target piece.
-
-    Returns:
-        The verdict; the message is printed.
+    ``mine`` is a function ``mine(model, source_ids, target_ids)``: True if any logit of
+    ``model(source_ids, target_ids)`` depends on a later target piece.
     """
-    praise = (
+    return (
         "It accepts a causal model and catches leaks that are wide or narrow, near or "
         "far, large or small, in any sentence."
     )
-    return grade("leaks", mine, [_probe], praise)

@@ -1,26 +1,14 @@
 """The grader for `learn_merges` of chapter *Tokenization*, and the slips it knows."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 from tformer.tokenization.byte_pairs import END_OF_WORD, BytePairEncoding, merge
-from tformer_book.check._compare import Switches, recognise, slips
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import Stopped, call
+from tformer_book.check import kit
 
 Pair = tuple[str, str]
-# Words and merges: the dictionary of Sennrich et al. 2016; ties, overlaps and symbols
-# that end alike; a word of one letter; fewer pairs than merges.
-CASES: list[tuple[dict[str, int], int]] = [
-    ({"low": 5, "lower": 2, "newest": 6, "widest": 3}, 8),
-    ({"banana": 3, "bandana": 2, "aaaa": 4, "nab": 3, "cab": 3}, 9),
-    ({"xay": 4, "bay": 3, "bxa": 3, "y": 9}, 5),
-    ({"ab": 2, "b": 1}, 6),
-]
 
 
 def built(
@@ -85,7 +73,7 @@ def _first_place(symbols: list[str], pair: Pair) -> list[str]:
     return symbols
 
 
-SLIPS: Switches = {
+SLIPS: kit.Table = {
     "no-end-mark": (
         {"mark": ()},
         "The mark </w> for the end of a word is missing: a word is its characters and "
@@ -141,26 +129,49 @@ SLIPS: Switches = {
 }
 
 
-def _run(mine: Function, words: dict[str, int], n: int) -> list[Pair]:
-    try:
-        found = call(mine, {"words": words, "n_merges": n})
-    except Stopped as stopped:
-        if "empty" in stopped.message:
-            raise Mistake(
-                "stops-where-nothing-is-left",
-                f"With {words} there are fewer than {n} merges: at the end every word "
-                f"is one piece, and no pair is left to choose from. Stop there. "
-                f"{stopped.message}",
-            ) from None
-        raise
+class Words(kit.Case):
+    """How often each word occurs, and how many merges to learn."""
+
+    def ask(self, mine: kit.Function, take: kit.Function = kit.as_tensor) -> Any:
+        """What the reader's function gives."""
+        try:
+            return super().ask(mine, take)
+        except kit.Stopped as stopped:
+            if "empty" in stopped.message:
+                words, n = self.inputs.values()
+                raise kit.Mistake(
+                    "stops-where-nothing-is-left",
+                    f"With {words} there are fewer than {n} merges: at the end every "
+                    "word is one piece, and no pair is left to choose from. Stop "
+                    f"there. {stopped.message}",
+                ) from None
+            raise
+
+
+# The dictionary of Sennrich et al. 2016; ties, overlaps and symbols that end alike; a
+# word of one letter; fewer pairs than merges; a symbol that ends with another's first
+# letter; pairs that occur once.
+CASES = [
+    Words({"words": words, "n_merges": n})
+    for words, n in (
+        ({"low": 5, "lower": 2, "newest": 6, "widest": 3}, 8),
+        ({"banana": 3, "bandana": 2, "aaaa": 4, "nab": 3, "cab": 3}, 9),
+        ({"xay": 4, "bay": 3, "bxa": 3, "y": 9}, 5),
+        ({"ab": 2, "b": 1}, 6),
+        *(({"xyxy": 4, "yy": 5}, 4), ({"ab": 1, "xab": 1}, 9)),
+    )
+]
+
+
+def _merges(found: Any) -> list[Pair]:
     if not isinstance(found, Sequence) or isinstance(found, str):
-        raise Mistake(
+        raise kit.Mistake(
             "not-a-list",
             f"Your function returns a {type(found).__name__}; I need the list of "
             "merges, in the order in which they were learned.",
         )
     if any(isinstance(pair, str) for pair in found):
-        raise Mistake(
+        raise kit.Mistake(
             "strings-not-pairs",
             "Your merges are strings. Keep both halves, (“e”, “s”), or nobody can tell "
             "later which two symbols to join.",
@@ -168,44 +179,36 @@ def _run(mine: Function, words: dict[str, int], n: int) -> list[Pair]:
     return [(str(left), str(right)) for left, right in found]
 
 
-def _probe(mine: Function) -> None:
-    found = [_run(mine, words, n) for words, n in CASES]
-    wanted = [
-        BytePairEncoding.train([" ".join([w] * k) for w, k in words.items()], n).merges
-        for words, n in CASES
-    ]
-    if found == wanted:
-        return
+def _right(words: dict[str, int], n_merges: int) -> list[Pair]:
+    text = [" ".join([word] * n) for word, n in words.items()]
+    return BytePairEncoding.train(text, n_merges).merges
 
-    def learned(**settings: Any) -> list[list[Pair]]:
-        return [built(words, n, **settings) for words, n in CASES]
 
-    recognise(found, slips(learned, SLIPS))
-    i = next(i for i in range(len(CASES)) if found[i] != wanted[i])
-    pairs = zip(found[i] + [("", "")], wanted[i] + [("", "")], strict=False)
+def _unknown(found: list[Pair], wanted: list[Pair], words: Any, n: int) -> kit.Mistake:
+    pairs = zip([*found, ("", "")], [*wanted, ("", "")], strict=False)
     j = next(j for j, (a, b) in enumerate(pairs) if a != b)
-    said = found[i][j] if j < len(found[i]) else "nothing"
-    raise Mistake(
+    return kit.Mistake(
         "wrong-merges",
-        f"From {CASES[i][0]} merge {j + 1} should be "
-        f"{wanted[i][j] if j < len(wanted[i]) else 'none'}; yours is {said}. Write the "
+        f"From {words} merge {j + 1} should be "
+        f"{wanted[j] if j < len(wanted) else 'none'}; yours is "
+        f"{found[j] if j < len(found) else 'nothing'}. Write the "
         "words as symbols before it, and count their pairs.",
     )
 
 
-def learn_merges(mine: Function) -> Result:
+def _probe(mine: kit.Function) -> None:
+    kit.judge(mine, CASES, _right, SLIPS, built, take=_merges, otherwise=_unknown)
+
+
+@kit.grader(_probe)
+def learn_merges(mine: kit.Function) -> str:
     """Grade a reader's whole training of byte-pair encoding.
 
-    Args:
-        mine: a function ``mine(words, n_merges)``: how often each word occurs, to the
-            list of merged pairs in the order of learning. Words are spelled with the
-            mark ``</w>``; of equally frequent pairs the first in the alphabet counts.
-
-    Returns:
-        The verdict; the message is printed.
+    ``mine`` is a function ``mine(words, n_merges)``: how often each word occurs, to the
+    list of merged pairs in the order of learning. Words are spelled with the mark
+    ``</w>``; of equally frequent pairs the first in the alphabet counts.
     """
-    praise = (
+    return (
         "Count, take the most frequent pair, join it everywhere, count again: the same "
         "merges as tformer.tokenization.byte_pairs, ties and the end included."
     )
-    return grade("learn_merges", mine, [_probe], praise)

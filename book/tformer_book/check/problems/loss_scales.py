@@ -1,21 +1,17 @@
 """The grader for `loss_scales` of chapter *Training*, and the slips it knows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
-from tformer_book.check._compare import Switches, matches, recognise, slips
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import call
+from tformer_book.check import kit
 
-CASES: list[tuple[list[bool], int]] = [
+CASES = kit.cases(
+    "is_finite patience",
     ([False, False, True, True, True, True, False, True, True, True], 3),
     ([True] * 7, 2),
     ([True, True, False, True, True, False, True, True, True, True], 3),
-    ([True, False, True], 1),
-    ([], 3),
-]
+    *(([True, False, True], 1), ([], 3)),
+)
 
 
 def built(
@@ -24,7 +20,6 @@ def built(
     *,
     start: float = 2.0**16,
     halved_resets: bool = True,
-    doubled_resets: bool = True,
     late: int = 0,
     down: float = 0.5,
     up: float = 2.0,
@@ -41,14 +36,29 @@ def built(
             scale, good = scale * down, 0 if halved_resets else good
         else:
             good += 1
-            if good >= patience + late if doubled_resets else good % patience == 0:
-                scale, good = scale * up, 0 if doubled_resets else good
+            if good >= patience + late:
+                scale, good = scale * up, 0
         if not before:
             scales.append(scale)
     return scale if only_last else scales
 
 
-SLIPS: Switches = {
+def _count_not_reset(is_finite: Sequence[bool], patience: int) -> list[float]:
+    """Doubling at every good step, once there were `patience` of them."""
+    scale, good, scales = 2.0**16, 0, []
+    for fine in is_finite:
+        good = good + 1 if fine else 0
+        scale = scale * 2 if good >= patience else scale if fine else scale / 2
+        scales.append(scale)
+    return scales
+
+
+SLIPS: kit.Table = {
+    "count-not-reset-by-doubling": (
+        _count_not_reset,
+        "After the first doubling your scale doubles with every good step. Begin "
+        "to count again when it has doubled: good = 0.",
+    ),
     "count-not-reset-by-a-bad-step": (
         {"halved_resets": False},
         "A bad step must end the series: the good steps in a row are counted from 0 "
@@ -95,57 +105,34 @@ SLIPS: Switches = {
 }
 
 
-def _count_not_reset(is_finite: Sequence[bool], patience: int) -> list[float]:
-    """Doubling at every good step, once there were `patience` of them."""
-    scale, good, scales = 2.0**16, 0, []
-    for fine in is_finite:
-        good = good + 1 if fine else 0
-        scale = scale * 2 if good >= patience else scale if fine else scale / 2
-        scales.append(scale)
-    return scales
+def _take(returned: Any) -> Any:
+    return [*returned] if isinstance(returned, tuple) else returned
 
 
-def _probe(mine: Function) -> None:
-    found = []
-    for fates, patience in CASES:
-        returned = call(mine, {"is_finite": fates, "patience": patience})
-        found.append([*returned] if isinstance(returned, tuple) else returned)
-    wanted = [built(*case) for case in CASES]
-    if matches(found, wanted):
-        return
-    if matches(found, [_count_not_reset(*case) for case in CASES]):
-        raise Mistake(
-            "count-not-reset-by-doubling",
-            "After the first doubling your scale doubles with every good step. Begin "
-            "to count again when it has doubled: good = 0.",
-        )
-
-    def scales(**settings: Any) -> list[Any]:
-        return [built(*case, **settings) for case in CASES]
-
-    recognise(found, slips(scales, SLIPS))
-    i = next(i for i in range(len(CASES)) if not matches(found[i], wanted[i]))
-    raise Mistake(
+def _unknown(
+    found: Any, wanted: Any, is_finite: list[bool], patience: int
+) -> kit.Mistake:
+    return kit.Mistake(
         "wrong-scales",
-        f"For {CASES[i][0]} and patience {CASES[i][1]} the scales should be "
-        f"{wanted[i]}; yours are {found[i]}. Go through it step by step: what is the "
+        f"For {is_finite} and patience {patience} the scales should be "
+        f"{wanted}; yours are {found}. Go through it step by step: what is the "
         "scale, and how many good steps in a row were there?",
     )
 
 
-def loss_scales(mine: Function) -> Result:
+def _probe(mine: kit.Function) -> None:
+    kit.judge(mine, CASES, built, SLIPS, built, take=_take, otherwise=_unknown)
+
+
+@kit.grader(_probe)
+def loss_scales(mine: kit.Function) -> str:
     """Grade a reader's loss scaling of mixed precision.
 
-    Args:
-        mine: a function ``mine(is_finite, patience)``: whether the gradients of each
-            step were finite, and after how many good steps in a row the scale doubles.
-            Returns the scale after each step; it starts at 2¹⁶.
-
-    Returns:
-        The verdict; the message is printed.
+    ``mine`` is a function ``mine(is_finite, patience)``: whether the gradients of each
+    step were finite, and after how many good steps in a row the scale doubles. Returns
+    the scale after each step; it starts at 2¹⁶.
     """
-    praise = (
+    return (
         "Down by half at once, up again after enough good steps in a row, and both "
         "begin the count anew: as torch.amp.GradScaler does."
     )
-    return grade("loss_scales", mine, [_probe], praise)

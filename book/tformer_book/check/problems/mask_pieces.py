@@ -1,16 +1,9 @@
 """The grader for `mask_pieces` of chapter *What came after*, and known mistakes."""
 
-from __future__ import annotations
-
-import functools
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 
-from tformer_book.check._compare import Switches, matches, slips
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import as_tensor, call
+from tformer_book.check import kit
 
 MASK, PAD = 50, 0
 Answer = tuple[Tensor, Tensor]
@@ -20,6 +13,7 @@ def built(
     ids: Tensor,
     chance: Tensor,
     others: Tensor,
+    mask_id: int = MASK,
     *,
     hidden: tuple[float, float] = (0.0, 0.12),
     exchanged: tuple[float, float] = (0.12, 0.135),
@@ -34,7 +28,7 @@ def built(
     hide = may & (hidden[0] <= chance) & (chance < hidden[1])
     swap = may & (exchanged[0] <= chance) & (chance < exchanged[1])
     inputs = torch.where(swap, others, ids)
-    inputs = torch.where(hide, MASK if fill == "mask" else PAD, inputs)
+    inputs = torch.where(hide, mask_id if fill == "mask" else PAD, inputs)
     wanted = {
         "chosen": torch.where(picked, ids, PAD),
         "hidden": torch.where(hide, ids, PAD),
@@ -46,7 +40,7 @@ def built(
     return inputs, wanted
 
 
-SLIPS: Switches = {
+SLIPS: kit.Table = {
     "all-hidden": (
         {"hidden": (0.0, 0.15), "exchanged": (0.0, 0.0)},
         "You hide all that you choose. Only 80 % of the chosen pieces become the mask; "
@@ -103,7 +97,7 @@ SLIPS: Switches = {
 }
 
 
-def _case(seed: int) -> tuple[Tensor, Tensor, Tensor]:
+def _case(seed: int) -> kit.Case:
     generator = torch.Generator().manual_seed(seed)
     ids = torch.randint(4, 40, (6, 60), generator=generator)
     ids[:, 0], ids[:, -3], ids[:, -2:] = 1, 2, PAD
@@ -111,66 +105,58 @@ def _case(seed: int) -> tuple[Tensor, Tensor, Tensor]:
     chance[:, :5] = torch.tensor([0.01, 0.0, 0.119, 0.12, 0.1349])
     chance[:, 5:9] = torch.tensor([0.135, 0.1499, 0.15, 0.95])
     chance[:, -3:] = 0.05
-    return ids, chance, torch.randint(40, 50, ids.shape, generator=generator)
+    others = torch.randint(40, 50, ids.shape, generator=generator)
+    return kit.Case({"ids": ids, "chance": chance, "others": others}, {"mask_id": MASK})
 
 
-def _run(mine: Function, given: tuple[Tensor, Tensor, Tensor]) -> Answer:
-    inputs = dict(zip(("ids", "chance", "others"), given, strict=True))
-    found = call(mine, inputs, {"mask_id": MASK})
+def _two(found: object) -> Answer:
     if not isinstance(found, tuple | list) or len(found) != 2:
-        raise Mistake(
+        raise kit.Mistake(
             "not-two",
             "Return two tensors: what the model reads, and the labels.",
         )
-    return as_tensor(found[0], "the inputs"), as_tensor(found[1], "the labels")
+    return kit.as_tensor(found[0], "the inputs"), kit.as_tensor(found[1], "the labels")
 
 
-def _probe(mine: Function) -> None:
-    for seed in (1, 2):
-        given = _case(seed)
-        found, wanted = _run(mine, given), built(*given)
-        if matches(found, wanted):
+def _probe(mine: kit.Function) -> None:
+    for case in (_case(1), _case(2)):
+        found, wanted = case.ask(mine, _two), case.of(built)
+        if kit.matches(found, wanted):
             continue
-        for name, says, gives in slips(functools.partial(built, *given), SLIPS):
-            if matches(found, gives):
-                raise Mistake(name, says)
-        if matches(found[::-1], wanted):
-            raise Mistake("swapped", "Return the inputs first and the labels second.")
+        kit.recognise(found, kit.slips(SLIPS, case.of, built))
+        if kit.matches(found[::-1], wanted):
+            raise kit.Mistake(
+                "swapped", "Return the inputs first and the labels second."
+            )
         for what, mine_is, right in zip(
             ("inputs", "labels"), found, wanted, strict=True
         ):
             if mine_is.shape != right.shape:
-                raise Mistake(
+                raise kit.Mistake(
                     "shape",
                     f"Your {what} have shape {tuple(mine_is.shape)}; ids have "
                     f"{tuple(right.shape)}, and so must they.",
                 )
             off = (mine_is != right).nonzero()
             if len(off):
-                i, j = off[0].tolist()
-                raise Mistake(
+                place = tuple(off[0].tolist())
+                raise kit.Mistake(
                     "wrong-numbers",
-                    f"I don't know this mistake. For id {int(given[0][i, j])} with a "
-                    f"chance of {float(given[1][i, j]):.4f} the {what} should have "
-                    f"{int(right[i, j])}; yours have {int(mine_is[i, j])}.",
+                    f"I don't know this mistake. For id {int(case['ids'][place])} with "
+                    f"a chance of {float(case['chance'][place]):.4f} the {what} should "
+                    f"have {int(right[place])}; yours have {int(mine_is[place])}.",
                 )
 
 
-def mask_pieces(mine: Callable[..., Answer]) -> Result:
+@kit.grader(_probe)
+def mask_pieces(mine: kit.Function) -> str:
     """Grade a reader's masking.
 
-    Args:
-        mine: a function ``mine(ids, chance, others, mask_id)``, as
-            `tformer.variants.mask_pieces`; ids below 4 are special, pad_id is 0, and
-            mask_id is passed by name.
-
-    Returns:
-        The verdict; the message is printed.
+    ``mine`` is a function ``mine(ids, chance, others, mask_id)``, as
+    `tformer.variants.mask_pieces`; ids below 4 are special, pad_id is 0, and mask_id is
+    passed by name.
     """
-    return grade(
-        "mask_pieces",
-        mine,
-        (_probe,),
-        """15 % are chosen and named, of these 80 % hidden, 10 % exchanged and 10 %
-        kept; special pieces are left alone.""",
+    return (
+        "15 % are chosen and named, of these 80 % hidden, 10 % exchanged and 10 % "
+        "kept; special pieces are left alone."
     )

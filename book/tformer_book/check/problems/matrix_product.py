@@ -1,27 +1,11 @@
 """The grader for `matrix_product` of chapter *Before you start*, and known mistakes."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from tformer_book.check._compare import (
-    Known,
-    Slip,
-    compare,
-    matches,
-    recognise,
-)
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import (
-    Stopped,
-    as_tensor,
-    by_hand,
-    call,
-)
+from tformer_book.check import kit
 
 
 def _matrices(m: int, k: int, n: int, seed: int) -> tuple[Tensor, Tensor]:
@@ -34,90 +18,80 @@ def _matrices(m: int, k: int, n: int, seed: int) -> tuple[Tensor, Tensor]:
     return draw(m, k), draw(k, n)
 
 
-def _wrong_products(a: Tensor, b: Tensor) -> Known:
-    m, k, n = *a.shape, b.shape[1]
-    yield Slip(
-        "result-transposed",
+SLIPS: kit.Table = {
+    "result-transposed": (
+        lambda a, b: (a @ b).T,
         "Your result is the transpose of the product. Entry (i, j) takes row i of the "
         "left matrix and column j of the right one.",
-        (a @ b).T,
-    )
-    yield Slip(
-        "sums-before-multiplying",
+    ),
+    "sums-before-multiplying": (
+        lambda a, b: a.sum(1)[:, None] * b.sum(0)[None, :],
         "You add up first and multiply then. Multiply number by number along row and "
         "column, and add up the products.",
-        a.sum(1)[:, None] * b.sum(0)[None, :],
-    )
-    yield Slip(
-        "keeps-the-last-term",
+    ),
+    "keeps-the-last-term": (
+        lambda a, b: a[:, -1:] * b[-1:, :],
         "Each entry of your result holds only the last product: write +=, not =, in "
         "the inner loop.",
-        a[:, -1:] * b[-1:, :],
-    )
-    yield Slip(
-        "one-term-short",
-        f"Your sums leave the last product out: range({k}) already ends at {k - 1}.",
-        a[:, :-1] @ b[:-1],
-    )
-    yield Slip(
-        "one-term-short",
+    ),
+    "one-term-short": (
+        lambda a, b: a[:, :-1] @ b[:-1],
+        lambda a, b: (
+            f"Your sums leave the last product out: range({(len(b))}) already ends at "
+            f"{(len(b)) - 1}."
+        ),
+    ),
+    "one-term-short:2": (
+        lambda a, b: a[:, 1:] @ b[1:],
         "Your sums leave the first product out: indices count from 0.",
-        a[:, 1:] @ b[1:],
-    )
-    yield Slip(
-        "sum-not-reset",
+    ),
+    "sum-not-reset": (
+        lambda a, b: (a @ b).flatten().cumsum(0).view(len(a), b.size(1)),
         "Your sum runs on from one entry to the next. Set it to 0 for each (i, j).",
-        (a @ b).flatten().cumsum(0).view(m, n),
-    )
-    yield Slip(
-        "mean",
+    ),
+    "mean": (
+        lambda a, b: a @ b / len(b),
         "You take the mean of the products. The entry is their sum.",
-        a @ b / k,
-    )
-    if m == k == n:
-        yield Slip(
-            "elementwise",
-            "You multiply entry by entry, which is a * b. In the matrix product a "
-            "whole row meets a whole column.",
-            a * b,
-        )
-        yield Slip(
-            "swapped",
-            "This is b times a. Order matters: rows of a, columns of b.",
-            b @ a,
-        )
-        yield Slip(
-            "second-transposed",
-            "You run along the rows of b: b[j, k]. Go down its columns: b[k, j].",
-            a @ b.T,
-        )
-        yield Slip(
-            "first-transposed",
-            "You go down the columns of a: a[k, i]. Run along its rows: a[i, k].",
-            a.T @ b,
-        )
-        yield Slip(
-            "first-transposed",
-            "You use a[k, i] and b[j, k]; it must be a[i, k] and b[k, j].",
-            a.T @ b.T,
-        )
+    ),
+    "elementwise": (
+        lambda a, b: a * b,
+        "You multiply entry by entry, which is a * b. In the matrix product a "
+        "whole row meets a whole column.",
+    ),
+    "swapped": (
+        lambda a, b: b @ a,
+        "This is b times a. Order matters: rows of a, columns of b.",
+    ),
+    "second-transposed": (
+        lambda a, b: a @ b.T,
+        "You run along the rows of b: b[j, k]. Go down its columns: b[k, j].",
+    ),
+    "first-transposed": (
+        lambda a, b: a.T @ b,
+        "You go down the columns of a: a[k, i]. Run along its rows: a[i, k].",
+    ),
+    "first-transposed:2": (
+        lambda a, b: a.T @ b.T,
+        "You use a[k, i] and b[j, k]; it must be a[i, k] and b[k, j].",
+    ),
+}
 
 
-def _judge_product(mine: Function, a: Tensor, b: Tensor) -> None:
-    found = as_tensor(call(mine, {"a": a, "b": b}))
+def _judge_product(mine: kit.Function, a: Tensor, b: Tensor) -> None:
+    found = kit.as_tensor(kit.call(mine, {"a": a, "b": b}))
     wanted = a @ b
-    if matches(found, wanted):
+    if kit.matches(found, wanted):
         if not found.is_floating_point():
-            raise Mistake(
+            raise kit.Mistake(
                 "whole-numbers",
                 f"Your result has dtype {found.dtype}, so with other numbers "
                 "everything after the point would be lost. Make the table of zeros "
                 "float: a.new_zeros(…) takes the dtype of a.",
             )
         return
-    recognise(found, _wrong_products(a, b))
+    kit.recognise(found, kit.slips(SLIPS, lambda wrong: wrong(a, b)))
     if found.shape != wanted.shape:
-        raise Mistake(
+        raise kit.Mistake(
             "shape",
             f"{tuple(a.shape)} times {tuple(b.shape)} is {tuple(wanted.shape)}: as "
             "many rows as the left one has, as many columns as the right one. Yours "
@@ -127,7 +101,7 @@ def _judge_product(mine: Function, a: Tensor, b: Tensor) -> None:
     terms = " + ".join(
         f"({x:g})({y:g})" for x, y in zip(a[i].tolist(), b[:, j].tolist(), strict=True)
     )
-    compare(
+    kit.compare(
         found,
         wanted,
         said=f"in a product of shape {tuple(wanted.shape)}",
@@ -135,38 +109,38 @@ def _judge_product(mine: Function, a: Tensor, b: Tensor) -> None:
     )
 
 
-def _square(mine: Function) -> None:
+def _square(mine: kit.Function) -> None:
     _judge_product(mine, *_matrices(3, 3, 3, seed=0))
 
 
-def _oblong(mine: Function) -> None:
+def _oblong(mine: kit.Function) -> None:
     for seed, sizes in enumerate([(2, 3, 4), (4, 2, 3), (1, 5, 1)]):
         _judge_product(mine, *_matrices(*sizes, seed=seed + 1))
 
 
-def _impossible(mine: Function) -> None:
+def _impossible(mine: kit.Function) -> None:
     for left, right in (((2, 3), (5, 7)), ((2, 3), (2, 2))):
         a, b = torch.ones(left), torch.ones(right)
         try:
-            call(mine, {"a": a, "b": b}, {})
-        except Stopped as stopped:
+            kit.call(mine, {"a": a, "b": b}, {})
+        except kit.Stopped as stopped:
             if isinstance(stopped.problem, ValueError):
                 named = re.findall(r"\d+", str(stopped.problem))
                 if not {str(size) for size in left + right} <= {*named}:
-                    raise Mistake(
+                    raise kit.Mistake(
                         "shapes-not-named",
                         f"{left} times {right} is refused, as it should be, but the "
                         f"error says only “{stopped.problem}”. Name both shapes in it: "
                         "the reader has to find out which of the two is wrong.",
                     ) from None
                 continue
-            raise Mistake(
+            raise kit.Mistake(
                 "unhelpful-error",
                 f"{left} times {right} is impossible, and your function stops with a "
                 f"{type(stopped.problem).__name__} somewhere inside. Compare the inner "
                 "lengths first and raise a ValueError that names both shapes.",
             ) from None
-        raise Mistake(
+        raise kit.Mistake(
             "impossible-product",
             f"{left} times {right} is impossible: the inner lengths differ. Your "
             "function gives a result all the same, and leaves some numbers out. Raise "
@@ -174,31 +148,22 @@ def _impossible(mine: Function) -> None:
         )
 
 
-def _own_work(mine: Function) -> None:
+def _own_work(mine: kit.Function) -> None:
     ready = {"matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "einsum"}
     ready |= {"tensordot", "linear", "addmm", "mv", "inner"}
     a, b = _matrices(2, 3, 4, seed=9)
     remedy = "That is the product itself. Write the loops."
-    by_hand(mine, {"a": a, "b": b}, ready, remedy)
+    kit.by_hand(mine, {"a": a, "b": b}, ready, remedy)
 
 
-def matrix_product(mine: Callable[[Tensor, Tensor], Tensor]) -> Result:
+@kit.grader(_square, _oblong, _impossible, _own_work, part="matrix product")
+def matrix_product(mine: kit.Function) -> str:
     """Grade your own ``matrix_product(a, b)``, written with loops.
 
-    Prints what a teacher would say.
-
-    Args:
-        mine: your function. It takes a (M, K) and b (K, N) and returns (M, N); where
-            the inner lengths differ it raises a ValueError that names both shapes.
-
-    Returns:
-        A result that is true if everything is right, with ``.message`` and
-        ``.diagnosis``.
+    ``mine`` takes a (M, K) and b (K, N) and returns (M, N); where the inner lengths
+    differ it raises a ValueError that names both shapes.
     """
-    return grade(
-        "matrix product",
-        mine,
-        (_square, _oblong, _impossible, _own_work),
-        """Rows times columns, for square matrices and others; and a product that cannot
-        be is refused, with both shapes named.""",
+    return (
+        "Rows times columns, for square matrices and others; and a product that "
+        "cannot be is refused, with both shapes named."
     )

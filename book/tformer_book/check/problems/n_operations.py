@@ -1,57 +1,46 @@
 """The grader for `n_operations` of chapter *Scale*, and known mistakes."""
 
-from __future__ import annotations
-
-import dataclasses
-from dataclasses import dataclass
 from typing import Any
 
 from tformer.analysis import cost
 from tformer.config import TransformerConfig
-from tformer_book.check._compare import recognise, slips
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import as_whole, call
+from tformer_book.check import kit
 
 
-@dataclass(frozen=True)
-class Count:
-    """The arithmetic of a forward pass; other fields make a known mistake."""
-
-    of_a_term: int = 2
-    projections: int = 4
-    pair_products: int = 2
-    network_products: int = 2
-    looks_across: str = "source"
-    across_keys: str = "source"
-    scores_pieces: str = "target"
-    depths: str = "own"
-    passes: int = 1
-
-    def of(self, config: TransformerConfig, source: int, target: int) -> int:
-        """Count the operations for one sentence pair."""
-        d, f = config.d_model, config.d_ff
-        encoders, decoders = config.n_encoder_layers, config.n_decoder_layers
-        if self.depths == "swapped":
-            encoders, decoders = decoders, encoders
-        project, network = d * d, self.network_products * d * f
-        memory = source if self.looks_across == "source" else target
-        keys = source if self.across_keys == "source" else target
-        places = {"target": target, "both": source + target, "none": 0}
-        encoder = source * (
-            self.projections * project + network + self.pair_products * source * d
-        )
-        decoder = (
-            target * (self.projections * project + network)
-            + target * self.pair_products * (target + memory) * d
-            + target * 2 * project
-            + keys * 2 * project
-        )
-        vocabulary = places[self.scores_pieces] * d * config.vocab_size
-        products = encoders * encoder + decoders * decoder + vocabulary
-        return self.passes * self.of_a_term * products
+def built(
+    config: TransformerConfig,
+    source: int,
+    target: int,
+    *,
+    of_a_term: int = 2,
+    projections: int = 4,
+    pair_products: int = 2,
+    network_products: int = 2,
+    looks_across: str = "source",
+    across_keys: str = "source",
+    scores_pieces: str = "target",
+    depths: str = "own",
+    passes: int = 1,
+) -> int:
+    """Operations of a forward pass; other settings make a known mistake."""
+    d, f = config.d_model, config.d_ff
+    encoders, decoders = config.n_encoder_layers, config.n_decoder_layers
+    if depths == "swapped":
+        encoders, decoders = decoders, encoders
+    project, network = d * d, network_products * d * f
+    places = {"source": source, "target": target, "both": source + target, "none": 0}
+    encoder = source * (projections * project + network + pair_products * source * d)
+    decoder = (
+        target * (projections * project + network)
+        + target * pair_products * (target + places[looks_across]) * d
+        + target * 2 * project
+        + places[across_keys] * 2 * project
+    )
+    vocabulary = places[scores_pieces] * d * config.vocab_size
+    return passes * of_a_term * (encoders * encoder + decoders * decoder + vocabulary)
 
 
-MISTAKES: dict[str, tuple[dict[str, object], str]] = {
+SLIPS: kit.Table = {
     "multiplications-only": (
         {"of_a_term": 1},
         "You count multiplications alone. Each term of a product is multiplied and "
@@ -108,44 +97,47 @@ MISTAKES: dict[str, tuple[dict[str, object], str]] = {
     ),
 }
 
+
 SIZES: dict[str, Any] = {"vocab_size": 101, "d_model": 24, "n_heads": 4, "d_ff": 70}
+
 CONFIG = TransformerConfig(**SIZES, n_encoder_layers=2, n_decoder_layers=5)
-CASES = ((CONFIG, 7, 11), (CONFIG, 13, 4), (TransformerConfig(), 25, 30))
+CASES = kit.cases(
+    "config source target",
+    *((CONFIG, 7, 11), (CONFIG, 13, 4), (TransformerConfig(), 25, 30)),
+)
 
 
-def _probe(mine: Function) -> None:
-    names = ("config", "source", "target")
-    found = [
-        as_whole(call(mine, dict(zip(names, case, strict=True))), "a whole number")
-        for case in CASES
-    ]
-    right = [cost.forward(config, 1, s, t, labels=t) for config, s, t in CASES]
-    if found == right:
-        return
+def _right(config: TransformerConfig, source: int, target: int) -> int:
+    return cost.forward(config, 1, source, target, labels=target)
 
-    def counts(**changes: Any) -> list[int]:
-        wrong = dataclasses.replace(Count(), **changes)
-        return [wrong.of(*case) for case in CASES]
 
-    recognise(found, slips(counts, MISTAKES))
-    i = next(i for i in range(len(found)) if found[i] != right[i])
-    config, source, target = CASES[i]
-    raise Mistake(
+def _unknown(
+    found: int, wanted: int, config: object, source: int, target: int
+) -> kit.Mistake:
+    return kit.Mistake(
         "wrong-count",
         f"I don't know this mistake. For {config} with {source} source and {target} "
-        f"target pieces there are {right[i]:,} operations, you count {found[i]:,}. "
+        f"target pieces there are {wanted:,} operations, you count {found:,}. "
         "Compare product by product with FlopCounterMode.",
     )
 
 
-def n_operations(mine: Function) -> Result:
+def _probe(mine: kit.Function) -> None:
+    kit.judge(
+        mine,
+        CASES,
+        _right,
+        SLIPS,
+        built,
+        take=lambda k: kit.as_whole(k, "a whole number"),
+        otherwise=_unknown,
+    )
+
+
+@kit.grader(_probe)
+def n_operations(mine: kit.Function) -> str:
     """Grade ``mine(config, source, target) -> int``, the operations of a forward pass.
 
-    Args:
-        mine: takes a `tformer.TransformerConfig` and the lengths of one pair.
-
-    Returns:
-        True only if every hidden case is counted right.
+    ``mine`` takes a `tformer.TransformerConfig` and the lengths of one pair.
     """
-    praise = "Stacks of different depth, lengths that differ: every product is counted."
-    return grade("n_operations", mine, [_probe], praise)
+    return "Stacks of different depth, lengths that differ: every product is counted."

@@ -1,75 +1,61 @@
 """The grader for `n_parameters` of chapter *The whole Transformer*."""
 
-from __future__ import annotations
-
-import dataclasses
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from tformer.config import TransformerConfig
 from tformer.model import Transformer
-from tformer_book.check._compare import recognise, slips
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import (
-    as_whole,
-    call,
-)
+from tformer_book.check import kit
 
 
-@dataclass(frozen=True)
-class Count:
-    """The arithmetic of a model's parameters; other fields make a known mistake."""
-
-    tables_tied: int = 1
-    tables_untied: int = 3
-    positions: int = 0
-    output_bias: int = 0
-    matrices: int = 4
-    attention_bias: int = 1
-    wide_heads: bool = False
-    ffn_matrices: int = 2
-    ffn_bias: int = 1
-    vectors_per_norm: int = 2
-    attentions: tuple[int, int] = (1, 2)
-    norms: tuple[int, int] = (2, 3)
-    final_norms_pre: int = 2
-    final_norms_post: int = 0
-    depth: str = "own"
-
-    def of(self, config: TransformerConfig) -> int:
-        """Count the parameters of one configuration."""
-        d, f = config.d_model, config.d_ff
-        norm = self.vectors_per_norm * d
-        heads = config.n_heads if self.wide_heads else 1
-        attention = self.matrices * d * (d * heads + self.attention_bias)
-        ffn = self.ffn_matrices * d * f + self.ffn_bias * (d + f)
-        layers = [
-            attentions * attention + ffn + norms * norm
-            for attentions, norms in zip(self.attentions, self.norms, strict=True)
-        ]
-        encoder, decoder = config.n_encoder_layers, config.n_decoder_layers
-        depths = {
-            "own": (encoder, decoder),
-            "swapped": (decoder, encoder),
-            "encoder's": (encoder, encoder),
-            "decoder's": (decoder, decoder),
-            "one": (1, 1),
-        }[self.depth]
-        tied, pre = config.tie_embeddings, config.norm == "pre"
-        tables = self.tables_tied if tied else self.tables_untied
-        final = self.final_norms_pre if pre else self.final_norms_post
-        return (
-            tables * config.vocab_size * d
-            + self.positions * config.max_len * d
-            + self.output_bias * config.vocab_size
-            + sum(n * layer for n, layer in zip(depths, layers, strict=True))
-            + final * norm
-        )
+def built(
+    config: TransformerConfig,
+    *,
+    tables_tied: int = 1,
+    tables_untied: int = 3,
+    positions: int = 0,
+    output_bias: int = 0,
+    matrices: int = 4,
+    attention_bias: int = 1,
+    wide_heads: bool = False,
+    ffn_matrices: int = 2,
+    ffn_bias: int = 1,
+    vectors_per_norm: int = 2,
+    attentions: tuple[int, int] = (1, 2),
+    norms: tuple[int, int] = (2, 3),
+    final_norms_pre: int = 2,
+    final_norms_post: int = 0,
+    depth: str = "own",
+) -> int:
+    """A model's parameters by arithmetic; other settings make a known mistake."""
+    d, f = config.d_model, config.d_ff
+    norm = vectors_per_norm * d
+    heads = config.n_heads if wide_heads else 1
+    attention = matrices * d * (d * heads + attention_bias)
+    ffn = ffn_matrices * d * f + ffn_bias * (d + f)
+    layers = [
+        attentions[side] * attention + ffn + norms[side] * norm for side in (0, 1)
+    ]
+    encoder, decoder = config.n_encoder_layers, config.n_decoder_layers
+    depths = {
+        "own": (encoder, decoder),
+        "swapped": (decoder, encoder),
+        "encoder's": (encoder, encoder),
+        "decoder's": (decoder, decoder),
+        "one": (1, 1),
+    }[depth]
+    tables = tables_tied if config.tie_embeddings else tables_untied
+    final = final_norms_pre if config.norm == "pre" else final_norms_post
+    return (
+        (tables * config.vocab_size + positions * config.max_len) * d
+        + output_bias * config.vocab_size
+        + sum(n * layer for n, layer in zip(depths, layers, strict=True))
+        + final * norm
+    )
 
 
-COUNTS: dict[str, tuple[dict[str, object], str]] = {
+SLIPS: kit.Table = {
     "tying-ignored": (
         {"tables_tied": 3},
         "You count three tables even where they are tied. With tie_embeddings one "
@@ -193,19 +179,23 @@ COUNTS: dict[str, tuple[dict[str, object], str]] = {
 }
 
 
-def _configs() -> list[TransformerConfig]:
+def _cases() -> list[kit.Case]:
     """Sizes that all differ, so that no letter can stand for another."""
+    sizes: dict[str, Any] = {
+        "vocab_size": 101,
+        "d_model": 24,
+        "n_heads": 4,
+        "d_ff": 70,
+        "max_len": 37,
+    }
+    depths: dict[str, Any] = {"n_encoder_layers": 2, "n_decoder_layers": 5}
     return [
-        TransformerConfig(
-            vocab_size=101,
-            d_model=24,
-            n_heads=4,
-            d_ff=70,
-            n_encoder_layers=2,
-            n_decoder_layers=5,
-            max_len=37,
-            norm=norm,
-            tie_embeddings=tied,
+        kit.Case(
+            {
+                "config": TransformerConfig(
+                    **sizes, **depths, norm=norm, tie_embeddings=tied
+                )
+            }
         )
         for norm in ("post", "pre")
         for tied in (True, False)
@@ -217,40 +207,32 @@ def _true_count(config: TransformerConfig) -> int:
         return Transformer(config).n_parameters()
 
 
-def _counted(mine: Function, config: TransformerConfig) -> int:
-    return as_whole(call(mine, {"config": config}), "a whole number of parameters")
+def _take(found: object) -> int:
+    return kit.as_whole(found, "a whole number of parameters")
 
 
-def _count_probe(mine: Function) -> None:
-    configs = _configs()
-    found = [_counted(mine, config) for config in configs]
-    right = [_true_count(config) for config in configs]
-    if found == right:
-        return
-
-    def counts(**changes: Any) -> list[int]:
-        wrong = dataclasses.replace(Count(), **changes)
-        return [wrong.of(config) for config in configs]
-
-    recognise(found, slips(counts, COUNTS))
-    i = next(i for i in range(len(found)) if found[i] != right[i])
-    sign = "too many" if found[i] > right[i] else "too few"
-    raise Mistake(
+def _unknown(found: int, wanted: int, config: TransformerConfig) -> kit.Mistake:
+    sign = "too many" if found > wanted else "too few"
+    return kit.Mistake(
         "wrong-count",
-        f"I don't know this mistake. For {configs[i]} the model has {right[i]:,} "
-        f"parameters, you count {found[i]:,}: {abs(found[i] - right[i]):,} {sign}. "
+        f"I don't know this mistake. For {config} the model has {wanted:,} "
+        f"parameters, you count {found:,}: {abs(found - wanted):,} {sign}. "
         "Compare with sum(p.numel() for p in part.parameters()), part by part.",
     )
 
 
-def _sinusoids_probe(mine: Function) -> None:
-    """A second look at other sizes, so that no constant can be memorised."""
+def _probe_counts(mine: kit.Function) -> None:
+    kit.judge(mine, _cases(), _true_count, SLIPS, built, take=_take, otherwise=_unknown)
+
+
+def _probe_other_sizes(mine: kit.Function) -> None:
+    """A second look, so that no constant can be memorised."""
     config = TransformerConfig(
         vocab_size=57, d_model=6, n_heads=3, d_ff=11, n_encoder_layers=1
     )
-    found, right = _counted(mine, config), _true_count(config)
+    found, right = kit.Case({"config": config}).ask(mine, _take), _true_count(config)
     if found != right:
-        raise Mistake(
+        raise kit.Mistake(
             "wrong-count",
             f"Right for some sizes, but {config} has {right:,} parameters and you "
             f"count {found:,}. Is there a number in your function that should be a "
@@ -258,19 +240,13 @@ def _sinusoids_probe(mine: Function) -> None:
         )
 
 
-def n_parameters(mine: Function) -> Result:
+@kit.grader(_probe_counts, _probe_other_sizes)
+def n_parameters(mine: kit.Function) -> str:
     """Grade ``mine(config) -> int``, the parameters of a model by arithmetic.
 
-    Args:
-        mine: takes a `tformer.TransformerConfig`.
-
-    Returns:
-        True only if every hidden configuration is counted right.
+    ``mine`` takes a `tformer.TransformerConfig`.
     """
-    return grade(
-        "n_parameters",
-        mine,
-        [_count_probe, _sinusoids_probe],
+    return (
         "It counts every hidden configuration to the last number: tied and not, pre- "
-        "and post-norm, stacks of different depth.",
+        "and post-norm, stacks of different depth."
     )

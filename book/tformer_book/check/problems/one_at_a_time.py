@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,25 +12,11 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from tformer.attention import attention
-from tformer_book.check._compare import (
-    Known,
-    Slip,
-    matches,
-    recognise,
-)
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import (
-    Stopped,
-    as_tensor,
-    call,
-    draw,
-)
-
-TOLERANCE = 1e-5
+from tformer_book.check import kit
 
 
 @dataclass(frozen=True)
-class Case:
+class OneQuery:
     """One query, keys and values."""
 
     query: Tensor
@@ -37,22 +24,25 @@ class Case:
     values: Tensor
 
     @classmethod
-    def random(cls, length: int, width: int, out: int, seed: int) -> Case:
+    def random(cls, length: int, width: int, out: int, seed: int) -> OneQuery:
         """Draw a case whose sizes all differ."""
-        query, keys = draw(width, seed=seed), draw(length, width, seed=seed + 10)
-        return cls(2 * query, keys, draw(length, out, seed=seed + 20))
+        query, keys = (
+            kit.draw(width, seed=seed),
+            kit.draw(length, width, seed=seed + 10),
+        )
+        return cls(2 * query, keys, kit.draw(length, out, seed=seed + 20))
 
     def right(self) -> Tensor:
         """The output of the package's attention for this query."""
         return attention(self.query[None], self.keys, self.values)[0][0]
 
-    def run(self, mine: Function) -> Tensor:
+    def run(self, mine: kit.Function) -> Tensor:
         """The reader's output, a tensor of the right shape."""
         inputs = {"query": self.query, "keys": self.keys, "values": self.values}
         wanted = "the output, one vector as wide as a value"
-        found = as_tensor(call(mine, inputs, {}), wanted)
+        found = kit.as_tensor(kit.call(mine, inputs), wanted)
         if found.shape != self.values[0].shape:
-            raise Mistake(
+            raise kit.Mistake(
                 "shape",
                 f"For values {tuple(self.values.shape)} the output must have shape "
                 f"{tuple(self.values[0].shape)}: one query, as wide as a value. Yours "
@@ -62,18 +52,21 @@ class Case:
 
 
 def _streamed(
-    case: Case,
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor,
     *,
     root: bool = True,
     total_too: bool = True,
     mix_too: bool = True,
     upside_down: bool = False,
     shifted: bool = True,
-) -> tuple[Tensor, float]:
-    """The mix and the total, with steps left out or turned round."""
-    largest, total, mix = -math.inf, 0.0, torch.zeros_like(case.values[0])
-    for key, value in zip(case.keys, case.values, strict=True):
-        score = float(case.query @ key) / (math.sqrt(len(key)) if root else 1)
+    divided: bool = True,
+) -> Tensor:
+    """The output, key by key, with steps left out or turned round."""
+    largest, total, mix = -math.inf, 0.0, torch.zeros_like(values[0])
+    for key, value in zip(keys, values, strict=True):
+        score = float(query @ key) / (math.sqrt(len(key)) if root else 1)
         new = max(largest, score)
         rescale = 1.0 if largest == -math.inf else math.exp(largest - new)
         rescale = 1 / rescale if upside_down else rescale
@@ -81,85 +74,74 @@ def _streamed(
         total = total * (rescale if total_too else 1) + power
         mix = mix * (rescale if mix_too else 1) + power * value
         largest = new
-    return mix, total
+    return mix / total if divided else mix
 
 
-def _wrong(case: Case) -> Known:
-    def divided(**slips: bool) -> Tensor:
-        mix, total = _streamed(case, **slips)
-        return mix / total
-
-    yield Slip(
-        "not-rescaled",
+SLIPS: kit.Table = {
+    "not-rescaled": (
+        partial(_streamed, total_too=False, mix_too=False),
         "When a new largest score arrives, what you have summed so far was measured "
         "against the old one. Multiply both, the total and the mix, by "
         "exp(largest − new) before you add.",
-        divided(total_too=False, mix_too=False),
-    )
-    yield Slip(
-        "total-not-rescaled",
+    ),
+    "total-not-rescaled": (
+        partial(_streamed, total_too=False),
         "You rescale the mix, but not the total. Both were summed against the old "
         "largest score, so both are multiplied by exp(largest − new).",
-        divided(total_too=False),
-    )
-    yield Slip(
-        "mix-not-rescaled",
+    ),
+    "mix-not-rescaled": (
+        partial(_streamed, mix_too=False),
         "You rescale the total, but not the mix. Both were summed against the old "
         "largest score, so both are multiplied by exp(largest − new).",
-        divided(mix_too=False),
-    )
-    yield Slip(
-        "rescaled-the-wrong-way",
+    ),
+    "rescaled-the-wrong-way": (
+        partial(_streamed, upside_down=True),
         "You rescale by exp(new − largest), which is above 1. The old sums must "
         "shrink when a larger score arrives: exp(largest − new).",
-        divided(upside_down=True),
-    )
-    yield Slip(
-        "power-not-shifted",
+    ),
+    "power-not-shifted": (
+        partial(_streamed, shifted=False),
         "You rescale what is old, but add exp(score) as it is. The new power is "
         "measured against the largest score, too: exp(score − new).",
-        divided(shifted=False),
-    )
-    yield Slip(
-        "not-scaled",
+    ),
+    "not-scaled": (
+        partial(_streamed, root=False),
         "The scores are not scaled: divide each dot product by the square root of the "
         "query's width.",
-        divided(root=False),
-    )
-    yield Slip(
-        "not-divided",
+    ),
+    "not-divided": (
+        partial(_streamed, divided=False),
         "You return the mix of the powers. Divide by their sum at the end, so that "
         "the weights add up to 1: mix / total.",
-        _streamed(case)[0],
-    )
-    yield Slip(
-        "largest-not-kept",
+    ),
+    "largest-not-kept": (
+        lambda query, keys, values: values[-1],
         "Your output is the last value alone: after each key all that came before is "
         "forgotten. Keep the largest score for the next round: largest = new.",
-        case.values[-1],
-    )
-    yield Slip(
-        "values-forgotten",
+    ),
+    "values-forgotten": (
+        lambda query, keys, values: torch.ones_like(values[-1]),
         "Your output is nothing but ones: the mix adds up the powers without the "
         "values. Add power * value.",
-        torch.ones_like(case.values[-1]),
-    )
+    ),
+}
 
 
-def _small(mine: Function) -> None:
-    for case in (Case.random(7, 4, 3, seed=1), Case.random(1, 2, 5, seed=2)):
+def _small(mine: kit.Function) -> None:
+    for case in (OneQuery.random(7, 4, 3, seed=1), OneQuery.random(1, 2, 5, seed=2)):
         found = case.run(mine)
-        if matches(found, case.right(), TOLERANCE):
+        if kit.matches(found, case.right()):
             continue
-        recognise(found, _wrong(case), TOLERANCE)
+        given = kit.Case(vars(case))
+        kit.recognise(found, kit.slips(SLIPS, given.of))
         if not found.isfinite().all():
-            raise Mistake(
+            raise kit.Mistake(
                 "nan",
                 "There is nan or infinity in your output. With the first key the "
                 "largest score so far is −∞: exp(−∞ − new) is 0, which is right, but "
                 "exp(new − (−∞)) is infinite, and 0 times that is nan.",
             )
-        raise Mistake(
+        raise kit.Mistake(
             "wrong-numbers",
             f"For {len(case.keys)} keys the output should begin with "
             f"{case.right()[0]:.4f}; yours begins with {found[0]:.4f}. I do not know "
@@ -167,21 +149,21 @@ def _small(mine: Function) -> None:
         )
 
 
-def _large(mine: Function) -> None:
-    case = Case.random(6, 4, 3, seed=3)
-    case = Case(1000 * case.query, case.keys, case.values)
+def _large(mine: kit.Function) -> None:
+    case = OneQuery.random(6, 4, 3, seed=3)
+    case = OneQuery(1000 * case.query, case.keys, case.values)
     about = (
         "Right for small scores, but for scores near 1000 a power overflows. Subtract "
         "the largest score so far before you raise e to the power."
     )
     try:
         found = case.run(mine)
-    except Stopped as stopped:
+    except kit.Stopped as stopped:
         if isinstance(stopped.problem, OverflowError):
-            raise Mistake("overflow", about) from None
+            raise kit.Mistake("overflow", about) from None
         raise
-    if not matches(found, case.right(), TOLERANCE):
-        raise Mistake("overflow", about)
+    if not kit.matches(found, case.right()):
+        raise kit.Mistake("overflow", about)
 
 
 COPIES = {"clone", "equal", "contiguous", "detach", "to", "float", "double"}
@@ -190,7 +172,7 @@ COPIES = {"clone", "equal", "contiguous", "detach", "to", "float", "double"}
 class _Reading(TorchFunctionMode):
     """Follows how a function reads keys and values."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: OneQuery) -> None:
         super().__init__()
         self.keys, self.values = case.keys.shape, case.values.shape
         self.at_once = False
@@ -219,13 +201,13 @@ class _Reading(TorchFunctionMode):
         return returned
 
 
-def _reads_in_turn(mine: Function) -> None:
-    case = Case.random(11, 4, 3, seed=5)
+def _reads_in_turn(mine: kit.Function) -> None:
+    case = OneQuery.random(11, 4, 3, seed=5)
     with _Reading(case) as reading:
         case.run(mine)
     before = reading.compared_before_values or 0
     if reading.at_once or before >= len(case.keys):
-        raise Mistake(
+        raise kit.Mistake(
             "all-at-once",
             "The output is right, but you hold the scores of all keys at once, which "
             "is what was to be avoided. Read one key and its value, one after the "
@@ -233,7 +215,7 @@ def _reads_in_turn(mine: Function) -> None:
             "of the powers and the mix.",
         )
     if reading.passes > 1:
-        raise Mistake(
+        raise kit.Mistake(
             "two-passes",
             "The output is right, but you read all keys twice, the first time to find "
             "the largest score. Do it in one pass: when a larger score arrives, "
@@ -241,18 +223,14 @@ def _reads_in_turn(mine: Function) -> None:
         )
 
 
-def one_at_a_time(mine: Function) -> Result:
+@kit.grader(_small, _large, _reads_in_turn)
+def one_at_a_time(mine: kit.Function) -> str:
     """Grade one query's attention that reads keys and values one at a time.
 
-    Args:
-        mine: a function ``mine(query, keys, values)``: query (Dh,), keys (Tk, Dh),
-            values (Tk, Dv) to the output (Dv,), as `tformer.attention.attention`.
-
-    Returns:
-        The verdict; the message is printed.
+    ``mine`` is a function ``mine(query, keys, values)``: query (Dh,), keys (Tk, Dh),
+    values (Tk, Dv) to the output (Dv,), as `tformer.attention.attention`.
     """
-    praise = (
+    return (
         "The same output as with all keys at once, whatever their order, and scores "
         "near 1000 do not break it."
     )
-    return grade("one_at_a_time", mine, [_small, _large, _reads_in_turn], praise)

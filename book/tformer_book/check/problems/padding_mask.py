@@ -1,19 +1,10 @@
 """The grader for `padding_mask` of chapter *Masks*, and known mistakes."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 
 from tformer.masks import padding_mask as right_padding
-from tformer_book.check._compare import (
-    Known,
-    Slip,
-)
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import (
-    call,
-)
+from tformer_book.check import kit
 from tformer_book.check.problems._masks import (
     FLIPPED,
     PAD_IGNORED,
@@ -24,17 +15,14 @@ from tformer_book.check.problems._masks import (
     some_ids,
 )
 
-
-def _wrong_padding(ids: Tensor, pad_id: int) -> Known:
-    real = ids != pad_id
-    yield Slip("flipped", FLIPPED, ~real[:, None, None, :])
-    yield Slip(
-        "nothing-hidden",
+SLIPS: kit.Table = {
+    "flipped": (lambda ids, pad_id: ~(ids != pad_id)[:, None, None, :], FLIPPED),
+    "nothing-hidden": (
+        lambda ids, pad_id: torch.ones_like(ids != pad_id)[:, None, None, :],
         "Your mask hides nothing: padding is seen like any word.",
-        torch.ones_like(real)[:, None, None, :],
-    )
-    if pad_id:
-        yield Slip("pad-id-ignored", PAD_IGNORED, (ids != 0)[:, None, None, :])
+    ),
+    "pad-id-ignored": (lambda ids, pad_id: (ids != 0)[:, None, None, :], PAD_IGNORED),
+}
 
 
 def _padding_shape(found: Tensor, ids: Tensor, pad_id: int) -> Tensor:
@@ -45,14 +33,14 @@ def _padding_shape(found: Tensor, ids: Tensor, pad_id: int) -> Tensor:
     if shape == (batch, 1, 1, length):
         return found
     if shape == (batch, 1, length, 1):
-        raise Mistake("wrong-axis", WRONG_AXIS)
+        raise kit.Mistake("wrong-axis", WRONG_AXIS)
     if shape == (batch, 1, length, length):
         both = (real[:, :, None] & real[:, None, :])[:, None]
         if torch.equal(found, both):
-            raise Mistake("hides-queries", QUERIES_TOO)
+            raise kit.Mistake("hides-queries", QUERIES_TOO)
         if torch.equal(found, real[:, None, :, None].expand_as(both)):
-            raise Mistake("wrong-axis", WRONG_AXIS)
-        raise Mistake(
+            raise kit.Mistake("wrong-axis", WRONG_AXIS)
+        raise kit.Mistake(
             "copied-for-queries",
             f"Your mask has shape {shape}: a copy of the same row for every query. It "
             "costs memory, and in cross-attention, where there are more or fewer "
@@ -60,7 +48,7 @@ def _padding_shape(found: Tensor, ids: Tensor, pad_id: int) -> Tensor:
             f"{length}).",
         )
     if shape in ((batch, length), (batch, 1, length)):
-        raise Mistake(
+        raise kit.Mistake(
             "axes-missing",
             f"Your mask has shape {shape}. Scores have four axes (B, H, Tq, Tk), and "
             "axes are matched from the right, so your batch axis meets "
@@ -69,53 +57,47 @@ def _padding_shape(found: Tensor, ids: Tensor, pad_id: int) -> Tensor:
             f"Insert axes of size 1: ({batch}, 1, 1, {length}).",
         )
     if len(shape) == 4 and shape[0] != batch and shape[1] == batch:
-        raise Mistake(
+        raise kit.Mistake(
             "batch-in-the-heads",
             f"Your mask has shape {shape}: the batch stands where the heads belong. "
             f"It must be ({batch}, 1, 1, {length}).",
         )
     if len(shape) == 4 and shape[0] == batch and shape[1] > 1:
-        raise Mistake(
+        raise kit.Mistake(
             "copied-for-heads",
             f"Your mask has shape {shape}: copies for heads. All heads share one "
             f"mask, and an axis of size 1 does that for nothing: ({batch}, 1, 1, "
             f"{length}).",
         )
     if len(shape) == 4 and shape[0] != batch:
-        raise Mistake(
+        raise kit.Mistake(
             "batch-size-fixed",
             f"For {batch} sentences your mask has {shape[0]} in front. Take the batch "
             "size from ids: the last batch of an epoch is usually smaller.",
         )
-    raise Mistake(
+    raise kit.Mistake(
         "shape",
         f"For ids {tuple(ids.shape)} your mask has shape {shape}; it must be "
         f"({batch}, 1, 1, {length}): batch, heads, queries, keys.",
     )
 
 
-def _probe_padding(mine: Function) -> None:
+def _probe_padding(mine: kit.Function) -> None:
     for pad_id in (0, 7):
         for ids in (some_ids(pad_id), some_ids(pad_id)[1:2]):
-            found = as_mask(call(mine, {"ids": ids}, {"pad_id": pad_id}))
-            found = _padding_shape(found, ids, pad_id)
-            compare_masks(
-                found, right_padding(ids, pad_id), _wrong_padding(ids, pad_id)
-            )
+            case = kit.Case({"ids": ids}, {"pad_id": pad_id})
+            found = _padding_shape(case.ask(mine, as_mask), ids, pad_id)
+            compare_masks(found, case.of(right_padding), kit.slips(SLIPS, case.of))
 
 
-def padding_mask(mine: Function) -> Result:
+@kit.grader(_probe_padding)
+def padding_mask(mine: kit.Function) -> str:
     """Grade a reader's padding mask.
 
-    Args:
-        mine: a function ``mine(ids, pad_id)``: (B, Tk) int64 ids -> (B, 1, 1, Tk) bool,
-            True = may attend, as `tformer.masks.padding_mask`.
-
-    Returns:
-        The verdict; the message is printed.
+    ``mine`` is a function ``mine(ids, pad_id)``: (B, Tk) int64 ids -> (B, 1, 1, Tk)
+    bool, True = may attend, as `tformer.masks.padding_mask`.
     """
-    praise = (
+    return (
         "Padded keys are hidden, queries never; it broadcasts over heads and queries, "
         "for any batch size and any pad_id."
     )
-    return grade("padding_mask", mine, [_probe_padding], praise)

@@ -1,23 +1,17 @@
 """The grader for `pruned` of chapter *Multi-head attention*, and the slips it knows."""
 
-from __future__ import annotations
-
-import functools
-
 import torch
 from torch import Tensor
 
 from tformer.attention import MultiHeadAttention
-from tformer_book.check._compare import Switches, compare, slips
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import Stopped, as_tensor, call, draw
+from tformer_book.check import kit
 
 
 def _layer(d_model: int, n_heads: int, seed: int) -> MultiHeadAttention:
     with torch.random.fork_rng(devices=[]):
         layer = MultiHeadAttention(d_model, n_heads)
     for i, parameter in enumerate(layer.parameters()):
-        parameter.data = draw(*parameter.shape, seed=seed + i) / d_model**0.5
+        parameter.data = kit.draw(*parameter.shape, seed=seed + i) / d_model**0.5
     return layer
 
 
@@ -57,7 +51,7 @@ def built(
     return output + layer.to_output.bias if output_bias else output
 
 
-SLIPS: Switches = {
+SLIPS: kit.Table = {
     "other-heads": (
         {"heads": "others", "columns": "others"},
         "You keep the heads that should go, and drop those in `keep`.",
@@ -90,26 +84,30 @@ SLIPS: Switches = {
 }
 
 
-def _probe(mine: Function) -> None:
+def _probe(mine: kit.Function) -> None:
     for i, (d_model, n_heads, keep) in enumerate(
         ((24, 6, [0, 2, 5]), (12, 3, [1]), (8, 2, [0, 1]))
     ):
-        layer, x = _layer(d_model, n_heads, seed=10 * i), draw(2, 5, d_model, seed=i)
-        given = {"layer": layer, "x": x, "keep": keep}
+        layer, x = (
+            _layer(d_model, n_heads, seed=10 * i),
+            kit.draw(2, 5, d_model, seed=i),
+        )
+        case = kit.Case({"layer": layer, "x": x, "keep": keep})
         with torch.no_grad():
-            compare(
-                as_tensor(call(mine, given)),
-                built(layer, x, keep),
-                slips(functools.partial(built, layer, x, keep), SLIPS),
+            case.compare(
+                case.ask(mine),
+                built,
+                SLIPS,
+                built,
                 said=f"for {n_heads} heads, of which {keep} stay,",
                 hint="Which rows of to_query belong to head i, and which columns of "
                 "to_output?",
             )
 
 
-def _leaves_them_out(mine: Function) -> None:
+def _leaves_them_out(mine: kit.Function) -> None:
     """The weights of heads that go are nan: whoever computes with them shows it."""
-    layer, x = _layer(24, 6, seed=70), draw(2, 5, 24, seed=71)
+    layer, x = _layer(24, 6, seed=70), kit.draw(2, 5, 24, seed=71)
     keep = [1, 4]
     with torch.no_grad():
         right = built(layer, x, keep)
@@ -120,11 +118,13 @@ def _leaves_them_out(mine: Function) -> None:
                     linear.weight[rows] = linear.bias[rows] = torch.nan
                 layer.to_output.weight[:, rows] = torch.nan
         try:
-            found = as_tensor(call(mine, {"layer": layer, "x": x, "keep": keep}))
-        except Stopped:
+            found = kit.as_tensor(
+                kit.call(mine, {"layer": layer, "x": x, "keep": keep})
+            )
+        except kit.Stopped:
             found = right * torch.nan
     if not torch.allclose(found, right, atol=1e-5):
-        raise Mistake(
+        raise kit.Mistake(
             "computes-all-heads",
             "The numbers are right, but you compute all heads and drop some afterwards "
             "(or multiply them by 0), so no time is saved. Cut the matrices first: "
@@ -133,19 +133,15 @@ def _leaves_them_out(mine: Function) -> None:
         )
 
 
-def pruned(mine: Function) -> Result:
+@kit.grader(_probe, _leaves_them_out)
+def pruned(mine: kit.Function) -> str:
     """Grade a reader's multi-head self-attention with some heads cut off.
 
-    Args:
-        mine: a function ``mine(layer, x, keep)``: a `MultiHeadAttention`, x (B, T, D)
-            and the list of heads that stay. Returns (B, T, D), from the smaller
-            matrices alone.
-
-    Returns:
-        The verdict; the message is printed.
+    ``mine`` is a function ``mine(layer, x, keep)``: a `MultiHeadAttention`, x (B, T, D)
+    and the list of heads that stay. Returns (B, T, D), from the smaller matrices alone.
     """
-    praise = (
-        "The same output as with the other heads times 0, without computing them: each "
-        "head took its rows, its columns and its biases with it; the output's stays."
+    return (
+        "The same output as with the other heads times 0, without computing them: "
+        "each head took its rows, its columns and its biases with it; the output's "
+        "stays."
     )
-    return grade("pruned", mine, [_probe, _leaves_them_out], praise)

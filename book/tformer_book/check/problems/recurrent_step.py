@@ -1,106 +1,111 @@
 """The grader for `recurrent_step` of chapter *Transduction*, and known mistakes."""
 
-from __future__ import annotations
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from tformer_book.check._compare import (
-    Known,
-    Slip,
-    compare,
-)
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import (
-    Stopped,
-    as_tensor,
-    call,
-    draw,
-    probe_gradients,
-)
+from tformer_book.check import kit
+
+NAMES = "x state input_weights state_weights bias"
 
 
-def _wrong_steps(
+@kit.of_terms
+def _of(
     x: Tensor, state: Tensor, w_x: Tensor, w_s: Tensor, b: Tensor
-) -> Known:
+) -> dict[str, Any]:
     from_input, from_state = x @ w_x.T, state @ w_s.T
     total = from_input + from_state + b
-    yield Slip(
-        "no-tanh",
+    return locals()
+
+
+SLIPS: kit.Table = {
+    "no-tanh": (
+        _of(lambda t: t.total),
         "Everything is added, but nothing bends: tanh is missing. Without it the state "
         "can grow without limit, and many steps are worth no more than one matrix.",
-        total,
-    )
-    yield Slip(
-        "sigmoid",
+    ),
+    "sigmoid": (
+        _of(lambda t: t.total.sigmoid()),
         "You squash with the sigmoid, which only gives 0 to 1. The plain recurrent "
         "step uses tanh, −1 to 1. (Sigmoids are for the gates of a GRU or LSTM.)",
-        total.sigmoid(),
-    )
-    yield Slip(
-        "state-forgotten",
+    ),
+    "state-forgotten": (
+        _of(lambda t: (t.from_input + t.b).tanh()),
         "The old state plays no part: your step remembers nothing. Add the state times "
         "its own weights.",
-        (from_input + b).tanh(),
-    )
-    yield Slip(
-        "input-forgotten",
+    ),
+    "input-forgotten": (
+        _of(lambda t: (t.from_state + t.b).tanh()),
         "The input plays no part: your step never reads. Add x times its weights.",
-        (from_state + b).tanh(),
-    )
-    yield Slip(
-        "bias-forgotten", "The bias is missing.", (from_input + from_state).tanh()
-    )
-    yield Slip(
-        "not-transposed",
+    ),
+    "bias-forgotten": (
+        _of(lambda t: (t.from_input + t.from_state).tanh()),
+        "The bias is missing.",
+    ),
+    "not-transposed": (
+        _of(lambda t: (t.from_input + t.state @ t.w_s + t.b).tanh()),
         "The state is multiplied by state_weights where it should be by the transposed "
         "matrix: weights are stored as (out, in), a row for each output. The matrix is "
         "square, so no shape complains. Write state @ state_weights.T.",
-        (from_input + state @ w_s + b).tanh(),
-    )
-    for early in (from_input.tanh() + from_state.tanh() + b,
-                  (from_input + b).tanh() + from_state.tanh(),
-                  from_input.tanh() + (from_state + b).tanh()):  # fmt: skip
-        yield Slip(
-            "tanh-too-early",
-            "You bend input and state one by one and then add. Add first, then take "
-            "one tanh of the sum; else the state can leave the range −1 to 1.",
-            early,
-        )
-    yield Slip(
-        "bias-outside-tanh",
+    ),
+    "tanh-too-early": (
+        [
+            _of(lambda t: t.from_input.tanh() + t.from_state.tanh() + t.b),
+            _of(lambda t: (t.from_input + t.b).tanh() + t.from_state.tanh()),
+            _of(lambda t: t.from_input.tanh() + (t.from_state + t.b).tanh()),
+        ],
+        "You bend input and state one by one and then add. Add first, then take "
+        "one tanh of the sum; else the state can leave the range −1 to 1.",
+    ),
+    "bias-outside-tanh": (
+        _of(lambda t: (t.from_input + t.from_state).tanh() + t.b),
         "The bias is added after tanh, so the state can leave the range −1 to 1. It "
         "belongs in the sum, inside the brackets of tanh.",
-        (from_input + from_state).tanh() + b,
-    )
-    yield Slip(
-        "bias-twice",
+    ),
+    "bias-twice": (
+        _of(lambda t: (t.total + t.b).tanh()),
         "The bias is added twice. (torch.nn.RNNCell has two, one for each product; "
         "here there is one.)",
-        (total + b).tanh(),
-    )
-    yield Slip(
-        "old-state-kept",
+    ),
+    "old-state-kept": (
+        _of(lambda t: t.state + t.total.tanh()),
         "You add the old state to the new one. That is a residual connection, a good "
         "idea that came later; the plain step replaces the state.",
-        state + total.tanh(),
-    )
+    ),
+}
 
 
-def _probe_step(mine: Function) -> None:
+def _right(x: Tensor, state: Tensor, w_x: Tensor, w_s: Tensor, b: Tensor) -> Tensor:
+    cell = torch.nn.RNNCell(*w_x.T.shape)
+    weights = {"weight_ih": w_x, "weight_hh": w_s, "bias_ih": b, "bias_hh": 0 * b}
+    new: Tensor = torch.func.functional_call(cell, weights, (x, state))
+    return new
+
+
+def _case(batch: int, d_in: int, d_state: int, *seeds: int) -> kit.Case:
+    shapes = (batch, d_in), (batch, d_state), (d_state, d_in), (d_state, d_state)
+    given = [
+        kit.draw(*shape, seed=seed)
+        for shape, seed in zip((*shapes, (d_state,)), seeds, strict=True)
+    ]
+    return kit.cases(NAMES, given)[0]
+
+
+def _probe_step(mine: kit.Function) -> None:
     for batch, d_in, d_state, seed in ((2, 3, 4, 0), (1, 4, 4, 1)):
-        shapes = (batch, d_in), (batch, d_state), (d_state, d_in), (d_state, d_state)
-        x, state, w_x, w_s, b = (
-            draw(*shape, seed=seed + 9 * i)
-            for i, shape in enumerate((*shapes, (d_state,)))
-        )
-        names = ("x", "state", "input_weights", "state_weights", "bias")
-        given = (x, state, w_x, w_s, b)
+        case = _case(batch, d_in, d_state, *range(seed, seed + 45, 9))
         try:
-            found = as_tensor(call(mine, dict(zip(names, given, strict=True))))
-        except Stopped as stopped:
+            case.compare(
+                case.ask(mine),
+                _right,
+                SLIPS,
+                said=f"for x ({batch}, {d_in}) and a state ({batch}, {d_state})",
+                hint="Work one entry out by hand.",
+            )
+        except kit.Stopped as stopped:
             if "cannot be multiplied" in stopped.message:
-                raise Mistake(
+                raise kit.Mistake(
                     "weights-from-the-left",
                     "The shapes do not fit. Rows of x are examples, so the weights "
                     "stand on the right, transposed: x @ input_weights.T, and the same "
@@ -108,56 +113,19 @@ def _probe_step(mine: Function) -> None:
                     f"{stopped.message}",
                 ) from None
             raise
-        cell = torch.nn.RNNCell(d_in, d_state)
-        with torch.no_grad():
-            for own, value in (
-                (cell.weight_ih, w_x),
-                (cell.weight_hh, w_s),
-                (cell.bias_ih, b),
-                (cell.bias_hh, torch.zeros_like(b)),
-            ):
-                own.copy_(value)
-            wanted = cell(x, state)
-        compare(
-            found,
-            wanted,
-            _wrong_steps(*given),
-            said=f"for x ({batch}, {d_in}) and a state ({batch}, {d_state})",
-            hint="Work one entry out by hand.",
-        )
 
 
-def _probe_learnable(mine: Function) -> None:
+def _probe_learnable(mine: kit.Function) -> None:
     """Gradients get back through the state too, or nothing is learned over time."""
-    shapes = {
-        "x": (2, 3),
-        "state": (2, 4),
-        "input_weights": (4, 3),
-        "state_weights": (4, 4),
-        "bias": (4,),
-    }
-    given = {
-        name: draw(*shape, seed=i) for i, (name, shape) in enumerate(shapes.items())
-    }
-    x, state, w_x, w_s, b = given.values()
-    probe_gradients(
-        mine,
-        lambda: as_tensor(call(mine, given)),
-        lambda: (x @ w_x.T + state @ w_s.T + b).tanh(),
-        given,
-    )
+    _case(2, 3, 4, *range(5)).learn(mine, _of(lambda t: t.total.tanh()))
 
 
-def recurrent_step(mine: Function) -> Result:
+@kit.grader(_probe_step, _probe_learnable)
+def recurrent_step(mine: kit.Function) -> str:
     """Grade a reader's step of a plain recurrent network, against `torch.nn.RNNCell`.
 
-    Args:
-        mine: a function ``mine(x, state, input_weights, state_weights, bias)`` with
-            x (B, Dx), state (B, Dh), weights (Dh, Dx) and (Dh, Dh), bias (Dh,) that
-            returns the new state (B, Dh).
-
-    Returns:
-        The verdict; the message is printed.
+    ``mine`` is a function ``mine(x, state, input_weights, state_weights, bias)`` with x
+    (B, Dx), state (B, Dh), weights (Dh, Dx) and (Dh, Dh), bias (Dh,) that returns the
+    new state (B, Dh).
     """
-    praise = "It reads, remembers and bends as torch.nn.RNNCell does."
-    return grade("recurrent_step", mine, [_probe_step, _probe_learnable], praise)
+    return "It reads, remembers and bends as torch.nn.RNNCell does."

@@ -1,17 +1,12 @@
 """The grader for `rms_norm` of chapter *What came after*, and known mistakes."""
 
-from __future__ import annotations
-
-import functools
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
 from tformer.variants import rms_norm as right_norm
-from tformer_book.check._compare import CLOSE, Known, Switches, compare, matches, slips
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import as_tensor, call, draw, probe_gradients
+from tformer_book.check import kit
 
 
 def built(
@@ -33,7 +28,7 @@ def built(
     return gained(x / divisor(size, epsilon), gain)
 
 
-SLIPS: Switches = {
+SLIPS: kit.Table = {
     "layer-norm": (
         {"centre": True},
         "You take the mean away first. That is layer norm; RMSNorm leaves the mean "
@@ -75,74 +70,56 @@ SLIPS: Switches = {
 }
 
 
-def _known(x: Tensor, gain: Tensor, epsilon: float) -> Known:
-    return slips(functools.partial(built, x, gain, epsilon), SLIPS)
+def _case(*shape: int, seed: int, epsilon: float) -> kit.Case:
+    x = 2 * kit.draw(*shape, seed=seed, dtype=torch.float64) + 1
+    gain = 1 + kit.draw(shape[-1], seed=seed + 1, dtype=torch.float64).abs()
+    return kit.Case({"x": x, "gain": gain}, {"epsilon": epsilon})
 
 
-def _run(mine: Function, x: Tensor, gain: Tensor, epsilon: float) -> Tensor:
-    given = {"x": x, "gain": gain}
-    return as_tensor(call(mine, given, {"epsilon": epsilon}))
-
-
-def _inputs(*shape: int, seed: int) -> tuple[Tensor, Tensor]:
-    x = 2 * draw(*shape, seed=seed, dtype=torch.float64) + 1
-    return x, 1 + draw(shape[-1], seed=seed + 1, dtype=torch.float64).abs()
-
-
-def _probe_numbers(mine: Function) -> None:
-    x, gain = _inputs(3, 5, 4, seed=3)
-    found = _run(mine, x, gain, 0.1)
+def _probe_numbers(mine: kit.Function) -> None:
+    case = _case(3, 5, 4, seed=3, epsilon=0.1)
+    found = case.ask(mine)
     for ignored in (0.0, 1e-5, 1e-6, 1e-8):
-        if matches(found, right_norm(x, gain, ignored), 1e-9):
-            raise Mistake(
+        if kit.matches(found, right_norm(case["x"], case["gain"], ignored), 1e-9):
+            raise kit.Mistake(
                 "epsilon-ignored",
                 f"Your epsilon is always {ignored:g}. Use the one that you are given.",
             )
-    compare(
+    case.compare(
         found,
-        right_norm(x, gain, 0.1),
-        _known(x, gain, 0.1),
+        right_norm,
+        SLIPS,
+        built,
         said="for x (3, 5, 4) and epsilon 0.1",
         hint="Begin with one vector: square, mean, root, divide.",
     )
 
 
-def _probe_shapes(mine: Function) -> None:
+def _probe_shapes(mine: kit.Function) -> None:
     for shape in ((4, 4), (4,), (2, 3, 2, 5)):
-        x, gain = _inputs(*shape, seed=5)
-        if not matches(_run(mine, x, gain, 0.01), right_norm(x, gain, 0.01), CLOSE):
-            raise Mistake(
+        case = _case(*shape, seed=5, epsilon=0.01)
+        if not kit.matches(case.ask(mine), case.of(right_norm)):
+            raise kit.Mistake(
                 "fixed-axes",
                 f"Right for (B, T, D), wrong for x of shape {shape}. Count the axis "
                 "from the back, dim=-1, and keep it: keepdim=True.",
             )
 
 
-def _probe_gradient(mine: Function) -> None:
-    x, gain = _inputs(2, 3, 4, seed=7)
-    x[0, 1] = 0.0  # its root is 0
-    probe_gradients(
-        mine,
-        lambda: _run(mine, x, gain, 1e-5),
-        lambda: right_norm(x, gain, 1e-5),
-        {"x": x, "gain": gain},
-    )
+def _probe_gradient(mine: kit.Function) -> None:
+    case = _case(2, 3, 4, seed=7, epsilon=1e-5)
+    case["x"][0, 1] = 0.0  # its root is 0
+    case.learn(mine, right_norm)
 
 
-def rms_norm(mine: Callable[..., Tensor]) -> Result:
+@kit.grader(_probe_numbers, _probe_shapes, _probe_gradient)
+def rms_norm(mine: kit.Function) -> str:
     """Grade a reader's RMSNorm.
 
-    Args:
-        mine: a function ``mine(x, gain, epsilon)`` with x (..., D) and gain (D,), as
-            `tformer.variants.rms_norm`; epsilon is passed by name.
-
-    Returns:
-        The verdict; the message is printed.
+    ``mine`` is a function ``mine(x, gain, epsilon)`` with x (..., D) and gain (D,), as
+    `tformer.variants.rms_norm`; epsilon is passed by name.
     """
-    return grade(
-        "rms_norm",
-        mine,
-        (_probe_numbers, _probe_shapes, _probe_gradient),
-        """The mean stays, the length goes, epsilon stands inside the root; for any
-        number of axes, and with a gradient even for a vector of zeros.""",
+    return (
+        "The mean stays, the length goes, epsilon stands inside the root; for any "
+        "number of axes, and with a gradient even for a vector of zeros."
     )

@@ -1,13 +1,8 @@
 """The grader for `sentence_bleu` of *Decoding and scoring*, and known slips."""
 
-from __future__ import annotations
-
-from typing import Any
-
-from tformer_book.check._compare import Switches, matches, recognise, slips
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import as_number, call
-from tformer_book.check.problems._bleu import bleu
+from tformer_book.check import kit
+from tformer_book.check.problems._bleu import Words
+from tformer_book.check.problems._bleu import bleu as built
 
 REFERENCE, *HYPOTHESES = (
     text.split()
@@ -20,7 +15,11 @@ REFERENCE, *HYPOTHESES = (
     )
 )
 
-KNOWN: Switches = {
+SLIPS: kit.Table = {
+    "from-0-to-1": (
+        lambda hypothesis, reference: built(hypothesis, reference) / 100,
+        "Right, but from 0 to 1. sacreBLEU reports 0 to 100: multiply by 100.",
+    ),
     "not-clipped": (
         {"clipped": False},
         "Your counts are not clipped: an n-gram counts at most as often as the "
@@ -60,44 +59,27 @@ KNOWN: Switches = {
 }
 
 
-def _all(**settings: Any) -> list[float]:
-    return [bleu(each, REFERENCE, **settings) for each in HYPOTHESES]
-
-
-def _probe(mine: Function) -> None:
-    found = []
-    for hypothesis in HYPOTHESES:
-        given = {"hypothesis": list(hypothesis), "reference": list(REFERENCE)}
-        found.append(as_number(call(mine, given)))
-    wanted = _all()
-    if matches(found, wanted):
-        return
-    if matches([100 * each for each in found], wanted):
-        raise Mistake(
-            "from-0-to-1",
-            "Right, but from 0 to 1. sacreBLEU reports 0 to 100: multiply by 100.",
-        )
-    recognise(found, slips(_all, KNOWN))
-    i = next(i for i in range(len(wanted)) if not matches(found[i], wanted[i]))
-    raise Mistake(
+def _unknown(found: float, wanted: float, hypothesis: Words, _: Words) -> kit.Mistake:
+    return kit.Mistake(
         "wrong-score",
-        f"For “{' '.join(HYPOTHESES[i])}” against “{' '.join(REFERENCE)}” you say "
-        f"{found[i]:.2f}, sacreBLEU {wanted[i]:.2f}. I don't know this mistake.",
+        f"For “{' '.join(hypothesis)}” against “{' '.join(REFERENCE)}” you say "
+        f"{found:.2f}, sacreBLEU {wanted:.2f}. I don't know this mistake.",
     )
 
 
-def sentence_bleu(mine: Function) -> Result:
+def _probe(mine: kit.Function) -> None:
+    given = kit.cases("hypothesis reference", *((h, REFERENCE) for h in HYPOTHESES))
+    kit.judge(mine, given, built, SLIPS, built, take=kit.as_number, otherwise=_unknown)
+
+
+@kit.grader(_probe)
+def sentence_bleu(mine: kit.Function) -> str:
     """Grade ``mine(hypothesis, reference)``, BLEU of one sentence.
 
-    Args:
-        mine: takes two lists of words, the hypothesis of at least four, and returns
-            what sacreBLEU does (0 to 100, smoothing ``exp``, all four orders).
-
-    Returns:
-        The verdict; the message is printed.
+    ``mine`` takes two lists of words, the hypothesis of at least four, and returns
+    what sacreBLEU does (0 to 100, smoothing ``exp``, all four orders).
     """
-    praise = (
+    return (
         "Clipped counts, the geometric mean, a half for the first 0, and a penalty for "
         "brevity alone: sacreBLEU's number."
     )
-    return grade("sentence_bleu", mine, [_probe], praise)

@@ -1,19 +1,13 @@
 """The grader for `sinusoids_at` of chapter *Positions*, and the slips it knows."""
 
-from __future__ import annotations
-
-import functools
 import math
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from tformer_book.check._compare import Switches, compare, slips
-from tformer_book.check._grade import Function, Result, grade
-from tformer_book.check._run import as_tensor, call
+from tformer_book.check import kit
 
-TOLERANCE = 1e-4
 CASES = (
     ((0.0, 1.0, 2.0, 3.0), 8, 10_000.0),
     ((7.0, 2.5, -3.0, 40.0, 0.25), 6, 100.0),
@@ -24,7 +18,7 @@ CASES = (
 def built(
     positions: Tensor,
     d_model: int,
-    base: float,
+    base: float = 10_000.0,
     *,
     places: Callable[[Tensor], Tensor] = lambda positions: positions,
     exponent: Callable[[Tensor, int], Tensor] = lambda i, d: 2 * i / d,
@@ -44,7 +38,7 @@ def _woven(sines: Tensor, cosines: Tensor) -> Tensor:
     return torch.stack([sines, cosines], dim=-1).flatten(-2)
 
 
-SLIPS: Switches = {
+SLIPS: kit.Table = {
     "interleaved": (
         {"layout": _woven},
         "Your sines and cosines alternate, as in the paper. Here the first half of the "
@@ -121,35 +115,32 @@ SLIPS: Switches = {
 }
 
 
-def _probe(mine: Function) -> None:
+def _probe(mine: kit.Function) -> None:
     for places, d_model, base in CASES:
-        positions = torch.tensor(places)
-        given = {"positions": positions, "d_model": d_model}
-        keywords = {"base": base} if base != 10_000.0 else {}
-        right = functools.partial(built, positions, d_model, base)
-        compare(
-            as_tensor(call(mine, given, keywords)),
-            right(),
-            slips(right, SLIPS),
+        case = kit.Case(
+            {"positions": torch.tensor(places), "d_model": d_model},
+            {"base": base} if base != 10_000.0 else {},
+        )
+        case.compare(
+            case.ask(mine),
+            built,
+            SLIPS,
+            built,
             said=f"for positions {list(places)}, d_model {d_model} and base {base:g}",
             hint="Column i is sin(p / base^(2i/d)), column d/2 + i the cosine.",
-            tolerance=TOLERANCE,
+            tolerance=1e-4,
         )
 
 
-def sinusoids_at(mine: Function) -> Result:
+@kit.grader(_probe)
+def sinusoids_at(mine: kit.Function) -> str:
     """Grade a reader's sinusoids in halves, at any positions and with any base.
 
-    Args:
-        mine: a function ``mine(positions, d_model, *, base=10_000.0)``: positions (T,),
-            floats, to a table (T, d_model) that holds all sines first, then the cosines
-            of the same angles.
-
-    Returns:
-        The verdict; the message is printed.
+    ``mine`` is a function ``mine(positions, d_model, *, base=10_000.0)``: positions
+    (T,), floats, to a table (T, d_model) that holds all sines first, then the cosines
+    of the same angles.
     """
-    praise = (
+    return (
         "Sines and cosines of the same angles in two halves, at any position, whole or "
         "not, and with any base: the layout that rotary positions use today."
     )
-    return grade("sinusoids_at", mine, [_probe], praise)

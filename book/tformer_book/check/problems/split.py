@@ -1,7 +1,5 @@
 """The grader for `split` of chapter *Data*, and known mistakes."""
 
-from __future__ import annotations
-
 import builtins
 import random
 from collections import Counter
@@ -9,10 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tformer.data.corpus import sentence_key
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import (
-    call,
-)
+from tformer_book.check import kit
 
 Pair = tuple[Any, Any]
 
@@ -32,11 +27,11 @@ def _corpus(n: int = 600) -> list[Pair]:
     return pairs
 
 
-def _run_split(mine: Function, pairs: list[Pair]) -> tuple[list[Pair], list[Pair]]:
+def _run_split(mine: kit.Function, pairs: list[Pair]) -> tuple[list[Pair], list[Pair]]:
     given = list(pairs)
-    returned = call(mine, {"pairs": given}, {"share": _SHARE}, chance=True)
+    returned = kit.call(mine, {"pairs": given}, {"share": _SHARE}, chance=True)
     if given != pairs:
-        raise Mistake(
+        raise kit.Mistake(
             "changes-inputs",
             "Your function changes the list that it was given (shuffle and sort work "
             "in place). Take a copy: pairs = list(pairs).",
@@ -44,7 +39,7 @@ def _run_split(mine: Function, pairs: list[Pair]) -> tuple[list[Pair], list[Pair
     try:
         train, test = ([(str(a), str(b)) for a, b in side] for side in returned)
     except (TypeError, ValueError):
-        raise Mistake(
+        raise kit.Mistake(
             "not-two-lists",
             "Return two lists of pairs, train and test, in this order.",
         ) from None
@@ -55,17 +50,19 @@ def _english(pairs: list[Pair], key: Callable[[str], str] = str) -> set[str]:
     return {key(english) for english, _ in pairs}
 
 
-def _probe_split(mine: Function) -> None:
+def _probe_split(mine: kit.Function) -> None:
     pairs = _corpus()
     train, test = _run_split(mine, pairs)
     together = Counter(train) + Counter(test)
     if twice := (together - Counter(pairs)).total():
-        raise Mistake(
+        raise kit.Mistake(
             "in-both",
             f"{twice} pairs are in train and in test. Each belongs to one of them.",
         )
     if lost := (Counter(pairs) - together).total():
-        raise Mistake("pairs-lost", f"{lost} of {len(pairs)} pairs are in no split.")
+        raise kit.Mistake(
+            "pairs-lost", f"{lost} of {len(pairs)} pairs are in no split."
+        )
     lengths = [[len(english) for english, _ in side] for side in (train, test)]
     apart = (
         train
@@ -75,7 +72,7 @@ def _probe_split(mine: Function) -> None:
         )
     )
     if apart:
-        raise Mistake(
+        raise kit.Mistake(
             "by-length",
             "You split by length: all sentences of one side are at least as long as "
             "those of the other. A test must be like what it stands for, so let chance "
@@ -83,14 +80,14 @@ def _probe_split(mine: Function) -> None:
         )
     if leaked := len(_english(train) & _english(test)):
         _by_german(mine, pairs, test)
-        raise Mistake(
+        raise kit.Mistake(
             "by-pair",
             f"A leak: {leaked} English sentences are in both splits, with different "
             "Germans. You draw pairs; draw English sentences, and let all Germans of "
             "one go with it.",
         )
     if leaked := len(_english(train, sentence_key) & _english(test, sentence_key)):
-        raise Mistake(
+        raise kit.Mistake(
             "leaks-but-for-a-mark",
             f"A small leak: {leaked} sentences are in both splits, but for a capital "
             "or a mark (“Sentence number 7.”, “sentence number 7!”). Compare them "
@@ -98,25 +95,25 @@ def _probe_split(mine: Function) -> None:
         )
     share = len(test) / len(pairs)
     if abs(share - (1 - _SHARE)) < 0.06:
-        raise Mistake(
+        raise kit.Mistake(
             "swapped",
             f"{100 * share:.0f} % are in test, and I asked for {100 * _SHARE:.0f} %: "
             "train and test have changed places.",
         )
     if abs(share - _SHARE) > 0.06:
-        raise Mistake(
+        raise kit.Mistake(
             "wrong-share",
             f"{100 * share:.0f} % of the pairs are in test; about "
             f"{100 * _SHARE:.0f} % were asked for.",
         )
 
 
-def _by_german(mine: Function, pairs: list[Pair], test: list[Pair]) -> None:
+def _by_german(mine: kit.Function, pairs: list[Pair], test: list[Pair]) -> None:
     """Other English beside the same German, in another order, changes nothing."""
     others = [(f"Another {english}", german) for english, german in reversed(pairs)]
     _, again = _run_split(mine, others)
     if {german for _, german in again} == {german for _, german in test}:
-        raise Mistake(
+        raise kit.Mistake(
             "by-german",
             "A leak: you let the German sentence decide, and an English one has "
             "several Germans, some in train and some in test. The English is what "
@@ -124,7 +121,7 @@ def _by_german(mine: Function, pairs: list[Pair], test: list[Pair]) -> None:
         )
 
 
-def _probe_stays(mine: Function) -> None:
+def _probe_stays(mine: kit.Function) -> None:
     """The same twice, and for a corpus that grows or comes in another order."""
     asked = 0
     right = builtins.hash
@@ -142,14 +139,14 @@ def _probe_stays(mine: Function) -> None:
     finally:
         builtins.hash = right
     if asked:
-        raise Mistake(
+        raise kit.Mistake(
             "salted-hash",
             "hash() of a text is salted: it differs each time Python is started, and "
             "so would your split. Take hashlib (or data.corpus.split_position).",
         )
     _, again = _run_split(mine, pairs)
     if set(again) != set(test):
-        raise Mistake(
+        raise kit.Mistake(
             "differs-each-time",
             "Two calls give two splits: a model trained after the first has seen test "
             "sentences of the second. Fix the seed, or better, let each sentence "
@@ -162,7 +159,7 @@ def _probe_stays(mine: Function) -> None:
         (train, more_test, "training", "test"),
     ):
         if moved := len(_english(old) & _english(new)):
-            raise Mistake(
+            raise kit.Mistake(
                 "moves-when-it-grows",
                 f"I added a tenth to the corpus, and {moved} of {len(_english(old))} "
                 f"{was} sentences are {now} sentences now, so a score on "
@@ -172,18 +169,14 @@ def _probe_stays(mine: Function) -> None:
             )
 
 
-def split(mine: Function) -> Result:
+@kit.grader(_probe_split, _probe_stays)
+def split(mine: kit.Function) -> str:
     """Grade how a reader splits a corpus.
 
-    Args:
-        mine: a function ``mine(pairs, share)`` that returns two lists of pairs, train
-            and test, of which the second holds about that share.
-
-    Returns:
-        The verdict; the message is printed.
+    ``mine`` is a function ``mine(pairs, share)`` that returns two lists of pairs, train
+    and test, of which the second holds about that share.
     """
-    praise = (
+    return (
         "No English sentence is on both sides, not even with another mark; nothing is "
         "lost; and a sentence stays where it is when the corpus grows."
     )
-    return grade("split", mine, [_probe_split, _probe_stays], praise)

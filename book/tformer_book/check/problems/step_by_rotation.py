@@ -1,34 +1,16 @@
 """The grader for `step_by_rotation` of chapter *Positions*, and known mistakes."""
 
-from __future__ import annotations
-
 import inspect
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from tformer.positions import sinusoids
-from tformer_book.check._compare import (
-    Known,
-    Slip,
-    matches,
-    recognise,
-)
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import (
-    as_tensor,
-    call,
-)
+from tformer_book.check import kit
 
 BASE = 10_000.0
-FAR = 1_000
-
-
-def _speeds(d: int) -> Tensor:
-    """(d/2,) radians per position of each pair."""
-    return BASE ** -(torch.arange(0, d, 2, dtype=torch.float64) / d)
-
-
+# (first row, rows, width, step)
 # (first row, rows, width, step)
 WALKS = ((0, 50, 64, 7), (100, 20, 16, -4), (3, 5, 4, 1))
 
@@ -41,96 +23,99 @@ def _woven(sin: Tensor, cos: Tensor) -> Tensor:
     return torch.stack([sin, cos], dim=-1).flatten(-2)
 
 
-def _wrong_walks(rows: Tensor, k: int) -> Known:
-    x, d = rows.double(), rows.size(1)
+@kit.of_terms
+def _of(x: Tensor, k: int) -> dict[str, Any]:
+    x, d = x.double(), x.size(1)
     sin, cos = x[:, 0::2], x[:, 1::2]
-    speed = _speeds(d)
-    yield Slip(
-        "turned-back",
+    speed = BASE ** -(torch.arange(0, d, 2, dtype=torch.float64) / d)
+    half = torch.cat([-x[:, d // 2 :], x[:, : d // 2]], dim=-1)
+    both = torch.cat([k * speed, k * speed])
+    place = torch.arange(len(x), dtype=x.dtype)[:, None]
+    moved = _turned(sin, cos, k * speed)
+    halves = _turned(x[:, : d // 2], x[:, d // 2 :], k * speed)
+    return locals()
+
+
+def _by_the_row(sign: int) -> list[kit.Function]:
+    return [
+        _of(lambda t: _woven(*_turned(t.sin, t.cos, sign * t.place * t.speed))),
+        _of(lambda t: _woven(*_turned(t.sin, t.cos, sign * t.place * t.k * t.speed))),
+    ]
+
+
+SLIPS: kit.Table = {
+    "turned-back": (
+        _of(lambda t: _woven(*_turned(t.sin, t.cos, -t.k * t.speed))),
         "Your rows have moved k positions back. In the table the sine comes first: "
         "with the signs of `rotate`, which are meant for cosine and sine, the turn "
         "goes the other way round.",
-        _woven(*_turned(sin, cos, -k * speed)),
-    )
-    yield Slip(
-        "not-turned",
+    ),
+    "not-turned": (
+        _of(lambda t: t.x),
         "You return the rows as they were. Turn each pair by k / base^(2i/d).",
-        x,
-    )
-    half = torch.cat([-x[:, d // 2 :], x[:, : d // 2]], dim=-1)
-    both = torch.cat([k * speed, k * speed])
-    for sign in (1, -1):
-        yield Slip(
-            "pairs-from-halves",
-            "This is rotate_half, as in Llama: it takes the left half of the columns "
-            "with the right half as pairs. In this table sine and cosine alternate: "
-            "x[:, 0::2] and x[:, 1::2].",
-            x * both.cos() + sign * half * both.sin(),
-        )
-    yield Slip(
-        "one-speed",
+    ),
+    "pairs-from-halves": (
+        [
+            _of(lambda t: t.x * t.both.cos() + t.half * t.both.sin()),
+            _of(lambda t: t.x * t.both.cos() - t.half * t.both.sin()),
+        ],
+        "This is rotate_half, as in Llama: it takes the left half of the columns "
+        "with the right half as pairs. In this table sine and cosine alternate: "
+        "x[:, 0::2] and x[:, 1::2].",
+    ),
+    "one-speed": (
+        _of(lambda t: _woven(*_turned(t.sin, t.cos, torch.full_like(t.speed, t.k)))),
         "You turn all pairs by the same angle. Each hand has its own speed: "
         "k / base^(2i/d).",
-        _woven(*_turned(sin, cos, torch.full_like(speed, k))),
-    )
-    yield Slip(
-        "doubled-exponent",
+    ),
+    "doubled-exponent": (
+        _of(lambda t: _woven(*_turned(t.sin, t.cos, t.k * t.speed**2))),
         "The exponent is doubled: 2i is already the number of the sine's column.",
-        _woven(*_turned(sin, cos, k * speed**2)),
-    )
-    place = torch.arange(len(x), dtype=x.dtype)[:, None]
-    for turn in (place * speed, place * k * speed):
-        yield Slip(
-            "turned-by-the-row",
-            "You turn each row by a different angle, as `rotate` does. Here all rows "
-            "move on by the same k.",
-            _woven(*_turned(sin, cos, turn)),
-        )
-        yield Slip(
-            "turned-by-the-row",
-            "You turn each row by a different angle, as `rotate` does, and the wrong "
-            "way round. Here all rows move on by the same k.",
-            _woven(*_turned(sin, cos, -turn)),
-        )
-    moved = _turned(sin, cos, k * speed)
-    yield Slip(
-        "not-interleaved",
+    ),
+    "turned-by-the-row": (
+        _by_the_row(1),
+        "You turn each row by a different angle, as `rotate` does. Here all rows "
+        "move on by the same k.",
+    ),
+    "turned-by-the-row:2": (
+        _by_the_row(-1),
+        "You turn each row by a different angle, as `rotate` does, and the wrong "
+        "way round. Here all rows move on by the same k.",
+    ),
+    "not-interleaved": (
+        _of(lambda t: torch.cat(t.moved, dim=-1)),
         "The numbers are right, but first all sines, then all cosines. Put each "
         "cosine beside its sine again: stack on a new last axis, then flatten(-2).",
-        torch.cat(moved, dim=-1),
-    )
-    yield Slip(
-        "cosine-first",
+    ),
+    "cosine-first": (
+        _of(lambda t: _woven(*t.moved[::-1])),
         "The numbers are right, but each cosine stands before its sine.",
-        _woven(*moved[::-1]),
-    )
-    left, right = x[:, : d // 2], x[:, d // 2 :]
-    halves = _turned(left, right, k * speed)
-    for wrong in (_woven(*halves), torch.cat(halves, dim=-1)):
-        yield Slip(
-            "pairs-from-halves",
-            "You take the left half for the sines and the right half for the cosines. "
-            "In this table they alternate: x[:, 0::2] and x[:, 1::2].",
-            wrong,
-        )
+    ),
+    "pairs-from-halves:2": (
+        [_of(lambda t: _woven(*t.halves)), _of(lambda t: torch.cat(t.halves, dim=-1))],
+        "You take the left half for the sines and the right half for the cosines. "
+        "In this table they alternate: x[:, 0::2] and x[:, 1::2].",
+    ),
+}
 
 
-def _probe_walks(mine: Function) -> None:
+def _probe_walks(mine: kit.Function) -> None:
     for first, length, width, k in WALKS:
         table = sinusoids(first + length + 10, width)
         rows, wanted = table[first : first + length], table[first + k :][:length]
-        found = as_tensor(call(mine, {"x": rows, "k": k}, {}), "the moved rows")
+        found = kit.as_tensor(kit.call(mine, {"x": rows, "k": k}, {}), "the moved rows")
         if found.shape != wanted.shape:
-            raise Mistake(
+            raise kit.Mistake(
                 "shape",
                 f"Rows {tuple(rows.shape)} move on and keep their shape; yours have "
                 f"{tuple(found.shape)}.",
             )
-        if matches(found, wanted, 1e-4):
+        if kit.matches(found, wanted, 1e-4):
             continue
-        recognise(found, _wrong_walks(rows, k), 1e-4)
+        known = kit.slips(SLIPS, kit.Case({"x": rows, "k": k}).of)
+        kit.recognise(found, known, 1e-4)
         i, c = (found - wanted).abs().gt(1e-4).nonzero()[0].tolist()
-        raise Mistake(
+        raise kit.Mistake(
             "wrong-numbers",
             f"Row {first + i}, moved by {k}, should have {wanted[i, c]:.4f} in column "
             f"{c}; yours has {found[i, c]:.4f}. I don't know this mistake. Begin with "
@@ -138,7 +123,7 @@ def _probe_walks(mine: Function) -> None:
         )
 
 
-def _probe_base(mine: Function) -> None:
+def _probe_base(mine: kit.Function) -> None:
     """Another base, if the function takes one."""
     try:
         if "base" not in inspect.signature(mine).parameters:
@@ -146,24 +131,20 @@ def _probe_base(mine: Function) -> None:
     except (TypeError, ValueError):
         return
     table = sinusoids(60, 8, base=100.0)
-    found = as_tensor(call(mine, {"x": table[:40], "k": 5}, {"base": 100.0}))
-    if not matches(found, table[5:45], 1e-4):
-        raise Mistake(
+    found = kit.as_tensor(kit.call(mine, {"x": table[:40], "k": 5}, {"base": 100.0}))
+    if not kit.matches(found, table[5:45], 1e-4):
+        raise kit.Mistake(
             "base-ignored",
             "Right for the base 10,000, but your function takes a base and does not "
             "use it: the speeds are base^(−2i/d).",
         )
 
 
-def step_by_rotation(mine: Function) -> Result:
+@kit.grader(_probe_walks, _probe_base)
+def step_by_rotation(mine: kit.Function) -> str:
     """Grade a reader's step: rows of positions, moved on by turning each pair.
 
-    Args:
-        mine: a function ``mine(x, k)``: rows (T, d) of `tformer.positions.sinusoids`
-            to the rows k positions on.
-
-    Returns:
-        The verdict; the message is printed.
+    ``mine`` is a function ``mine(x, k)``: rows (T, d) of `tformer.positions.sinusoids`
+    to the rows k positions on.
     """
-    praise = "Every pair turns by its own angle, forwards and backwards, at any width."
-    return grade("step_by_rotation", mine, [_probe_walks, _probe_base], praise)
+    return "Every pair turns by its own angle, forwards and backwards, at any width."

@@ -1,7 +1,5 @@
 """The grader for `target_mask` of chapter *Masks*, and known mistakes."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator
 from typing import Any
@@ -10,15 +8,7 @@ import torch
 from torch import Tensor
 
 from tformer.masks import target_mask as right_target
-from tformer_book.check._compare import (
-    Known,
-    Slip,
-)
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import (
-    Stopped,
-    call,
-)
+from tformer_book.check import kit
 from tformer_book.check.problems._masks import (
     FLIPPED,
     PAD_IGNORED,
@@ -29,91 +19,85 @@ from tformer_book.check.problems._masks import (
 )
 
 
-def _wrong_target(source: Tensor, target: Tensor, pad_id: int) -> Known:
-    length = target.size(1)
+@kit.of_terms
+def _of(source_ids: Tensor, target_ids: Tensor, *, pad_id: int) -> dict[str, Any]:
+    length = target_ids.size(1)
     full = torch.ones(length, length, dtype=torch.bool)
     causal = full.tril()
-    keys = (target != pad_id)[:, None, None, :]
-    rows = (target != pad_id)[:, None, :, None]
+    keys = (target_ids != pad_id)[:, None, None, :]
+    rows = (target_ids != pad_id)[:, None, :, None]
     right = causal & keys
     everywhere = torch.ones_like(right)
-    yield Slip("flipped", FLIPPED, ~right)
-    yield Slip(
-        "or-instead-of-and",
+    other = (source_ids != pad_id)[:, None, None, :]
+    return locals()
+
+
+# (With padding on the right, "causal & rows" is the same as the right mask.)
+SLIPS: kit.Table = {
+    "flipped": (_of(lambda t: ~t.right), FLIPPED),
+    "or-instead-of-and": (
+        _of(lambda t: t.causal | t.keys),
         "You join the two masks with “or”: a key is then seen if it is in the past OR "
         "no padding, so the future is open. A key must pass both: causal & padding.",
-        causal | keys,
-    )
-    yield Slip(
-        "padding-forgotten",
+    ),
+    "padding-forgotten": (
+        _of(lambda t: t.causal & t.everywhere),
         "The future is hidden, but padding is not. Padding on the right lies in the "
         "future of every real query, so real rows are safe; still, other code pads on "
         "the left. Join: causal & padding.",
-        causal & everywhere,
-    )
-    yield Slip(
-        "future-forgotten",
+    ),
+    "future-forgotten": (
+        _of(lambda t: t.keys & t.everywhere),
         "Padding is hidden, but the future is not: each position sees the piece that "
         "it must predict. Join: causal & padding.",
-        keys & everywhere,
-    )
-    yield Slip(
-        "upper-triangle",
+    ),
+    "upper-triangle": (
+        _of(lambda t: t.full.triu() & t.keys),
         "Your triangle is the upper one: rows see the future. Row i must see the keys "
         "j ≤ i: tril(), not triu().",
-        full.triu() & keys,
-    )
-    yield Slip(
-        "sees-the-next",
+    ),
+    "sees-the-next": (
+        _of(lambda t: t.full.tril(1) & t.keys),
         "Shifted by one: each position also sees the next, the piece that it must "
         "predict. Use tril() without an offset.",
-        full.tril(1) & keys,
-    )
-    yield Slip(
-        "does-not-see-itself",
+    ),
+    "does-not-see-itself": (
+        _of(lambda t: t.full.tril(-1) & t.keys),
         "Shifted by one: positions do not see themselves, so the first row is empty. "
         "Use tril() without an offset.",
-        full.tril(-1) & keys,
-    )
-    yield Slip(
-        "first-sentence-only",
+    ),
+    "first-sentence-only": (
+        _of(lambda t: (t.causal & t.keys[:1]).expand_as(t.right)),
         "Every sentence gets the padding of the first one in the batch. Each has its "
         "own: (target_ids != pad_id)[:, None, None, :], with the batch in front.",
-        (causal & keys[:1]).expand_as(right),
-    )
-    yield Slip("hides-queries", QUERIES_TOO, causal & keys & rows)
-    yield Slip(
-        "half-flipped",
+    ),
+    "hides-queries": (_of(lambda t: t.causal & t.keys & t.rows), QUERIES_TOO),
+    "half-flipped": (
+        _of(lambda t: t.full.triu(1) & t.keys),
         "The causal half is the wrong way round: it is True for the future and False "
         "for the past. True means MAY attend: tril(), or a ~ in front.",
-        full.triu(1) & keys,
-    )
-    yield Slip(
-        "half-flipped",
+    ),
+    "half-flipped:2": (
+        _of(lambda t: t.causal & ~t.keys),
         "The padding half is the wrong way round: it is True where there is padding. "
         "True means MAY attend: != pad_id, not ==.",
-        causal & ~keys,
-    )
-    # (With padding on the right, "causal & rows" is the same mask.)
-    if source.shape == target.shape:
-        other = (source != pad_id)[:, None, None, :]
-        yield Slip(
-            "made-from-the-source",
-            "Your padding comes from the source. The keys here are target pieces: a "
-            "short source would hide real target pieces, a long one lets padding "
-            "through. Use target_ids, and only those.",
-            causal & other,
-        )
-        yield Slip(
-            "source-too",
-            "You hide what is padding in the target OR in the source. Source positions "
-            "mean nothing here: use target_ids only.",
-            right & other,
-        )
-    if pad_id:
-        yield Slip(
-            "pad-id-ignored", PAD_IGNORED, causal & (target != 0)[:, None, None, :]
-        )
+    ),
+    "made-from-the-source": (
+        _of(lambda t: t.causal & t.other),
+        "Your padding comes from the source. The keys here are target pieces: a "
+        "short source would hide real target pieces, a long one lets padding "
+        "through. Use target_ids, and only those.",
+    ),
+    "source-too": (
+        _of(lambda t: t.right & t.other),
+        "You hide what is padding in the target OR in the source. Source positions "
+        "mean nothing here: use target_ids only.",
+    ),
+    "pad-id-ignored": (
+        _of(lambda t: t.causal & (t.target_ids != 0)[:, None, None, :]),
+        PAD_IGNORED,
+    ),
+}
 
 
 def _target_shape(found: Tensor, source: Tensor, target: Tensor) -> Tensor:
@@ -124,58 +108,58 @@ def _target_shape(found: Tensor, source: Tensor, target: Tensor) -> Tensor:
         return found
     wanted = f"({batch}, 1, {length}, {length})"
     if source.size(1) != length and source.size(1) in shape[-2:]:
-        raise Mistake(
+        raise kit.Mistake(
             "made-from-the-source",
             f"Your mask has shape {shape}: it has the source's length. In the "
             "decoder's self-attention target pieces attend to target pieces, so the "
             f"mask comes from target_ids alone: {wanted}.",
         )
     if shape == (batch, 1, 1, length):
-        raise Mistake(
+        raise kit.Mistake(
             "future-forgotten",
             f"Your mask has shape {shape}: the same row for every query. That hides "
             "padding, but the future needs a row of its own for each query: join "
             "with the causal mask.",
         )
     if shape[-2:] == (length, length) and found.numel() == length**2 != 1:
-        raise Mistake(
+        raise kit.Mistake(
             "padding-forgotten",
             f"Your mask has shape {shape}, the same for every sentence. Padding "
             f"differs from sentence to sentence: {wanted}.",
         )
     if shape == (batch, length, length):
-        raise Mistake(
+        raise kit.Mistake(
             "axes-missing",
             f"Your mask has shape {shape}. Scores are (B, H, T, T) and axes are "
             "matched from the right, so your batch axis meets the heads. Insert an "
             f"axis: {wanted}.",
         )
     if len(shape) == 4 and shape[0] == batch and shape[1] > 1:
-        raise Mistake(
+        raise kit.Mistake(
             "copied-for-heads",
             f"Your mask has shape {shape}: copies for heads. All heads share one "
             f"mask: {wanted}.",
         )
     if len(shape) == 4 and shape[0] != batch and shape[1] == batch:
-        raise Mistake(
+        raise kit.Mistake(
             "batch-in-the-heads",
             f"Your mask has shape {shape}: the batch stands where the heads belong. "
             f"It must be {wanted}.",
         )
     if len(shape) == 4 and shape[0] != batch:
-        raise Mistake(
+        raise kit.Mistake(
             "batch-size-fixed",
             f"For {batch} sentences your mask has {shape[0]} in front. Take the batch "
             "size from the ids.",
         )
-    raise Mistake(
+    raise kit.Mistake(
         "shape",
         f"For target_ids {tuple(target.shape)} your mask has shape {shape}; it must be "
         f"{wanted}: batch, heads, queries, keys.",
     )
 
 
-def _takes_the_source(mine: Function) -> bool:
+def _takes_the_source(mine: kit.Function) -> bool:
     try:
         inspect.signature(mine).bind(None, None, pad_id=0)
     except TypeError:
@@ -185,11 +169,11 @@ def _takes_the_source(mine: Function) -> bool:
     return True
 
 
-def _run_target(mine: Function, source: Tensor, target: Tensor, pad_id: int) -> Any:
+def _case(mine: kit.Function, source: Tensor, target: Tensor, pad_id: int) -> kit.Case:
     inputs = {"target_ids": target}
     if _takes_the_source(mine):
         inputs = {"source_ids": source, "target_ids": target}
-    return call(mine, inputs, {"pad_id": pad_id})
+    return kit.Case(inputs, {"pad_id": pad_id})
 
 
 def _targets(pad_id: int) -> Iterator[tuple[Tensor, Tensor]]:
@@ -202,22 +186,27 @@ def _targets(pad_id: int) -> Iterator[tuple[Tensor, Tensor]]:
     yield longer[:1], target[1:2]
 
 
-def _probe_target(mine: Function) -> None:
+def _probe_target(mine: kit.Function) -> None:
     for pad_id in (0, 7):
         for source, target in _targets(pad_id):
-            found = as_mask(_run_target(mine, source, target, pad_id))
-            found = _target_shape(found, source, target)
-            wanted = right_target(target, pad_id)
-            compare_masks(found, wanted, _wrong_target(source, target, pad_id))
+            found = _case(mine, source, target, pad_id).ask(mine, as_mask)
+            both = kit.Case(
+                {"source_ids": source, "target_ids": target}, {"pad_id": pad_id}
+            )
+            compare_masks(
+                _target_shape(found, source, target),
+                right_target(target, pad_id),
+                kit.slips(SLIPS, both.of),
+            )
 
 
-def _device(mine: Function) -> str | None:
+def _device(mine: kit.Function) -> str | None:
     """Ids on a device that holds no values: a mask made elsewhere gives itself away."""
     source = torch.ones(2, 4, dtype=torch.int64, device="meta")
     target = torch.ones(2, 3, dtype=torch.int64, device="meta")
     try:
-        returned = _run_target(mine, source, target, 0)
-    except Stopped as stopped:
+        returned = _case(mine, source, target, 0).ask(mine, lambda found: found)
+    except kit.Stopped as stopped:
         # One that looks at values stops for another reason; there are none here.
         elsewhere = "device" in stopped.message and "meta" in stopped.message
     else:
@@ -231,19 +220,15 @@ def _device(mine: Function) -> str | None:
     )
 
 
-def target_mask(mine: Function) -> Result:
+@kit.grader(_probe_target, _device)
+def target_mask(mine: kit.Function) -> str:
     """Grade a reader's mask for the decoder's self-attention.
 
-    Args:
-        mine: a function ``mine(target_ids, pad_id)`` or ``mine(source_ids, target_ids,
-            pad_id)`` that returns a (B, 1, T, T) bool mask, True = may attend, as
-            `tformer.masks.target_mask` does.
-
-    Returns:
-        The verdict; the message is printed.
+    ``mine`` is a function ``mine(target_ids, pad_id)`` or ``mine(source_ids,
+    target_ids, pad_id)`` that returns a (B, 1, T, T) bool mask, True = may attend, as
+    `tformer.masks.target_mask` does.
     """
-    praise = (
-        "No future, no padding, made from the target alone, for any batch size "
-        "and any pad_id. And no row is empty."
+    return (
+        "No future, no padding, made from the target alone, for any batch size and "
+        "any pad_id. And no row is empty."
     )
-    return grade("target_mask", mine, [_probe_target, _device], praise)

@@ -1,16 +1,12 @@
 """The grader for `tied_gradients` of chapter *Embeddings*, and the slips it knows."""
 
-from __future__ import annotations
-
-import functools
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from tformer_book.check._compare import Slip, Switches, compare, slips
-from tformer_book.check._grade import Function, Mistake, Result, grade
-from tformer_book.check._run import Stopped, as_tensor, call, draw
+from tformer_book.check import kit
 
 
 def built(
@@ -21,9 +17,9 @@ def built(
     pushes: str = "sum",
     from_what: str = "hidden",
     sign: float = 1.0,
-) -> Tensor:
-    """(V, D), what the table is pushed by; other settings make a known mistake."""
-    source = {"hidden": hidden, "rows": table[push.argmax(-1)]}[from_what]
+) -> tuple[Tensor, Tensor]:
+    """The gradients of both; other settings make that of the table wrong."""
+    source = {"hidden": hidden, "rows": table[push.argmax(-1) % len(table)]}[from_what]
     each = push.mT @ source  # (B, V, D)
     total = {
         "sum": each.sum(0),
@@ -33,10 +29,36 @@ def built(
         "mean of all": each.sum(0) / (push.size(0) * push.size(1)),
         "transposed": each.sum(0).mT,
     }[pushes]
-    return sign * total
+    return push @ table, sign * total
 
 
-SLIPS: Switches = {
+def _hidden(of: kit.Function) -> kit.Function:
+    """A whole function that makes something else of the hidden vectors' gradient."""
+
+    def wrong(hidden: Tensor, table: Tensor, push: Tensor) -> tuple[Tensor, Tensor]:
+        return of(table, push), built(hidden, table, push)[1]
+
+    return wrong
+
+
+FROM_TABLE: kit.Table = {
+    "sign:hidden": (
+        _hidden(lambda table, push: -push @ table),
+        "The sign of the hidden vectors' gradient is the wrong way round.",
+    ),
+    "mean-of-the-batch:hidden": (
+        _hidden(lambda table, push: push @ table / (push.size(0) * push.size(1))),
+        "You divide the hidden vectors' gradient by a size. Nothing is to be divided.",
+    ),
+    "table-transposed": (
+        _hidden(
+            lambda rows, push: push @ (rows.T if len(rows) == len(rows.T) else rows)
+        ),
+        "On the way back the table is not transposed: logits = hidden @ "
+        "table.T, so to_hidden = push @ table.",
+    ),
+}
+TO_TABLE: kit.Table = {
     "first-sentence-only": (
         {"pushes": "first"},
         "The table learns from the first sentence only. Every position of every "
@@ -70,96 +92,85 @@ SLIPS: Switches = {
 }
 
 
+SLIPS: kit.Table = FROM_TABLE | TO_TABLE
+
+
 def _pair(returned: Any) -> tuple[Tensor, Tensor]:
     if not isinstance(returned, tuple | list) or len(returned) != 2:
-        raise Mistake(
+        raise kit.Mistake(
             "not-two",
             "I need two tensors: return to_hidden, to_table. You return a "
             f"{type(returned).__name__}.",
         )
-    return as_tensor(returned[0], "the hidden vectors' gradient"), as_tensor(
+    return kit.as_tensor(returned[0], "the hidden vectors' gradient"), kit.as_tensor(
         returned[1], "the table's gradient"
     )
 
 
-def _probe(mine: Function) -> None:
+def _part(case: kit.Case, i: int, wrong: kit.Function) -> Tensor:
+    gradient: Tensor = case.of(wrong)[i]
+    return gradient
+
+
+def _probe(mine: kit.Function) -> None:
     for i, (b, t, v, d) in enumerate(((2, 3, 7, 4), (3, 2, 5, 6), (1, 4, 4, 4))):
-        hidden, table = draw(b, t, d, seed=i), draw(v, d, seed=i + 10)
-        push = draw(b, t, v, seed=i + 20)
-        given = {"hidden": hidden, "table": table, "push": push}
-        to_hidden, to_table = _pair(call(mine, given))
+        shapes = {"hidden": (b, t, d), "table": (v, d), "push": (b, t, v)}
+        case = kit.Case(
+            {
+                name: kit.draw(*shape, seed=i + 10 * j)
+                for j, (name, shape) in enumerate(shapes.items())
+            }
+        )
+        to_hidden, to_table = case.ask(mine, _pair)
         said = f"for hidden {(b, t, d)}, a table {(v, d)} and push {(b, t, v)}, "
         if v != d and to_hidden.shape == (v, d) and to_table.shape == (b, t, d):
-            raise Mistake(
+            raise kit.Mistake(
                 "swapped",
                 "The two gradients have changed places: return to_hidden, to_table.",
             )
-        backwards = push @ table
-        known = [
-            Slip(
-                "sign",
-                "The sign of the hidden vectors' gradient is the wrong way round.",
-                -backwards,
-            ),
-            Slip(
-                "mean-of-the-batch",
-                "You divide the hidden vectors' gradient by a size. Nothing is to be "
-                "divided.",
-                backwards / (b * t),
-            ),
-        ]
-        if v == d:
-            known.append(
-                Slip(
-                    "table-transposed",
-                    "On the way back the table is not transposed: logits = hidden @ "
-                    "table.T, so to_hidden = push @ table.",
-                    push @ table.T,
-                )
-            )
-        compare(
-            to_hidden, backwards, known, said=f"{said}the hidden vectors' gradient:"
+        right = case.of(built)
+        kit.compare(
+            to_hidden,
+            right[0],
+            kit.slips(FROM_TABLE, partial(_part, case, 0)),
+            said=f"{said}the hidden vectors' gradient:",
         )
-        compare(
+        kit.compare(
             to_table,
-            built(hidden, table, push),
-            slips(functools.partial(built, hidden, table, push), SLIPS),
+            right[1],
+            kit.slips(TO_TABLE, partial(_part, case, 1), built),
             said=f"{said}the table's gradient:",
             hint="Which logits does row v of the table have a part in, and what is it "
             "multiplied with there?",
         )
 
 
-def _own_work(mine: Function) -> None:
+def _own_work(mine: kit.Function) -> None:
     given = {
-        "hidden": draw(2, 3, 4, seed=30),
-        "table": draw(7, 4, seed=31),
-        "push": draw(2, 3, 7, seed=32),
+        "hidden": kit.draw(2, 3, 4, seed=30),
+        "table": kit.draw(7, 4, seed=31),
+        "push": kit.draw(2, 3, 7, seed=32),
     }
     try:
         with torch.no_grad():  # which leaves autograd nothing to go back through
-            call(mine, given)
-    except Stopped as stopped:
-        raise Mistake(
+            kit.call(mine, given)
+    except kit.Stopped as stopped:
+        raise kit.Mistake(
             "ready-made",
             "Your function lets autograd do the work. Here the gradients are to come "
             "from products, by hand, so that you see what pushes a row.",
         ) from stopped
 
 
-def tied_gradients(mine: Function) -> Result:
+@kit.grader(_probe, _own_work)
+def tied_gradients(mine: kit.Function) -> str:
     """Grade a reader's way back through ``logits = hidden @ table.T``, by hand.
 
-    Args:
-        mine: a function ``mine(hidden, table, push)`` with hidden (B, T, D), the table
-            (V, D) and push (B, T, V), the gradient of the loss for the logits. Returns
-            the gradients for hidden (B, T, D) and for the table (V, D).
-
-    Returns:
-        The verdict; the message is printed.
+    ``mine`` is a function ``mine(hidden, table, push)`` with hidden (B, T, D), the
+    table (V, D) and push (B, T, V), the gradient of the loss for the logits. Returns
+    the gradients for hidden (B, T, D) and for the table (V, D).
     """
-    praise = (
+    return (
         "Both gradients are autograd's: each hidden vector gets the rows, weighted by "
         "their pushes; each row gets the hidden vectors of all places."
     )
-    return grade("tied_gradients", mine, [_probe, _own_work], praise)

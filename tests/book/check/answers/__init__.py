@@ -35,8 +35,3 @@ def load():
     for module in iter_modules(__path__):
         import_module(f"{__name__}.{module.name}")
     return ANSWERS
-
-
-def diagnoses(problem):
-    """What the wrong answers to a problem are called."""
-    return {answer.diagnosis for answer in load() if answer.problem == problem}

@@ -293,3 +293,97 @@ def log_weights(query, key, value, *, mask=None):
     s = query @ key.mT / math.sqrt(query.size(-1))
     weights = s.log_softmax(-1)
     return weights @ value, weights
+
+
+def given_back(give):
+    """Right, but for what is returned."""
+
+    def mine(query, key, value, *, mask=None):
+        return give(*plain(query, key, value, mask=mask))
+
+    return mine
+
+
+wrong("returns-in-the-wrong-order")(given_back(lambda o, w: (w, o)))
+wrong("weights-transposed")(given_back(lambda o, w: (o, w.mT)))
+wrong("weights-shape")(given_back(lambda o, w: (o, w[..., :1])))
+wrong("output-shape")(given_back(lambda o, w: (o[..., :1], w)))
+wrong("output-is-not-the-mix")(given_back(lambda o, w: (2 * o, w)))
+wrong("returns-only-one", "like the output")(given_back(lambda o, w: o))
+wrong("returns-something-else")(given_back(lambda o, w: (o, w, w)))
+right(given_back(lambda o, w: [o, w]))
+
+
+@wrong("stops-with-an-error", "query.no_such_thing()")
+def no_such_method(query, key, value, *, mask=None):
+    return query.no_such_thing()
+
+
+def scored(
+    score=lambda q, k: q @ k.mT / math.sqrt(q.size(-1)),
+    share=lambda s: s.softmax(-1),
+    mix=lambda w, k, v: w @ v,
+    fill=lambda s, mask: s.masked_fill(~mask, -math.inf),
+):
+    """Attention with one step exchanged."""
+
+    def mine(query, key, value, *, mask=None):
+        scores = score(query, key)
+        weights = share(scores if mask is None else fill(scores, mask))
+        return mix(weights, key, value), weights
+
+    return mine
+
+
+wrong("mixes-the-keys")(scored(mix=lambda w, k, v: w @ k))
+wrong("rows-do-not-sum-to-1")(scored(share=lambda s: 0.9 * s.softmax(-1)))
+wrong("wrong-numbers")(scored(share=lambda s: (2 * s).softmax(-1)))
+wrong("overflow")(scored(share=lambda s: s.exp() / s.exp().sum(-1, keepdim=True)))
+wrong("key-not-transposed")(scored(lambda q, k: q @ k))
+wrong("query-and-key-swapped")(scored(lambda q, k: k @ q.mT))
+wrong("only-two-axes")(scored(lambda q, k: q @ k.t() / math.sqrt(q.size(-1))))
+wrong("mask-leaks")(scored(fill=lambda s, mask: s.masked_fill(~mask, -10.0)))
+wrong("nan")(scored(fill=lambda s, mask: s + (1 - mask.float()) * -math.inf))
+wrong("softmax-over-queries", "not scaled")(
+    scored(lambda q, k: q @ k.mT, lambda s: s.softmax(-2))
+)
+
+
+@wrong("mask-not-optional")
+def needs_a_mask(query, key, value, *, mask=None):
+    scores = query @ key.mT / math.sqrt(query.size(-1))
+    weights = scores.masked_fill(~mask, -math.inf).softmax(-1)
+    return weights @ value, weights
+
+
+@wrong("mask-does-not-broadcast")
+def mask_of_its_own_shape_only(query, key, value, *, mask=None):
+    scores = query @ key.mT / math.sqrt(query.size(-1))
+    if mask is not None:
+        scores = torch.where(mask.view(scores.shape), scores, -math.inf)
+    weights = scores.softmax(-1)
+    return weights @ value, weights
+
+
+@wrong("returns-scores")
+def scores_for_weights(query, key, value, *, mask=None):
+    return plain(query, key, value, mask=mask)[0], query @ key.mT
+
+
+@wrong("dtype")
+def always_double(query, key, value, *, mask=None):
+    return plain(query.double(), key.double(), value.double(), mask=mask)
+
+
+@wrong("mixes-examples")
+def one_key_for_all_sentences(query, key, value, *, mask=None):
+    if query.dim() > 2:
+        key = key.mean(0, keepdim=True).expand_as(key)
+    return plain(query, key, value, mask=mask)
+
+
+@wrong("mixes-heads")
+def one_value_for_all_heads(query, key, value, *, mask=None):
+    if query.dim() > 2:
+        value = value.mean(1, keepdim=True).expand_as(value)
+    return plain(query, key, value, mask=mask)

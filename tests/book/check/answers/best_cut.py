@@ -51,3 +51,9 @@ def last_piece_only(word, log_p):
         if ways:
             best[i] = max(ways)
     return best[len(word)][1] if len(word) in best else None
+
+
+wrong("score-too")(lambda word, log_p: (0.5, viterbi(word, log_p)))
+wrong("wrong-cut")(lambda word, log_p: [word, word])
+wrong("stops-where-nothing-fits")(lambda word, log_p: list(viterbi(word, log_p)))
+wrong("cut-where-nothing-fits")(lambda word, log_p: viterbi(word, log_p) or [])

@@ -70,3 +70,9 @@ def upper(length):
 def flipped_additive(length):
     m = torch.zeros(length, length)
     return m.masked_fill(torch.ones(length, length).tril() == 0, -torch.inf)
+
+
+wrong("length-ignored")(lambda length: tril(5))
+wrong("shape", "two axes broadcast")(lambda n: tril(n).expand(8, n, n))
+wrong("wrong-cell")(lambda length: tril(length) & ~tril(length).tril(-3))
+wrong("empty-row")(lambda length: tril(length) & (torch.arange(length) > 1))

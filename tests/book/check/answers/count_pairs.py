@@ -19,3 +19,10 @@ def once(words):
         for pair in pairwise(symbols):
             counts[pair] = counts.get(pair, 0) + 1
     return counts
+
+
+wrong("keys-are-strings")(
+    lambda words: {a + b: n for (a, b), n in plain(words).items()}
+)
+wrong("wrong-count")(lambda words: {pair: n + 1 for pair, n in plain(words).items()})
+right(lambda words: {**plain(words), ("never", "there"): 0})

@@ -131,3 +131,32 @@ def by_width(x, memory, w_query, w_key, w_value, *, mask=None):
     if mask is not None:
         s = s.masked_fill(~mask, -torch.inf)
     return torch.softmax(s, dim=-1) @ v
+
+
+@wrong("wrong-numbers")
+def shifted(x, memory, w_query, w_key, w_value, *, mask=None):
+    return with_attention(x, memory, w_query, w_key, w_value, mask=mask) + 0.1
+
+
+@wrong("mask-not-optional")
+def needs_a_mask(x, memory, w_query, w_key, w_value, *, mask=None):
+    return with_attention(x, memory, w_query, w_key, w_value, mask=mask & mask)
+
+
+@wrong("only-equal-lengths")
+def shaped_like_x(x, memory, w_query, w_key, w_value, *, mask=None):
+    out = with_attention(x, memory, w_query, w_key, w_value, mask=mask)
+    return out.view(x.shape)
+
+
+@wrong("only-equal-lengths")
+def cut_to_the_target(x, memory, w_query, w_key, w_value, *, mask=None):
+    memory = memory[:, : x.size(1)]
+    mask = None if mask is None else mask[..., : x.size(1)]
+    return with_attention(x, memory, w_query, w_key, w_value, mask=mask)
+
+
+@wrong("nan")
+def no_query_sees(x, memory, w_query, w_key, w_value, *, mask=None):
+    hidden = torch.zeros(1, 1, memory.size(1), dtype=torch.bool)
+    return with_attention(x, memory, w_query, w_key, w_value, mask=hidden)

@@ -69,3 +69,16 @@ def padding_at_0(logits, labels, *, pad_id, smoothing=0.0):
 def three_axes(logits, labels, *, pad_id, smoothing=0.0):
     b, t, v = logits.shape
     return torchs(logits.view(b * t, v), labels.view(b * t), pad_id, smoothing)
+
+
+@wrong("wrong-numbers")
+def shifted(logits, labels, *, pad_id, smoothing=0.0):
+    return plain(logits, labels, pad_id=pad_id, smoothing=smoothing) + 0.5
+
+
+@wrong("overflow")
+def logarithm_of_softmax(logits, labels, *, pad_id, smoothing=0.0):
+    log_p = logits.softmax(-1).log()
+    at = log_p.gather(-1, labels[..., None])[..., 0]
+    each = -(1 - smoothing) * at - smoothing * log_p.mean(-1)
+    return each[labels != pad_id].mean()

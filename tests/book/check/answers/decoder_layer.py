@@ -71,3 +71,33 @@ def bare(layer, x, memory, target_mask, source_mask):
 @wrong("mask-flipped", "wrong way round")
 def flipped(layer, x, memory, target_mask, source_mask):
     return plain(layer, x, memory, target_mask, ~source_mask)
+
+
+wrong("wrong-numbers")(lambda layer, x, memory, target_mask, source_mask: x)
+
+
+def beside(around):
+    """A layer whose sub-layers run beside the stream in another way."""
+
+    def mine(layer, x, memory, target_mask, source_mask):
+        one, two, three = (
+            layer.self_attention_residual,
+            layer.cross_attention_residual,
+            layer.feed_forward_residual,
+        )
+        x = around(one, x, lambda h: layer.self_attention(h, mask=target_mask))
+        x = around(two, x, lambda h: layer.cross_attention(h, memory, mask=source_mask))
+        return around(three, x, layer.feed_forward)
+
+    return mine
+
+
+wrong("pre-norm-only")(beside(lambda res, x, part: x + part(res.norm(x))))
+wrong("post-norm-only")(beside(lambda res, x, part: res.norm(x + part(x))))
+wrong("wrong-numbers")(beside(lambda res, x, part: res.norm(part(x))))
+
+
+@wrong("only-equal-lengths")
+def needs_equal_lengths(layer, x, memory, target_mask, source_mask):
+    assert x.size(1) == memory.size(1)
+    return plain(layer, x, memory, target_mask, source_mask)

@@ -36,3 +36,20 @@ def unscaled(ids, table, positions):
 def in_place(ids, table, positions):
     table *= math.sqrt(table.shape[1])
     return table[ids] + positions[: ids.shape[1]]
+
+
+wrong("all-positions")(lambda i, table, p: table[i] * table.size(1) ** 0.5 + p)
+wrong("axes")(lambda i, table, p: plain(i, table, p)[None])
+wrong("changes-inputs")(lambda i, table, p: plain(i.clamp_(max=1), table, p))
+wrong("ids-not-whole-numbers")(lambda i, table, p: plain(i.float(), table, p))
+wrong("not-finite")(lambda i, table, p: plain(i, table, p) / 0)
+wrong("wrong-numbers")(lambda i, table, p: plain(i, table, p).tanh())
+wrong("positions-by-id")(lambda i, table, p: table[i] * table.size(1) ** 0.5 + p[i])
+wrong("table-transposed")(lambda i, table, p: table[:, i])
+wrong("gradient-cut")(lambda i, table, p: plain(i, table.data, p))
+
+
+@wrong("dtype")
+def double_root(ids, table, positions):
+    root = torch.tensor([table.size(-1)], dtype=torch.float64).sqrt()
+    return table[ids] * root + positions[: ids.size(1)]

@@ -53,3 +53,6 @@ def breaks_off(word, merges):
 @wrong("mark-glued", "symbol of its own")
 def glued(word, merges):
     return _without([*word[:-1], word[-1] + "</w>"], merges)
+
+
+wrong("wrong-pieces")(lambda word, merges: [word + "</w>"])

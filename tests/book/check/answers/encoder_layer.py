@@ -112,3 +112,7 @@ def gated(x, source_mask, self_attention, feed_forward, norm_1, norm_2):
 def dropout(x, source_mask, self_attention, feed_forward, norm_1, norm_2):
     x = norm_1(x + F.dropout(self_attention(x, mask=source_mask), 0.1))
     return norm_2(x + F.dropout(feed_forward(x), 0.1))
+
+
+wrong("mean-over-an-axis")(lambda *given: plain(*given).mean(1))
+wrong("wrong-numbers")(lambda *given: 2 * plain(*given))

@@ -88,3 +88,17 @@ def with_dropout(x, w_1, b_1, w_2, b_2):
 @wrong("sign")
 def keeps_the_negative(x, w_1, b_1, w_2, b_2):
     return (x @ w_1 + b_1).clamp(max=0) @ w_2 + b_2
+
+
+wrong("wrong-numbers")(lambda x, w, b, v, c: plain(x, w, b, v, 2 * c))
+wrong("mixes-positions")(lambda x, *given: plain(x + x.mean(1, keepdim=True), *given))
+wrong("mixes-positions")(
+    lambda x, *given: plain(x.transpose(0, 1).reshape(x.shape), *given)
+)
+
+
+@wrong("mixes-sentences")
+def the_first_reads_the_second(x, w_1, b_1, w_2, b_2):
+    other = torch.zeros_like(x)
+    other[0] = x[1].mean(0)
+    return plain(x + other, w_1, b_1, w_2, b_2)

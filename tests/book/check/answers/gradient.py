@@ -32,3 +32,36 @@ def autograd(loss, p):
 @wrong("other-dtype", "32 bits")
 def in_single_precision(loss, p):
     return central(loss, p.float())
+
+
+def differences(h=1e-5):
+    def mine(loss, p):
+        steps = h * torch.eye(len(p), dtype=p.dtype)
+        return torch.stack([(loss(p + s) - loss(p - s)) / (2 * h) for s in steps])
+
+    return mine
+
+
+right(differences(1e-4))
+right(differences(1e-6))
+wrong("step-too-large")(differences(0.1))
+wrong("step-too-small")(differences(1e-13))
+wrong("step-too-small", "at p itself only")(differences(1e-25))
+wrong("shape")(lambda loss, p: central(loss, p).sum())
+wrong("stops-with-an-error")(lambda loss, p: loss(p[0] + 1e-5) - loss(p[0] - 1e-5))
+wrong("wrong-numbers")(lambda loss, p: central(loss, p) + 1)
+wrong("loss-not-called")(lambda loss, p: 3 * p**2)
+wrong("all-at-once")(
+    lambda loss, p: (loss(p + 1e-5) - loss(p - 1e-5)) / 2e-5 * torch.ones_like(p)
+)
+
+
+@wrong("not-put-back")
+def leaves_it_moved(loss, p, h=1e-5):
+    slopes, moved = torch.zeros_like(p), p.clone()
+    for i in range(len(p)):
+        moved[i] += h
+        above = loss(moved)
+        moved[i] -= 3 * h
+        slopes[i] = (above - loss(moved)) / (2 * h)
+    return slopes

@@ -121,3 +121,39 @@ def one_tensor(next_logits, *, bos_id, eos_id, max_len):
 def no_item(next_logits, *, bos_id, eos_id, max_len):
     found = plain(next_logits, bos_id=bos_id, eos_id=eos_id, max_len=max_len)
     return list(torch.tensor(found))
+
+
+def reading(choose):
+    """A loop that reads the piece from the logits in another way."""
+
+    def mine(next_logits, *, bos_id, eos_id, max_len):
+        ids = [bos_id]
+        for _ in range(max_len):
+            ids.append(int(choose(next_logits(torch.tensor([ids])))))
+        return ids[1:]
+
+    return mine
+
+
+wrong("not-an-id")(reading(lambda logits: logits[0].argmax()))
+
+
+@wrong("not-a-batch")
+def one_axis(next_logits, *, bos_id, eos_id, max_len):
+    return next_logits(torch.tensor([bos_id]))
+
+
+@wrong("endless", "60 calls")
+def never_ends(next_logits, *, bos_id, eos_id, max_len):
+    while True:
+        next_logits(torch.tensor([[bos_id]]))
+
+
+@wrong("too-many-calls")
+def asks_twice(next_logits, *, bos_id, eos_id, max_len):
+    ids = [bos_id]
+    for _ in range(max_len):
+        if next_logits(torch.tensor([ids]))[0, -1].argmax() == eos_id:
+            break
+        ids.append(int(next_logits(torch.tensor([ids]))[0, -1].argmax()))
+    return ids[1:]

@@ -62,3 +62,40 @@ def swapped(targets, *, pad_id, bos_id, eos_id):
 @wrong("bos-and-eos-swapped", "changed places")
 def swapped_in_lists(targets, *, pad_id, bos_id, eos_id):
     return padded(targets, pad_id=pad_id, bos_id=eos_id, eos_id=bos_id)
+
+
+def changed(change):
+    """The right tensors, changed at the end."""
+
+    def mine(targets, **ids):
+        return change(*padded(targets, **ids))
+
+    return mine
+
+
+wrong("not-int64")(changed(lambda inputs, labels: (inputs.float(), labels)))
+wrong("widths-differ")(changed(lambda inputs, labels: (inputs[:, :-1], labels)))
+wrong("shape")(changed(lambda inputs, labels: (inputs[:, :2], labels[:, :2])))
+wrong("wrong-numbers", "your labels are")(
+    changed(lambda inputs, labels: (inputs, labels.masked_fill(labels == 8, 9)))
+)
+wrong("wrong-numbers", "your inputs are")(
+    changed(lambda inputs, labels: (inputs.masked_fill(inputs == 8, 9), labels))
+)
+wrong("not-two-tensors")(changed(lambda inputs, labels: (inputs, None)))
+
+
+@wrong("not-padded")
+def ragged(targets, *, pad_id, bos_id, eos_id):
+    return (
+        torch.tensor([[bos_id, *t] for t in targets]),
+        torch.tensor([[*t, eos_id] for t in targets]),
+    )
+
+
+@right
+def sliced(targets, *, pad_id, bos_id, eos_id):
+    width = max(map(len, targets)) + 2
+    rows = [[bos_id, *t, eos_id] for t in targets]
+    whole = torch.tensor([row + [pad_id] * (width - len(row)) for row in rows])
+    return whole[:, :-1], whole[:, 1:]

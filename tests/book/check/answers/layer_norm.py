@@ -110,3 +110,23 @@ def unit_length(x, gain, bias, epsilon):
 def min_max(x, gain, bias, epsilon):
     low, high = x.amin(-1, keepdim=True), x.amax(-1, keepdim=True)
     return gain * (x - low) / (high - low + epsilon) + bias
+
+
+wrong("axes")(lambda x, g, b, epsilon: plain(x, g, b, epsilon).flatten(1))
+wrong("epsilon-fixed")(lambda x, g, b, epsilon: plain(x, g, b, 1e-5))
+wrong("epsilon-forgotten")(lambda x, g, b, epsilon: plain(x, g, b, 0.0))
+wrong("wrong-numbers")(lambda x, g, b, epsilon: plain(x, g, 2 * b, epsilon))
+
+
+@wrong("fixed-axes")
+def third_axis(x, gain, bias, epsilon):
+    axis = min(2, x.dim() - 1)
+    variance = x.var(axis, correction=0, keepdim=True)
+    return gain * (x - x.mean(axis, keepdim=True)) / (variance + epsilon).sqrt() + bias
+
+
+@wrong("batch-norm")
+def torchs_batch_norm(x, gain, bias, epsilon):
+    rows = x.flatten(0, -2)
+    found = F.batch_norm(rows, None, None, gain, bias, training=True, eps=epsilon)
+    return found.view(x.shape)

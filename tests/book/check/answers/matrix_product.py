@@ -50,3 +50,24 @@ def silent_error(a, b):
 @wrong("whole-numbers", "int64")
 def in_whole_numbers(a, b):
     return loops(a, b).long()
+
+
+wrong("wrong-numbers", "Entry (0, 0) is (")(lambda a, b: loops(a, b) + 1)
+wrong("unhelpful-error")(lambda a, b: (a[:, :, None] * b[None]).sum(1))
+
+
+def ready(product):
+    """A product that is refused where it should be, and ready-made elsewhere."""
+
+    def mine(a, b):
+        if a.shape[1] != b.shape[0]:
+            raise ValueError(f"{tuple(a.shape)} @ {tuple(b.shape)}")
+        return product(a, b)
+
+    return mine
+
+
+wrong("ready-made")(ready(torch.mm))
+wrong("ready-made")(ready(lambda a, b: torch.einsum("ik,kj->ij", a, b)))
+wrong("ready-made")(ready(lambda a, b: torch.nn.functional.linear(a, b.T)))
+right(ready(lambda a, b: (a[:, :, None] * b[None]).sum(1)))

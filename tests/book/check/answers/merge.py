@@ -37,3 +37,6 @@ def forgets_to_step(symbols, pair):
         elif len(out) < 100:
             out.append(symbols[i])
     return out
+
+
+wrong("wrong-merge")(lambda symbols, pair: list(symbols))

@@ -34,3 +34,10 @@ def mean(x):
 @wrong("axis-lost")
 def squeezed(x):
     return transposed(x).squeeze()
+
+
+wrong("changes-inputs")(lambda x: transposed(x.mul_(1.5)) / 1.5)
+wrong("gradient-cut")(lambda x: transposed(x.detach()))
+wrong("returns-several")(lambda x: list(x.unbind(1)))
+wrong("shifted")(lambda x: transposed(x).roll(1, -1))
+wrong("sizes-fixed")(lambda x: x.transpose(1, 2).reshape(2, 5, 12))

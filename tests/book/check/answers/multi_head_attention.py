@@ -121,3 +121,53 @@ def in_place(layer, query, key, value, *, mask=None):
     s = (s - s.amax(-1, keepdim=True)).exp()
     s /= s.sum(-1, keepdim=True)
     return layer.to_output(back(s @ v))
+
+
+@wrong("wrong-numbers")
+def doubled(layer, query, key, value, *, mask=None):
+    return 2 * plain(layer, query, key, value, mask=mask)
+
+
+def hiding(hide):
+    """A layer that hides scores in another way."""
+
+    def mine(layer, query, key, value, *, mask=None):
+        q, k, v = layer.to_query(query), layer.to_key(key), layer.to_value(value)
+        q, k, v = (heads(x, layer.n_heads) for x in (q, k, v))
+        scores = q @ k.mT / math.sqrt(q.size(-1))
+        if mask is not None:
+            scores = hide(scores, mask)
+        return layer.to_output(back(scores.softmax(-1) @ v))
+
+    return mine
+
+
+def exactly(scores, mask):
+    if mask.shape != scores.shape:
+        raise RuntimeError("mask and scores differ in shape")
+    return scores.masked_fill(~mask, -math.inf)
+
+
+def squeezed(scores, mask):
+    if mask.dim() == 4 and mask.size(1) == 1:
+        mask = mask.squeeze(1)
+    return scores.masked_fill(~mask, -math.inf)
+
+
+wrong("nan")(hiding(lambda scores, mask: scores + (~mask) * -math.inf))
+wrong("mask-does-not-broadcast")(hiding(exactly))
+wrong("mask-meets-the-heads")(hiding(squeezed))
+
+
+@wrong("only-one-head")
+def for_one_head(layer, query, key, value, *, mask=None):
+    if layer.n_heads > 1:
+        raise RuntimeError("heads?")
+    return plain(layer, query, key, value, mask=mask)
+
+
+@wrong("only-self-attention")
+def for_one_length(layer, query, key, value, *, mask=None):
+    if key.size(1) != query.size(1):
+        raise RuntimeError("lengths differ")
+    return plain(layer, query, key, value, mask=mask)

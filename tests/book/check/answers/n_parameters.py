@@ -27,3 +27,11 @@ def as_tensor(config):
 @wrong("final-norms-forgotten")
 def no_final_norms(config):
     return plain(config) - (4 * config.d_model if config.norm == "pre" else 0)
+
+
+wrong("wrong-count", "7 too many")(lambda config: plain(config) + 7)
+wrong("wrong-count", "should be a letter")(
+    lambda config: plain(config) if config.vocab_size == 101 else 1
+)
+wrong("not-a-whole-number")(lambda config: plain(config) + 0.5)
+right(lambda config: float(plain(config)))

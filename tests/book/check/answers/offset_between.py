@@ -36,3 +36,12 @@ def one_short(a, b):
 def slowest(a, b):
     turn = torch.atan2(b[-2], b[-1]) - torch.atan2(a[-2], a[-1])
     return round(float(turn) * 10_000 ** ((len(a) - 2) / len(a)))
+
+
+wrong("one-width-only")(lambda a, b: all_hands(a, b) if len(a) == 64 else 7)
+wrong("wrong-offset")(lambda a, b: 3)
+wrong("one-hand")(
+    lambda a, b: round(
+        float(torch.atan2(b[0] * a[1] - b[1] * a[0], a[0] * b[0] + a[1] * b[1]))
+    )
+)

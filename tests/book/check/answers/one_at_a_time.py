@@ -84,3 +84,27 @@ def two_passes(query, keys, values):
         total += power
         mix = mix + power * value
     return mix / total
+
+
+wrong("wrong-numbers")(lambda query, keys, values: values.mean(0))
+wrong("overflow")(
+    lambda q, k, v: (powers := (k @ q / len(q) ** 0.5).exp()) @ v / powers.sum()
+)
+
+
+@wrong("nan")
+def infinite_at_first(query, keys, values):
+    return as_in_the_chapter(query, keys, values) + 0 * math.inf
+
+
+@right
+def starts_with_the_first_key(query, keys, values):
+    largest, total, mix = float(query @ keys[0]) / math.sqrt(len(query)), 1.0, values[0]
+    for key, value in zip(keys[1:], values[1:], strict=True):
+        score = float(query @ key) / math.sqrt(len(query))
+        if score > largest:
+            rescale = math.exp(largest - score)
+            total, mix, largest = total * rescale, mix * rescale, score
+        power = math.exp(score - largest)
+        total, mix = total + power, mix + power * value
+    return mix / total

@@ -30,3 +30,9 @@ def one_sentence(ids, vocab_size):
     out = torch.zeros(len(ids), vocab_size)
     out[torch.arange(len(ids)), ids] = 1.0
     return out
+
+
+wrong("axes")(lambda ids, vocab_size: compared(ids, vocab_size)[None])
+wrong("wrong-numbers")(lambda ids, vocab_size: compared(ids, vocab_size) / 2)
+wrong("vocabulary-from-the-ids")(lambda ids, vocab_size: F.one_hot(ids).float())
+right(lambda ids, vocab_size: F.one_hot(ids, vocab_size).double())

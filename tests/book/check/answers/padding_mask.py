@@ -73,3 +73,23 @@ def additive(ids, pad_id):
 def both_sides(ids, pad_id):
     real = ids != pad_id
     return (real[:, None, :] & real[:, :, None])[:, None]
+
+
+wrong("batch-in-the-heads")(lambda ids, pad_id: indexed(ids, pad_id).transpose(0, 1))
+wrong("batch-size-fixed")(
+    lambda ids, pad_id: indexed(ids, pad_id)[:1].expand(32, 1, 1, -1)
+)
+wrong("copied-for-heads")(
+    lambda ids, pad_id: indexed(ids, pad_id).expand(-1, 8, -1, -1)
+)
+wrong("copied-for-queries")(
+    lambda ids, pad_id: indexed(ids, pad_id).expand(-1, 1, ids.size(1), -1)
+)
+wrong("wrong-axis")(
+    lambda ids, pad_id: indexed(ids, pad_id).expand(-1, 1, ids.size(1), -1).mT
+)
+wrong("shape")(lambda ids, pad_id: indexed(ids, pad_id).flatten())
+wrong("wrong-cell")(
+    lambda ids, pad_id: indexed(ids, pad_id) & (ids != 5)[:, None, None]
+)
+wrong("axes-missing", "the heads")(lambda ids, pad_id: (ids != pad_id)[:, None])

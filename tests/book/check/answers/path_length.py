@@ -28,3 +28,19 @@ def by_logarithm(kind, distance, kernel):
     if kind == "dilated convolution":
         return max(1, math.ceil(math.log(distance + 1, kernel)))
     return counted(kind, distance, kernel)
+
+
+def convolution(steps):
+    """Right, but for convolutions."""
+
+    def mine(kind, distance, kernel):
+        if kind == "convolution":
+            return steps(distance, kernel)
+        return counted(kind, distance, kernel)
+
+    return mine
+
+
+wrong("not-whole")(convolution(lambda d, k: max(1, d / (k - 1))))
+wrong("nothing-for-itself")(convolution(lambda d, k: math.ceil(d / (k - 1))))
+right(lambda *given: float(counted(*given)))

@@ -37,3 +37,8 @@ def two_biases(x, state, input_weights, state_weights, bias):
 @wrong("gradient-cut", "state.detach()")
 def detached_state(x, state, input_weights, state_weights, bias):
     return torch.tanh(x @ input_weights.T + state.detach() @ state_weights.T + bias)
+
+
+wrong("mean-over-an-axis")(lambda *given: plain(*given).mean(0))
+wrong("wrong-numbers")(lambda *given: plain(*given) + 1)
+wrong("weights-from-the-left")(lambda x, state, w_x, w_s, b: x @ w_s)

@@ -40,3 +40,20 @@ def always_a_tenth(labels, *, vocab_size, smoothing):
 def softmax_of_shares(labels, *, vocab_size, smoothing):
     hot = F.one_hot(labels, vocab_size).float()
     return ((1 - smoothing) * hot + smoothing / vocab_size).softmax(-1)
+
+
+def moved(move):
+    return lambda labels, *, vocab_size, smoothing: move(
+        plain(labels, vocab_size=vocab_size, smoothing=smoothing)
+    )
+
+
+wrong("integers")(moved(lambda target: target.long()))
+wrong("vocabulary-first")(moved(lambda target: target.movedim(-1, 0)))
+wrong("wrong-numbers")(moved(lambda target: target**2))
+wrong("shape")(moved(lambda target: target.flatten(0, 1)))
+wrong("not-one-hot-at-zero")(
+    lambda labels, *, vocab_size, smoothing: plain(
+        labels, vocab_size=vocab_size, smoothing=smoothing or 0.1
+    )
+)

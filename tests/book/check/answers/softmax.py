@@ -62,3 +62,20 @@ def torchs(scores):
 @right
 def by_logsumexp(scores):
     return torch.exp(scores - torch.logsumexp(scores, -1, keepdim=True))
+
+
+def shifted_by(shift):
+    def mine(scores):
+        powers = (scores - shift(scores)).exp()
+        return powers / powers.sum(-1, keepdim=True)
+
+    return mine
+
+
+wrong("overflow", "overflow")(shifted_by(lambda s: 0))
+wrong("overflow", "0 ÷ 0")(shifted_by(lambda s: s.amax(-1, keepdim=True).clamp(min=0)))
+wrong("one-maximum-for-all")(shifted_by(lambda s: s.max()))
+wrong("minus-infinity")(lambda scores: plain(scores.nan_to_num(neginf=0)))
+wrong("dtype")(lambda scores: plain(scores.double()))
+wrong("wrong-numbers")(lambda s: (e := s.exp() + 1) / e.sum(-1, keepdim=True))
+wrong("ready-made")(lambda scores: scores.log_softmax(-1).exp())

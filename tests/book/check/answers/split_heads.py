@@ -77,3 +77,24 @@ def sliced(x, n_heads):
     w = x.size(-1) // n_heads
     heads = [x[:, None, :, h * w : (h + 1) * w] for h in range(n_heads)]
     return torch.cat(heads, 1)
+
+
+wrong("needs-one-block-of-memory")(
+    lambda x, n_heads: x.view(-1).view(*x.shape[:2], n_heads, -1).transpose(1, 2)
+)
+wrong("shifted")(
+    lambda x, n_heads: permuted(x, n_heads).roll(1 if n_heads > 1 else 0, -1)
+)
+
+
+@wrong("sizes-fixed")
+def for_two_heads(x, n_heads):
+    return x[:, None] if n_heads == 1 else x.view(2, 3, 2, 4).transpose(1, 2)
+
+
+@wrong("memory-order")
+def by_storage(x, n_heads):
+    batch, length, width = x.shape
+    each = width // n_heads
+    steps = (length * width, each, width, 1)
+    return torch.as_strided(x, (batch, n_heads, length, each), steps)

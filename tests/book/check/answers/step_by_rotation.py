@@ -23,3 +23,7 @@ def llama(x, k, base=10_000.0):
     turn = torch.cat([turn, turn])
     rotated = torch.cat([-x[:, d // 2 :], x[:, : d // 2]], dim=-1)
     return x * turn.cos() + rotated * turn.sin()
+
+
+wrong("wrong-numbers")(lambda x, k: plain(x, k) + 1)
+right(lambda x, k: plain(x.double(), k))

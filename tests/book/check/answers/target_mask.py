@@ -99,3 +99,27 @@ def first_sentence_only(target_ids, pad_id):
     b, t = target_ids.shape
     real = my_padding_mask(target_ids, pad_id)[:1]
     return (my_causal_mask(t) & real).expand(b, 1, t, t)
+
+
+def changed(change):
+    return lambda target_ids, pad_id: change(
+        own_earlier_answers_without_source(target_ids, pad_id)
+    )
+
+
+wrong("axes-missing")(changed(lambda mask: mask[:, 0]))
+wrong("copied-for-heads")(changed(lambda mask: mask.expand(-1, 8, -1, -1)))
+wrong("batch-in-the-heads")(changed(lambda mask: mask.transpose(0, 1)))
+wrong("batch-size-fixed")(changed(lambda mask: mask[:1].expand(32, -1, -1, -1)))
+wrong("shape")(changed(lambda mask: mask[0, 0, 0]))
+wrong("not-bool")(changed(lambda mask: mask.float()))
+wrong("wrong-cell")(
+    lambda t, pad_id: (
+        own_earlier_answers_without_source(t, pad_id) & (t != 5)[:, None, None]
+    )
+)
+wrong("made-from-the-source")(
+    lambda source_ids, target_ids, pad_id: own_earlier_answers_without_source(
+        source_ids, pad_id
+    )
+)

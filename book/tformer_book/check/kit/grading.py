@@ -1,22 +1,8 @@
-"""How a grader works, whatever it grades.
-
-A grader is a list of probes, asked in order; the first that finds a mistake ends the
-grading. A probe raises `Mistake`, with a short name and what a teacher would say. It
-has three tools, and each stands in one place:
-
-- `tformer_book.check._run` calls the reader's function, for values and for gradients,
-  so that no traceback of a library reaches the reader;
-- `tformer_book.check._compare` compares what came out with what should have, first with
-  the known mistakes of the problem (`Slip`), then by looking for what kind of
-  difference it is;
-- `Mistake` itself, for a property that fails ("every row of weights sums to 1").
-
-A new problem is one module in `tformer_book.check.problems`, named like its function;
-the package finds it there.
-"""
+"""How a grader works, whatever it grades: probes, mistakes, and the verdict."""
 
 from __future__ import annotations
 
+import functools
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -61,21 +47,35 @@ class Result:
         """Show nothing below the cell: the grader has printed the message."""
 
 
+def grader(
+    *probes: Callable[[Function], str | None], part: str = ""
+) -> Callable[[Callable[[Function], str]], Callable[[Function], Result]]:
+    """Make a grader of a function that says what to praise if no probe finds a mistake.
+
+    Args:
+        *probes: asked in order; each takes the reader's function and raises `Mistake`
+            if it finds one; it may return a remark that follows the praise.
+        part: what is graded, for the headline, if that is not the function's name.
+    """
+
+    def make(praise: Callable[[Function], str]) -> Callable[[Function], Result]:
+        @functools.wraps(praise)
+        def graded(mine: Function) -> Result:
+            return grade(part or praise.__name__, mine, probes, praise(mine))
+
+        graded.__annotations__ = {"mine": Function, "return": Result}
+        return graded
+
+    return make
+
+
 def grade(
     part: str,
     mine: Function,
     probes: Sequence[Callable[[Function], str | None]],
     praise: str,
 ) -> Result:
-    """Ask the probes in order, print what a teacher would say, and return it.
-
-    Args:
-        part: what is graded, for the headline.
-        mine: the reader's function.
-        probes: each takes `mine` and raises `Mistake` if it finds one; it may return a
-            remark that follows the praise.
-        praise: what to say if none does.
-    """
+    """Ask the probes in order, print what a teacher would say, and return it."""
     try:
         _is_a_function(part, mine)
         remarks = [remark for probe in probes if (remark := probe(mine))]

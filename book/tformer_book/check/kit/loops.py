@@ -6,8 +6,10 @@ from typing import Any
 
 from torch import Tensor
 
-from tformer_book.check._grade import Function, Mistake
-from tformer_book.check._run import Stopped, as_whole, call
+from tformer_book.check.kit.grading import Function, Mistake
+from tformer_book.check.kit.returned import as_whole
+from tformer_book.check.kit.running import call
+from tformer_book.check.kit.stopped import Stopped
 
 ENDLESS = 60  # calls of the model, for a sentence of a few pieces
 

@@ -1,113 +1,16 @@
-"""The one comparison of the graders, and the one kind of table of known mistakes."""
+"""The one comparison of the graders: what a difference between two tensors is."""
 
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 
-from tformer_book.check._grade import Mistake
-
-CLOSE = 1e-5
-
-
-class Slip(NamedTuple):
-    """A mistake that people make, on the case at hand.
-
-    Attributes:
-        name: short name of the mistake.
-        says: what a teacher would say.
-        gives: what comes out of it.
-    """
-
-    name: str
-    says: str
-    gives: Any
-
-
-Known = Iterable[Slip]
-# A table of mistakes as switches of a part that can be built wrongly on purpose: a
-# short name, the settings that make the mistake (or several such), what to say.
-Switches = Mapping[str, tuple[Mapping[str, Any] | Sequence[Mapping[str, Any]], str]]
-
-
-def slips(build: Callable[..., Any], table: Switches) -> Iterator[Slip]:
-    """Build the part with each mistake of a table, then with each two of them.
-
-    Args:
-        build: takes switches by name; where shapes do not allow a mistake it may raise.
-        table: the switches of each mistake.
-    """
-    single = [
-        (name, dict(settings), says)
-        for name, (several, says) in table.items()
-        for settings in ([several] if isinstance(several, Mapping) else several)
-    ]
-    double = (
-        (first, {**one, **two}, f"{says} And there is a second slip: {also}")
-        for (first, one, says), (second, two, also) in itertools.combinations(single, 2)
-        if first != second and not one.keys() & two.keys()
-    )
-    for pair, known in ((False, single), (True, double)):
-        for name, settings, says in known:
-            try:
-                gives = build(**settings)
-            except (RuntimeError, IndexError, ValueError, TypeError):
-                continue
-            if not (pair and _has_nan(gives)):  # too many pairs end in nan
-                yield Slip(name, says, gives)
-
-
-def _has_nan(result: Any) -> bool:
-    if isinstance(result, Tensor):
-        return bool(result.isnan().any())
-    return isinstance(result, list | tuple) and any(map(_has_nan, result))
-
-
-def matches(found: Any, wanted: Any, tolerance: float = CLOSE) -> bool:
-    """Whether two results agree: in shape and number, in order, in every part.
-
-    Tensors and floats agree up to a tolerance, and nan equals nan; lists and tuples
-    part by part; all else if it is equal.
-    """
-    if isinstance(wanted, Tensor):
-        if not isinstance(found, Tensor) or found.shape != wanted.shape:
-            return False
-        if found.is_complex() or found.device != wanted.device:
-            return False
-        kind = torch.promote_types(found.dtype, wanted.dtype)
-        if not kind.is_floating_point:
-            return torch.equal(found.to(kind), wanted.to(kind))
-        return torch.allclose(
-            found.detach().to(kind),
-            wanted.detach().to(kind),
-            rtol=tolerance,
-            atol=tolerance,
-            equal_nan=True,
-        )
-    if isinstance(found, Tensor):
-        return found.numel() == 1 and matches(found.item(), wanted, tolerance)
-    if isinstance(wanted, float) and isinstance(found, int | float):
-        return math.isclose(found, wanted, rel_tol=tolerance, abs_tol=1e-12) or (
-            math.isnan(found) and math.isnan(wanted)
-        )
-    if isinstance(wanted, list | tuple) and isinstance(found, list | tuple):
-        return len(found) == len(wanted) and all(
-            matches(one, other, tolerance)
-            for one, other in zip(found, wanted, strict=True)
-        )
-    return bool(found == wanted)
-
-
-def recognise(found: Any, known: Known, tolerance: float = CLOSE) -> None:
-    """Raise the known mistake of which just this comes, if there is one."""
-    for name, says, wrong in known:
-        if matches(found, wrong, tolerance):
-            raise Mistake(name, says)
+from tformer_book.check.kit.grading import Mistake
+from tformer_book.check.kit.known import Known, Slip, recognise
+from tformer_book.check.kit.matching import CLOSE, matches
 
 
 def compare(
