@@ -1,9 +1,9 @@
-"""What came after the paper: other parts, and models of one stack.
+"""What came before the paper, and after it: other parts, and models of one stack.
 
-One idea, one file, none of which the paper's model needs. The parts (`RMSNorm`,
-`SwiGLU`, `GroupedAttention`, `RotaryAttention`) enter by `tformer.parts`::
+One idea, one file, none of which the paper's model needs. `tformer.parts` gives the
+parts (`RMSNorm`, `SwiGLU`, `GroupedAttention`, `RotaryAttention`) their names::
 
-    Transformer(config, parts=Parts(norm=RMSNorm, feed_forward=SwiGLU))
+    Transformer(TransformerConfig(norm_kind="rms", feed_forward="swiglu"))
 
 `OneStack` is an encoder alone (as BERT) or a decoder alone (as GPT), and `mask_pieces`
 hides what the former has to guess. Chapter *What came after*.
