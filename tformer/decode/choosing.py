@@ -167,7 +167,7 @@ def sample_steps(
     numbers = chances
 
     def choose(log_p: Tensor, rows: list[int], step: int) -> Tensor:
-        return draw(_sharpened(log_p, settings), numbers[rows, step])
+        return draw(sharpened(log_p, settings), numbers[rows, step])
 
     return grow_steps(
         model, source_ids, choose, max_len=settings.max_len, use_cache=use_cache
@@ -201,11 +201,11 @@ def distribution(
             -infinity throughout.
     """
     settings = SearchSettings(temperature=temperature, top_k=top_k, top_p=top_p)
-    return _sharpened(log_p, settings)
+    return sharpened(log_p, settings)
 
 
-def _sharpened(log_p: Tensor, settings: SearchSettings) -> Tensor:
-    """`distribution`, with settings that have been validated."""
+def sharpened(log_p: Tensor, settings: SearchSettings) -> Tensor:
+    """`distribution`, for settings that have been validated."""
     temperature, top_k, top_p = settings.temperature, settings.top_k, settings.top_p
     log_p = log_p.to(torch.promote_types(log_p.dtype, torch.float32))
     gaps = log_p - log_p.amax(dim=-1, keepdim=True)  # the best piece has 0: no overflow

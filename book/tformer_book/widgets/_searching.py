@@ -19,6 +19,7 @@ from torch import Tensor
 
 from tformer import decode
 from tformer.common.search import SEARCHES, USUAL, SearchSettings, Slider
+from tformer.decode.choosing import sharpened
 from tformer.decode.stepping import inference
 from tformer.translator import Translator
 
@@ -120,12 +121,7 @@ def _told(
             continue  # filler of the beam
         drawn = None
         if settings.search == "sample":
-            drawn = decode.distribution(
-                each,
-                temperature=settings.temperature,
-                top_k=settings.top_k,
-                top_p=settings.top_p,
-            )
+            drawn = sharpened(each, settings)
         hypotheses.append(
             {
                 **_spelled(translator, ids),

@@ -2,13 +2,12 @@
 // runs in Node, and the tests hold it to `tformer.decode`. A step is one of
 // `Translator.steps`.
 import { lengthPenaltyOf } from "../engine/decode/beam.js";
+import { USED } from "../engine/decode/settings.js";
 
 // What a search depends on; the length penalty only ranks what a beam has found.
-export function keyOf({ search, beamSize, temperature, topK, topP, seed }) {
-  if (search === "greedy") return "greedy";
-  return search === "beam"
-    ? `beam ${beamSize}`
-    : `sample ${temperature} ${topK} ${topP} ${seed}`;
+export function keyOf(settings) {
+  const own = USED[settings.search].filter((name) => name !== "lengthPenalty");
+  return [settings.search, ...own.map((name) => settings[name])].join(" ");
 }
 
 // All that the search looked at, parents first: node 0 is bos, the others are candidates.

@@ -1,4 +1,5 @@
 // What the lab works out of a search. No page: it runs in Node, too.
+import { SLIDERS } from "../engine/decode/settings.js";
 import { format } from "../kit/numbers.js";
 
 export const END = "</s>";
@@ -52,14 +53,19 @@ export function weighedAt(positions, t) {
   };
 }
 
+const SAID = { top_k: "top", top_p: "top p" }; // where it isn't the slider's name
+
 // One line on how a translation was searched for.
 export function described(state) {
-  const { search, beam_size, length_penalty, temperature, top_k, top_p, seed } = state;
+  const { search, beam_size, length_penalty } = state;
   if (search === "greedy") return "greedy search";
   if (search === "beam")
     return `beam search, ${beam_size} wide, α ${format(length_penalty, 1)}`;
-  const parts = [`temperature ${format(temperature, 1)}`];
-  if (top_k) parts.push(`top ${top_k}`);
-  if (top_p < 1) parts.push(`top p ${format(top_p, 2)}`);
-  return `sampling, ${parts.join(", ")}, seed ${seed}`;
+  const parts = SLIDERS.filter(({ of }) => of === "sample")
+    .filter(({ name, everything }) => state[name] !== everything)
+    .map(({ name, label, step }) => {
+      const value = format(state[name], step < 0.1 ? 2 : step < 1 ? 1 : 0);
+      return `${SAID[name] ?? label} ${value}`;
+    });
+  return `sampling, ${parts.join(", ")}`;
 }
