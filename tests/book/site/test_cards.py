@@ -12,9 +12,12 @@ import subprocess
 from collections import Counter
 from fractions import Fraction
 from html import unescape
+from pathlib import Path
+from unittest import mock
 
 import pytest
 from anchors import leads_somewhere
+from docutils import nodes
 from javascript import NODE
 
 from tformer_book.press.chapters import ROOT, chapter, chapters
@@ -52,6 +55,17 @@ def test_no_id_and_no_question_comes_twice(cards):
 def test_every_card_leads_to_a_section_that_is_there(cards):
     targets = {f"{card.page}.ipynb#{card.section}" for card in cards}
     assert [each for each in sorted(targets) if not leads_somewhere(each)] == []
+
+
+def test_the_page_is_made_anew_when_a_chapter_changes_or_is_renamed(
+    extension, cards, monkeypatch
+):
+    monkeypatch.setattr(extension.List, "fold", lambda *_: nodes.paragraph())
+    state = mock.Mock()
+    extension.List("cards", [], {}, [], 1, 0, "", state, mock.Mock()).run()
+    noted = state.document.settings.env.note_dependency.call_args_list
+    files = {ROOT / f"book/{card.page}.ipynb" for card in cards}
+    assert files <= {Path(call.args[0]) for call in noted}
 
 
 @pytest.mark.parametrize("side", TASTE)

@@ -116,11 +116,12 @@ class List(SphinxDirective):
     """All cards, in a section for each chapter."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the sections."""
+        """Return the sections; made anew when a chapter has another title or name."""
         self.env.note_dependency(str(CARDS))
         sections: dict[str, nodes.section] = {}
         for card in cards():
             if card.page not in sections:
+                self.env.note_dependency(str(BOOK / f"{card.page}.ipynb"))
                 title = heading(card.page)
                 sections[card.page] = nodes.section(
                     "",
