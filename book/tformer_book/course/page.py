@@ -18,11 +18,13 @@ def text() -> str:
 
 def session_text(session: Session) -> str:
     """Return one session: reading, aims, plan, what is graded, what comes next."""
-    page = {chapter.label: chapter.path.name for chapter in session.chapters}
-    plan = [
-        REFERENCE.sub(lambda m: f"[{m[1]}.{m[2]}]({page[m[1]]}#problems)", row)
-        for _, row in session.plan
-    ]
+    chapters = session.by_key()
+
+    def linked(reference: re.Match[str]) -> str:
+        chapter, number = chapters[reference[1]], reference[2]
+        return f"[{chapter.label}.{number}]({chapter.path.name}#problems)"
+
+    plan = [REFERENCE.sub(linked, row) for _, row in session.plan]
     minutes = [each for each, _ in session.plan]
     graded = session.graded()
     write = [f"{chapter.label}.{part.label}" for chapter, _, part in graded]

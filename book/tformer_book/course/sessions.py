@@ -11,11 +11,11 @@ from pathlib import Path
 import yaml
 
 from tformer_book.course.problems import Chapter, Graded, NotAProblem, Problem, load
-from tformer_book.press.chapters import ROOT
+from tformer_book.press import chapters
 
 FILE = Path(__file__).with_name("sessions.toml")
 MINUTES = 90
-REFERENCE = re.compile(r"\{(\d+)\.(\d+)\}")
+REFERENCE = re.compile(r"\{([\w-]+)\.(\d+)\}")
 LINK = re.compile(r"(?<=\]\()([\w./-]*)(#[\w-]+)?(?=\))")
 
 
@@ -28,7 +28,8 @@ class Session:
         title: what it is about.
         aims: what students can do afterwards.
         needs: what they should bring along.
-        plan: minutes and what to do in them; ``{5.3}`` refers to a problem.
+        plan: minutes and what to do in them; ``{attention.3}`` refers to a
+            problem by the key of its chapter.
         chapters: to be read before.
         further: what a class may read next; often nothing.
     """
@@ -46,18 +47,21 @@ class Session:
         """What its files are called."""
         return f"session-{self.number}"
 
+    def by_key(self) -> dict[str, Chapter]:
+        """Return the chapters that it reads, by their keys."""
+        return {chapters.key(each.path): each for each in self.chapters}
+
     def in_class(self) -> list[tuple[Chapter, Problem]]:
         """Return the problems that the plan refers to.
 
         Raises:
             NotAProblem: there is no such problem in what the session reads.
         """
-        by_label = {chapter.label: chapter for chapter in self.chapters}
-        found = []
-        for label, number in REFERENCE.findall(" ".join(text for _, text in self.plan)):
-            if label not in by_label:
-                raise NotAProblem(f"{self.name} does not read chapter {label}")
-            found.append((by_label[label], by_label[label].problem(number)))
+        read, found = self.by_key(), []
+        for key, number in REFERENCE.findall(" ".join(text for _, text in self.plan)):
+            if key not in read:
+                raise NotAProblem(f"{self.name} does not read the chapter {key!r}")
+            found.append((read[key], read[key].problem(number)))
         return found
 
     def graded(self) -> list[tuple[Chapter, Problem, Graded]]:
@@ -103,7 +107,7 @@ def sessions() -> list[Session]:
             each["aims"],
             each["needs"],
             [(minutes, text) for minutes, text in each["plan"]],
-            [load(ROOT / "book" / f"{stem}.ipynb") for stem in each["reading"]],
+            [load(chapters.chapter(key)) for key in each["reading"]],
             each.get("further", ""),
         )
         for number, each in enumerate(declared, start=1)
@@ -113,7 +117,7 @@ def sessions() -> list[Session]:
 @cache
 def site() -> str:
     """Return the address of the book's pages on the web."""
-    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+    config = yaml.safe_load((chapters.ROOT / "_config.yml").read_text("utf-8"))
     return config["html"]["baseurl"] + "book/"
 
 

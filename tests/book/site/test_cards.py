@@ -12,12 +12,15 @@ import subprocess
 from collections import Counter
 from fractions import Fraction
 from html import unescape
+from pathlib import Path
+from unittest import mock
 
 import pytest
 from anchors import leads_somewhere
+from docutils import nodes
 from javascript import NODE
 
-from tformer_book.press.chapters import ROOT, chapters
+from tformer_book.press.chapters import ROOT, chapter, chapters
 
 SCHEDULE = ROOT / "book/tformer_book/site/cards/schedule.js"
 TASTE = {"front": (40, 220), "back": (40, 400)}  # characters of a side
@@ -37,7 +40,7 @@ def test_there_are_enough_cards_for_every_chapter(cards):
     assert len(cards) >= 120
     numbered = {path.stem for path in chapters() if re.match(r"\d\d-", path.name)}
     per_page = Counter(card.page for card in cards)
-    assert set(per_page) == numbered | {"when-training-fails"}
+    assert set(per_page) == numbered | {chapter("when-training-fails").stem}
     assert min(per_page.values()) >= 6
     assert list(per_page) == sorted(per_page)  # the order of the book
 
@@ -52,6 +55,17 @@ def test_no_id_and_no_question_comes_twice(cards):
 def test_every_card_leads_to_a_section_that_is_there(cards):
     targets = {f"{card.page}.ipynb#{card.section}" for card in cards}
     assert [each for each in sorted(targets) if not leads_somewhere(each)] == []
+
+
+def test_the_page_is_made_anew_when_a_chapter_changes_or_is_renamed(
+    extension, cards, monkeypatch
+):
+    monkeypatch.setattr(extension.List, "fold", lambda *_: nodes.paragraph())
+    state = mock.Mock()
+    extension.List("cards", [], {}, [], 1, 0, "", state, mock.Mock()).run()
+    noted = state.document.settings.env.note_dependency.call_args_list
+    files = {ROOT / f"book/{card.page}.ipynb" for card in cards}
+    assert files <= {Path(call.args[0]) for call in noted}
 
 
 @pytest.mark.parametrize("side", TASTE)

@@ -1,10 +1,11 @@
 """Review cards: questions from the chapters, asked again after growing intervals.
 
-They stand in ``book/cards.toml``, each with the section that answers it. On the page
-``book/review`` the directive ``{cards}`` lists all of them as folds, by chapter, and
-``{deck}`` makes the box in which ``review.js`` asks them; ``schedule.js`` is the rule
-that says when. The answers' links are written as in any page, so the build warns about
-one that leads nowhere. ``anki`` writes the same cards for Anki.
+They stand in ``book/cards.toml``, by the chapters' keys, each with the section that
+answers it. On the page ``book/review`` the directive ``{cards}`` lists all of them as
+folds, by chapter, and ``{deck}`` makes the box in which ``review.js`` asks them;
+``schedule.js`` is the rule that says when. The answers' links are written as in any
+page, so the build warns about one that leads nowhere. ``anki`` writes the same cards
+for Anki.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
+
+from tformer_book.press.chapters import chapter
 
 from ..assets import publish
 from ..pages import CHAPTER
@@ -59,8 +62,12 @@ class Card:
 
 def cards() -> list[Card]:
     """All cards, in the order of the book."""
-    pages = tomllib.loads(CARDS.read_text(encoding="utf-8"))
-    return [Card(page=page, **card) for page, found in pages.items() for card in found]
+    chapters = tomllib.loads(CARDS.read_text(encoding="utf-8"))
+    return [
+        Card(page=chapter(key).stem, **card)
+        for key, found in chapters.items()
+        for card in found
+    ]
 
 
 def anchor(page: str) -> str:
@@ -109,11 +116,12 @@ class List(SphinxDirective):
     """All cards, in a section for each chapter."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the sections."""
+        """Return the sections; made anew when a chapter has another title or name."""
         self.env.note_dependency(str(CARDS))
         sections: dict[str, nodes.section] = {}
         for card in cards():
             if card.page not in sections:
+                self.env.note_dependency(str(BOOK / f"{card.page}.ipynb"))
                 title = heading(card.page)
                 sections[card.page] = nodes.section(
                     "",

@@ -3,7 +3,7 @@
 Figures are numbered by chapter, as they come on the page. The title of a figure is the
 name of its class in words ("One query"), unless the metadata of its cell has another:
 ``"tformer": {"title": "The learning rate"}``. The title makes the address, which stays
-when other figures are added: ``05-attention.ipynb#figure-one-query``.
+when other figures are added: ``CHAPTER.ipynb#figure-one-query``.
 
 Under it stands what to try first, from the metadata too: ``"tformer": {"try": "…"}``.
 

@@ -50,7 +50,7 @@ class Chapter:
     """A page on which there is something to do.
 
     Attributes:
-        page: its name, such as ``book/05-attention``.
+        page: its name, such as ``book/by-pencil``.
         title: its heading.
         predictions: how many the reader can make.
         problems: how many it poses.

@@ -1,11 +1,11 @@
 // What the reader has done, kept in this browser: the one place that reads and writes it.
 // A key says what is kept and of which page, so that it outlives a reworded chapter:
 //
-//   tf-prediction:book/05-attention:Predict, then run. “it” asks …   the answer
-//   tf-problem:book/05-attention:3      solved
-//   tf-seen:book/05-attention:recall    the end of this section has been on the screen
-//   tf-read:book/05-attention           … and so have the ends of all others
-//   tf-place:book/05-attention          where the reader was last: {id, title, at}
+//   tf-prediction:book/by-pencil:Predict, then run. “it” asks …   the answer
+//   tf-problem:book/by-pencil:3      solved
+//   tf-seen:book/by-pencil:recall    the end of this section has been on the screen
+//   tf-read:book/by-pencil           … and so have the ends of all others
+//   tf-place:book/by-pencil          where the reader was last: {id, title, at}
 //
 // The browser may forbid all this, or have no room left: then nothing is kept, and
 // nothing fails.
@@ -18,7 +18,7 @@ const PAGE = /^book\/[\w-]+(?:\/[\w-]+)?$/;
 
 export const root = new URL("../../", import.meta.url); // of the site
 
-/** The name of a page, such as "book/05-attention". */
+/** The name of a page, such as "book/by-pencil". */
 export function pageAt(address) {
   const { pathname } = new URL(address, location.href);
   return pathname.slice(root.pathname.length).replace(/\.html$/, "");

@@ -21,6 +21,8 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
+from tformer_book.press.chapters import address
+
 from ..assets import publish
 from ..formulas import in_a_line
 from ..pages import CHAPTER
@@ -179,8 +181,8 @@ def asked() -> dict[str, list[str]]:
     """Name of a section, as links write it -> how people ask for it."""
     pages = tomllib.loads((BOOK / "asked.toml").read_text(encoding="utf-8"))
     return {
-        f"book/{page}.html#{section}": questions
-        for page, sections in pages.items()
+        address(key, f"#{section}"): questions
+        for key, sections in pages.items()
         for section, questions in sections.items()
     }
 
