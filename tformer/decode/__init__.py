@@ -29,6 +29,7 @@ from tformer.decode.choosing import (
     row_seeds,
     sample,
     sample_steps,
+    sharpened,
 )
 from tformer.decode.forced import Scored, score
 from tformer.decode.stepping import (
@@ -70,4 +71,5 @@ __all__ = [
     "sample",
     "sample_steps",
     "score",
+    "sharpened",
 ]

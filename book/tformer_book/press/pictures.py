@@ -29,7 +29,7 @@ from tformer_book.press.browser import (
 from tformer_book.press.chapters import BUILD, HTML
 
 KEPT = BUILD / "pictures"
-PLACE = HTML / "_static/pictures"  # where `tformer_book.figures` looks for them
+PLACE = HTML / "_static/pictures"  # where `tformer_book.site.figures` looks for them
 WIDTH = 700  # CSS pixels, about the width of the text
 # What a page's pictures depend on: the version of the figures' files, and their states.
 STATES = re.compile(

@@ -19,7 +19,6 @@ from torch import Tensor
 
 from tformer import decode
 from tformer.common.search import SEARCHES, USUAL, SearchSettings, Slider
-from tformer.decode.choosing import sharpened
 from tformer.decode.stepping import inference
 from tformer.translator import Translator
 
@@ -121,7 +120,7 @@ def _told(
             continue  # filler of the beam
         drawn = None
         if settings.search == "sample":
-            drawn = sharpened(each, settings)
+            drawn = decode.sharpened(each, settings)
         hypotheses.append(
             {
                 **_spelled(translator, ids),
