@@ -174,15 +174,22 @@ def test_a_model_of_named_parts_trains_and_comes_back_as_it_was(name, tmp_path):
     assert back.translate(english) == run.translator.translate(english)
 
 
-@pytest.mark.parametrize("name", VARIANTS)
-@pytest.mark.parametrize("kind", ["hf", "lab", "onnx", "ctranslate2"])
-def test_what_no_other_program_has_is_not_exported(
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        (name, kind)
+        for name in VARIANTS
+        for kind in ("hf", "lab", "onnx", "ctranslate2")
+        if (name, kind) != ("rotary", "lab")  # pages have it: tests/book/engine
+    ],
+)
+def test_what_another_program_does_not_have_is_not_exported(
     name, kind, make_translator, tmp_path
 ):
     tokenizer = make_translator(SENTENCES).tokenizer
     model = Transformer(config_of(name, vocab_size=tokenizer.vocab_size))
     [(field, value)] = {**VARIANTS[name]}.items() - {("n_groups", 2)}
-    with pytest.raises(ValueError, match=f"^{field}='{value}': no other program"):
+    with pytest.raises(ValueError, match=f"^{field}='{value}': the program that this"):
         export(Translator(model, tokenizer), kind, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -25,9 +25,11 @@ def write(translator: Translator, folder: Path) -> None:
 
     Raises:
         TypeError: the model is not a `Transformer`.
-        ValueError: its weights are not finite, or it has two tokenizers.
+        ValueError: its weights are not finite, it has two tokenizers, or a part that
+            no page has.
     """
-    model, tokenizer = transformer_of(translator), translator.tokenizer
+    model = transformer_of(translator, positions=("rotary", "none"))
+    tokenizer = translator.tokenizer
     weights = stored_weights(model, torch.int8)
     write_atomically(folder / "tokenizer.model", tokenizer.model_bytes)
     save_model(

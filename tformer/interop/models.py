@@ -6,8 +6,8 @@ from tformer.model import Transformer
 from tformer.parts import PAPER
 from tformer.translator import Translator
 
-# What other programs and the book's pages have; a page itself says so, too.
-ELSEWHERE = {
+# The parts that other programs have.
+ELSEWHERE: dict[str, tuple[str, ...]] = {
     "positions": ("sinusoidal", "learned"),
     "norm_kind": ("layer",),
     "attention": ("multi-head",),
@@ -15,8 +15,14 @@ ELSEWHERE = {
 }
 
 
-def transformer_of(translator: Translator) -> Transformer:
-    """A translator's model, if other programs have its parts.
+def transformer_of(
+    translator: Translator, *, positions: tuple[str, ...] = ()
+) -> Transformer:
+    """A translator's model, if the program that it is for has its parts.
+
+    Args:
+        translator: whose model.
+        positions: further ones that this program has.
 
     Raises:
         TypeError: it is not a `Transformer`.
@@ -33,9 +39,10 @@ def transformer_of(translator: Translator) -> Transformer:
         )
     for name, known in ELSEWHERE.items():
         value = getattr(model.config, name)
-        if value not in known:
+        has = known + (positions if name == "positions" else ())
+        if value not in has:
             raise ValueError(
-                f"{name}={value!r}: no other program, and no page of the book, has "
-                f"this part; what can be exported is {' or '.join(map(repr, known))}"
+                f"{name}={value!r}: the program that this is for has no such part; "
+                f"what can be exported is {' or '.join(map(repr, has))}"
             )
     return model

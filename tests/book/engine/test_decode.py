@@ -46,10 +46,17 @@ def sources():
     ]
 
 
-@pytest.fixture(scope="module", params=["pre", "post"])
+KINDS = {
+    "pre": {"norm": "pre"},
+    "post": {"norm": "post"},
+    "rotary": {"norm": "pre", "positions": "rotary"},
+}
+
+
+@pytest.fixture(scope="module", params=KINDS)
 def model(request, make_model):
     sizes = {"vocab_size": 31, "d_model": 16, "n_heads": 4, "max_len": 24}
-    return make_model(norm=request.param, seed=3, **sizes)
+    return make_model(**KINDS[request.param], seed=3, **sizes)
 
 
 @pytest.mark.parametrize("max_len", [1, 8, 64])

@@ -20,6 +20,7 @@ SWEPT = 1e-3  # with weights in eight bits, whose kernel rounds what it multipli
 
 # Every choice with every other, positions in turn; odd sizes, where blocks do not fit.
 CHOICES = itertools.product(("post", "pre"), ("relu", "gelu", "swish"), (True, False))
+POSITIONS = ("sinusoidal", "learned", "rotary", "none")
 SIZES = [
     {"vocab_size": 13, "d_model": 8, "n_heads": 2, "d_ff": 16},
     {"vocab_size": 31, "d_model": 6, "n_heads": 3, "d_ff": 7},
@@ -32,7 +33,7 @@ CONFIGS = [
         "norm": norm,
         "activation": activation,
         "tie_embeddings": tied,
-        "positions": "learned" if i % 3 == 0 else "sinusoidal",
+        "positions": POSITIONS[(i + i // 4) % 4],
         "output_bias": i % 5 == 0,
     }
     for i, (norm, activation, tied) in enumerate([*CHOICES] * 2)

@@ -2,7 +2,7 @@
 //
 // Fields keep their names in the file: d_model, n_heads, …
 import { ACTIVATIONS } from "./feedforward.js";
-import { POSITIONS } from "./positions.js";
+import { PARTS } from "./parts.js";
 
 const SIZES = [
   "vocab_size",
@@ -21,16 +21,11 @@ const CHOICES = {
   tie_embeddings: [true, false],
   output_bias: [true, false],
 };
-// The parts that a page has; Python has more (tformer/parts.py).
-const PARTS = {
-  positions: Object.keys(POSITIONS),
-  norm_kind: ["layer"],
-  attention: ["multi-head"],
-  feed_forward: ["plain"],
-};
-// Of models older than the field: the first is the paper's.
+/** @type {[string, string[]][]} */
+const NAMED = Object.entries(PARTS).map(([kind, parts]) => [kind, Object.keys(parts)]);
+// Of models older than the field.
 const DEFAULTS = {
-  ...Object.fromEntries(Object.entries(PARTS).map(([name, [first]]) => [name, first])),
+  ...Object.fromEntries(NAMED.map(([kind, [papers]]) => [kind, papers])),
   output_bias: false,
 };
 const IGNORED = ["dropout", "n_groups"]; // matter in training, or to parts we don't have
@@ -56,7 +51,9 @@ export function transformerConfig(fields) {
   const { d_model, n_heads, vocab_size } = config;
   demand("d_model", d_model % 2 === 0, "even (sine, cosine)");
   demand("d_model", d_model % n_heads === 0, `a multiple of n_heads=${n_heads}`);
-  for (const [name, parts] of Object.entries(PARTS)) {
+  if (config.positions === "rotary")
+    demand("d_model", (d_model / n_heads) % 2 === 0, "even in each head (pairs turn)");
+  for (const [name, parts] of NAMED) {
     if (!parts.includes(config[name]))
       throw new RangeError(
         `${name}=${JSON.stringify(config[name])}: pages have no such part, only ` +

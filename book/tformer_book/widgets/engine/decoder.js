@@ -4,6 +4,7 @@ import { MultiHeadAttention } from "./attention.js";
 import { FeedForward } from "./feedforward.js";
 import { Module, Probe } from "./module.js";
 import { LayerNorm } from "./norm.js";
+import { makeSelfAttention } from "./parts.js";
 import { Residual } from "./residual.js";
 import { concatenate, select } from "./tensor.js";
 
@@ -46,9 +47,10 @@ export class Cache {
 }
 
 export class DecoderLayer extends Module {
-  constructor({ d_model, n_heads, d_ff, norm, activation }) {
+  constructor(config) {
     super();
-    this.selfAttention = new MultiHeadAttention(d_model, n_heads);
+    const { d_model, n_heads, d_ff, norm, activation } = config;
+    this.selfAttention = makeSelfAttention(config);
     this.selfAttentionResidual = new Residual(d_model, norm);
     this.crossAttention = new MultiHeadAttention(d_model, n_heads);
     this.crossAttentionResidual = new Residual(d_model, norm);

@@ -1,14 +1,15 @@
 // The encoder: every source position learns about every other. Chapter *The encoder*.
-import { MultiHeadAttention } from "./attention.js";
 import { FeedForward } from "./feedforward.js";
 import { Module, Probe } from "./module.js";
 import { LayerNorm } from "./norm.js";
+import { makeSelfAttention } from "./parts.js";
 import { Residual } from "./residual.js";
 
 export class EncoderLayer extends Module {
-  constructor({ d_model, n_heads, d_ff, norm, activation }) {
+  constructor(config) {
     super();
-    this.selfAttention = new MultiHeadAttention(d_model, n_heads);
+    const { d_model, d_ff, norm, activation } = config;
+    this.selfAttention = makeSelfAttention(config);
     this.selfAttentionResidual = new Residual(d_model, norm);
     this.feedForward = new FeedForward(d_model, d_ff, activation);
     this.feedForwardResidual = new Residual(d_model, norm);

@@ -7,14 +7,13 @@ import { ScaledEmbedding } from "./embedding.js";
 import { Encoder } from "./encoder.js";
 import { checkIds, sourceMask, targetMask } from "./masks.js";
 import { Module } from "./module.js";
-import { POSITIONS } from "./positions.js";
+import { makePositions } from "./parts.js";
 
 export class Transformer extends Module {
   constructor(fields) {
     super();
     this.config = transformerConfig(fields);
-    const { vocab_size, d_model, max_len, positions, tie_embeddings, output_bias } =
-      this.config;
+    const { vocab_size, d_model, tie_embeddings, output_bias } = this.config;
     const embedding = (outputBias) =>
       new ScaledEmbedding(vocab_size, d_model, { outputBias });
     this.sourceEmbedding = embedding(tie_embeddings && output_bias);
@@ -22,7 +21,7 @@ export class Transformer extends Module {
     this.outputEmbedding = tie_embeddings
       ? this.sourceEmbedding
       : embedding(output_bias);
-    this.positions = new POSITIONS[positions](d_model, max_len);
+    this.positions = makePositions(this.config);
     this.encoder = new Encoder(this.config);
     this.decoder = new Decoder(this.config);
   }

@@ -57,5 +57,3 @@ export class LearnedPositions extends Positions {
     super(new Parameter(maxLen, dModel));
   }
 }
-
-export const POSITIONS = { sinusoidal: SinusoidalPositions, learned: LearnedPositions };
