@@ -128,12 +128,12 @@ class TransformerConfig(ModelConfig):
         n_decoder_layers: depth of the decoder.
         dropout: on sub-layer outputs and on sums of embedding and position, in [0, 1).
         max_len: longest sequence in tokens, source or target, including special ones.
-        positions: "sinusoidal" as in the paper, "learned", "rotary", or "none".
+        positions: "sinusoidal" as in the paper, or another name in `tformer.parts`.
         norm: "post" as in the paper, or "pre".
-        norm_kind: "layer" as in the paper, or "rms".
-        attention: "multi-head" as in the paper, or "grouped".
+        norm_kind: "layer" as in the paper, or another name in `tformer.parts`.
+        attention: "multi-head" as in the paper, or another name in `tformer.parts`.
         n_groups: heads of keys and values in grouped attention; divides n_heads.
-        feed_forward: "plain" as in the paper, or "swiglu".
+        feed_forward: "plain" as in the paper, or another name in `tformer.parts`.
         activation: "relu" as in the paper, or "gelu" or "swish"; SwiGLU has its own.
         tie_embeddings: one table for source, target and output, as in the paper.
         output_bias: add a learned bias to the logit of each piece, as Marian does.

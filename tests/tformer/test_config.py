@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tformer.config import TransformerConfig
+from tformer.parts import POSITIONS
 
 INTEGERS = [
     "vocab_size",
@@ -74,7 +75,7 @@ def test_a_size_must_be_positive(field, value):
         ({"dropout": float("nan")}, r"dropout=nan must be in \[0, 1\)"),
         (
             {"positions": "no"},
-            r"positions='no' must be 'sinusoidal', 'learned', 'rotary' or 'none'",
+            rf"positions='no' must be '{"', '".join([*POSITIONS][:-1])}' or ",
         ),
         ({"norm_kind": "batch"}, r"norm_kind='batch' must be 'layer' or 'rms'"),
         ({"attention": "no"}, r"attention='no' must be 'multi-head' or 'grouped'"),

@@ -18,6 +18,7 @@ from tformer.translator import Translator
 from tformer.translator.weights import save_model, stored_weights
 
 NEEDS: tuple[str, ...] = ()
+POSITIONS = ("rotary", "none")  # of the page, beside those that all programs have
 
 
 def write(translator: Translator, folder: Path) -> None:
@@ -28,7 +29,7 @@ def write(translator: Translator, folder: Path) -> None:
         ValueError: its weights are not finite, it has two tokenizers, or a part that
             no page has.
     """
-    model = transformer_of(translator, positions=("rotary", "none"))
+    model = transformer_of(translator, positions=POSITIONS)
     tokenizer = translator.tokenizer
     weights = stored_weights(model, torch.int8)
     write_atomically(folder / "tokenizer.model", tokenizer.model_bytes)

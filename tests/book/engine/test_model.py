@@ -12,6 +12,7 @@ import torch
 from tformer import data, load_pretrained
 from tformer.analysis.trace import attention_weights, residual_stream, watch
 from tformer.config import TransformerConfig
+from tformer.interop import lab
 from tformer.model import Transformer
 from tformer_book.widgets.heads import recorded_damage
 
@@ -20,7 +21,7 @@ SWEPT = 1e-3  # with weights in eight bits, whose kernel rounds what it multipli
 
 # Every choice with every other, positions in turn; odd sizes, where blocks do not fit.
 CHOICES = itertools.product(("post", "pre"), ("relu", "gelu", "swish"), (True, False))
-POSITIONS = ("sinusoidal", "learned", "rotary", "none")
+POSITIONS = ("sinusoidal", "learned", *lab.POSITIONS)
 SIZES = [
     {"vocab_size": 13, "d_model": 8, "n_heads": 2, "d_ff": 16},
     {"vocab_size": 31, "d_model": 6, "n_heads": 3, "d_ff": 7},
@@ -33,7 +34,7 @@ CONFIGS = [
         "norm": norm,
         "activation": activation,
         "tie_embeddings": tied,
-        "positions": POSITIONS[(i + i // 4) % 4],
+        "positions": POSITIONS[(i + i // 4) % len(POSITIONS)],
         "output_bias": i % 5 == 0,
     }
     for i, (norm, activation, tied) in enumerate([*CHOICES] * 2)
