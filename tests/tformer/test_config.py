@@ -75,7 +75,7 @@ def test_a_size_must_be_positive(field, value):
         ({"dropout": float("nan")}, r"dropout=nan must be in \[0, 1\)"),
         (
             {"positions": "no"},
-            rf"positions='no' must be '{"', '".join([*POSITIONS][:-1])}' or ",
+            rf"positions='no' must be {', '.join(map(repr, [*POSITIONS][:-1]))} or ",
         ),
         ({"norm_kind": "batch"}, r"norm_kind='batch' must be 'layer' or 'rms'"),
         ({"attention": "no"}, r"attention='no' must be 'multi-head' or 'grouped'"),
