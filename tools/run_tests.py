@@ -25,11 +25,11 @@ def main() -> int:
     # A test sees one thread, so that two at a time do not fight for the cores.
     one_thread = {**environment, "OMP_NUM_THREADS": "1"}
     pytest = [python, "-m", "pytest", "-n", options.workers, "--dist", "loadgroup"]
-    execute = [python, "book/tformer_book/press/execute.py", "--jobs", options.jobs]
+    execute = [python, "-m", "tformer_book.press.execute", "--jobs", options.jobs]
     steps = {
         "check": (["make", "--no-print-directory", "check"], environment),
         "chapters": (execute, environment),
-        "site": ([python, "book/tformer_book/press/build_site.py"], environment),
+        "site": ([python, "-m", "tformer_book.press.build_site"], environment),
         "tests": ([*pytest, "tests"], one_thread),
     }
     failed = []
