@@ -18,7 +18,7 @@ from tformer.figures._drawing import (
 )
 from tformer.figures.charts import bars, curves, lines, training_curves
 from tformer.figures.maps import heat_map
-from tformer.figures.mixture import mixture
+from tformer.figures.planes import mixture
 
 __all__ = [
     "INK",

@@ -20,6 +20,7 @@ from tformer.figures._drawing import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -88,39 +89,15 @@ def heat_map(
         image = axes.pcolormesh(
             array, cmap=weight_colours(), vmin=0, vmax=1, edgecolors=INK, linewidth=0.3
         )
-        axes.invert_yaxis()
-        axes.xaxis.tick_top()
-        axes.xaxis.set_label_position("top")
-        slant = max(len(label) for label in keys) * 0.1 > cell
-        axes.set_xticks(
-            np.arange(columns) + 0.5,
-            keys,
-            rotation=45 if slant else 0,
-            ha="left" if slant else "center",
-            rotation_mode="anchor",
-        )
-        axes.set_yticks(np.arange(rows) + 0.5, queries)
-        axes.tick_params(length=0)
         row, column, number = names or (
             "query: who asks",
             "key: who is asked",
             "weight",
         )
+        _label(axes, queries, keys, slant=max(map(len, keys)) * 0.1 > cell)
         axes.set_xlabel(column, color=INK if names else PALETTE["key"])
         axes.set_ylabel(row, color=INK if names else PALETTE["query"])
-        for spine in axes.spines.values():
-            spine.set_visible(False)
-        for i in range(rows):
-            for j in range(columns):
-                if allowed is not None and not allowed[i, j]:
-                    axes.plot([j + 0.3, j + 0.7], [i + 0.3, i + 0.7], color="#555555")
-                    axes.plot([j + 0.3, j + 0.7], [i + 0.7, i + 0.3], color="#555555")
-                elif numbers:
-                    ink = "#ffffff" if array[i, j] > 0.72 else "#111111"
-                    text = f"{array[i, j]:.2f}"
-                    axes.text(
-                        j + 0.5, i + 0.5, text, color=ink, ha="center", va="center"
-                    )
+        _fill(axes, array, allowed, numbers=numbers)
         bar = figure.colorbar(
             image, ax=axes, fraction=0.06, pad=0.02, ticks=[0, 0.5, 1]
         )
@@ -147,3 +124,42 @@ def heat_map(
         tuple((label, tuple(array[i])) for i, label in enumerate(queries)),
     )
     return describe(figure, alt, table)
+
+
+def _label(
+    axes: Axes, queries: Sequence[str], keys: Sequence[str], *, slant: bool
+) -> None:
+    """Queries from the top down, keys along the top edge."""
+    axes.invert_yaxis()
+    axes.xaxis.tick_top()
+    axes.xaxis.set_label_position("top")
+    axes.set_xticks(
+        np.arange(len(keys)) + 0.5,
+        keys,
+        rotation=45 if slant else 0,
+        ha="left" if slant else "center",
+        rotation_mode="anchor",
+    )
+    axes.set_yticks(np.arange(len(queries)) + 0.5, queries)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def _fill(
+    axes: Axes,
+    array: NDArray[Any],
+    allowed: NDArray[np.bool_] | None,
+    *,
+    numbers: bool,
+) -> None:
+    """Cross out what is forbidden; write the other weights, if there is room."""
+    for i, row in enumerate(array):
+        for j, weight in enumerate(row):
+            if allowed is not None and not allowed[i, j]:
+                axes.plot([j + 0.3, j + 0.7], [i + 0.3, i + 0.7], color="#555555")
+                axes.plot([j + 0.3, j + 0.7], [i + 0.7, i + 0.3], color="#555555")
+            elif numbers:
+                ink = "#ffffff" if weight > 0.72 else "#111111"
+                text = f"{weight:.2f}"
+                axes.text(j + 0.5, i + 0.5, text, color=ink, ha="center", va="center")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tformer import figures
+from tformer.figures import planes
 
 WORDS = ["dog", "cross", "street", "it", "tired"]
 WEIGHTS = np.array(
@@ -126,7 +127,7 @@ def test_both_ends_of_the_scale_and_all_roles_show_on_the_page(page):
 
 def test_the_polygon_around_values_holds_all_of_them():
     points = np.random.default_rng(0).normal(size=(40, 2))
-    corners = figures._hull(points)
+    corners = planes._hull(points)
     ahead = np.roll(corners, -1, axis=0) - corners
     for x, y in points:
         cross = ahead[:, 0] * (y - corners[:, 1]) - ahead[:, 1] * (x - corners[:, 0])
