@@ -47,7 +47,7 @@ test: setup  ## everything: check, the package, the chapters, the site in Chromi
 	@$(PY) tools/run_tests.py --workers $(WORKERS) --jobs $(JOBS)
 
 test-package: setup  ## the package's own tests only
-	@OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) tests -m "not chapters and not site"
+	@OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) --dist loadgroup tests/tformer
 
 check: setup  ## format, lint and types (Python, JavaScript); who may import whom
 	@$(BIN)/ruff format --check .
