@@ -54,21 +54,8 @@ from . import (
 )
 
 
-# Extensions that don't say whether pages may be read at the same time, and may be: one
-# numbers sections once all are read, the other is for LaTeX.
-SAFE = ("sphinx_multitoc_numbering", "sphinx_jupyterbook_latex")
-
-
-def declare_safe(app: Any, config: Any) -> None:
-    """Let Sphinx read and write on several cores."""
-    for name in SAFE:
-        if extension := app.extensions.get(name):
-            extension.parallel_read_safe = extension.parallel_write_safe = True
-
-
 def setup(app: Any) -> dict[str, Any]:
     """Register everything with Sphinx."""
-    app.connect("config-inited", declare_safe)
     plotly.setup(app)
     images.setup(app)
     widgets.setup(app)
