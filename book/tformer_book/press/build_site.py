@@ -25,14 +25,6 @@ from tformer_book.press import pictures
 from tformer_book.press.chapters import BUILD, HTML, ROOT, chapters, pages
 
 KEY = BUILD / "built-with.txt"
-# Jupyter Book has no option for it: Sphinx may read and write pages on several cores.
-JUPYTER_BOOK = """
-import functools, os
-from jupyter_book import sphinx
-from jupyter_book.cli.main import main
-sphinx.build_sphinx = functools.partial(sphinx.build_sphinx, jobs=os.cpu_count())
-main()
-"""
 
 
 def without_missing(node: Any) -> Any:
@@ -84,7 +76,8 @@ def main() -> int:
         shutil.rmtree(HTML, ignore_errors=True)
     KEY.write_text(digest.hexdigest())
 
-    command = [sys.executable, "-c", JUPYTER_BOOK, "build", str(ROOT)]
+    jupyter_book = "from jupyter_book.cli.main import main; main()"
+    command = [sys.executable, "-c", jupyter_book, "build", str(ROOT)]
     # A draft links to pages that are not there yet: warnings are shown, no more.
     command += ["-n"] if options.draft else ["-W", "-n", "--keep-going"]
     if not options.verbose:
