@@ -229,7 +229,7 @@ class MultiHeadAttention(nn.Module):
             output = self.weights(weights) @ value  # a hook may have changed them
         else:
             check_attention_shapes(query, key, value, mask)
-            output = fused_attention(query, key, value, mask)
+            output = fused_attention(query, key, value, mask)  # the same, in a kernel
         return self.to_output(self.merge_heads(self.heads(output)))
 
     def split_heads(self, x: Tensor) -> Tensor:

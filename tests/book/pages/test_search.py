@@ -149,7 +149,7 @@ def test_code_and_outputs_are_no_prose(entries):
 QUERIES = tomllib.loads(Path(__file__).with_name("queries.toml").read_text("utf-8"))
 ASK = """async (queries) => {
   const place = new URL("../_static/search/", location.href);
-  const { Finder } = await import(new URL("finder.js", place));
+  const { Finder } = await import(new URL("ranking.js", place));
   const book = await (await fetch(new URL("sections.json", place))).json();
   const finder = new Finder(book);
   return queries.map((query) =>

@@ -192,7 +192,7 @@ def test_a_translation_that_cannot_be_scored_has_no_map_of_damage(translator):
 def test_the_page_takes_the_same_map_out_of_all_weights(node, figure, translator):
     maps = translator.attention(RUNNING)
     script = """
-    import { headMap, axes } from "./heads/maps.js";
+    import { headMap, axes } from "./heads/weights.js";
     import { unpack } from "./kit/model.js";
     const maps = unpack(given);
     const heads = [0, 3, 5, null];
@@ -257,7 +257,7 @@ def test_how_much_less_probable_is_said_in_words(node):
 
 def test_the_strongest_keys_come_first_and_those_that_round_to_zero_not_at_all(node):
     found = node(
-        "import { strongest } from './heads/maps.js';"
+        "import { strongest } from './heads/weights.js';"
         "console.log(JSON.stringify(given.map((row) => strongest(row))))",
         [[0.1, 0.004, 0.6, 0.296], [-0.5, 0.2, 0.3, -0.4], [0.001]],
     )

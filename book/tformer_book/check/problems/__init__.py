@@ -1,1 +1,4 @@
-"""A module for each problem of the book: its hidden cases, its known mistakes."""
+"""A module for each graded problem: its hidden cases, its known mistakes.
+
+It is named after the function that the problem's cell calls: ``check.shift(mine)``.
+"""

@@ -2,7 +2,7 @@
 
 Sphinx's own search leads to the tops of pages and knows no synonyms. Here every
 section, glossary term and documented name of the book is an entry of ``sections.json``;
-``finder.js`` ranks them, ``search.js`` shows what it found in the theme's dialog and on
+``ranking.js`` ranks them, ``search.js`` shows what it found in the theme's dialog and on
 the search page. ``same.toml`` holds different wordings of one thing, and
 ``book/asked.toml`` how people ask for a section; the glossary's links count as well.
 """
@@ -29,7 +29,7 @@ from ..pages import CHAPTER
 
 HERE = Path(__file__).parent
 BOOK = HERE.parents[2]
-FILES = ("finder.js", "search.js", "search.css")
+FILES = ("ranking.js", "search.js", "search.css")
 # Sections of the same name in every chapter: they repeat what others explain.
 REPEATING = {
     "Build",

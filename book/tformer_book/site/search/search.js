@@ -7,7 +7,7 @@ let finder;
 
 async function load() {
   const [{ Finder }, answer] = await Promise.all([
-    import("./finder.js"),
+    import("./ranking.js"),
     fetch(new URL("sections.json", import.meta.url), { cache: "no-cache" }),
   ]);
   if (!answer.ok) throw new Error(`the search index: ${answer.status}`);

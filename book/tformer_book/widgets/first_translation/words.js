@@ -1,6 +1,6 @@
 // Words of pieces, and how much of its attention each German word paid to each English
 // one. No page: it runs in Node, too.
-import { headMap, upTo } from "../heads/maps.js";
+import { headMap, upTo } from "../heads/weights.js";
 import { percent } from "../kit/numbers.js";
 import { written } from "../kit/pieces.js";
 

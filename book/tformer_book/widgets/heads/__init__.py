@@ -1,8 +1,10 @@
 """Every attention head of the trained model on a reader's sentence.
 
-Chapters *Multi-head attention* and *The decoder* and the live lab show it. ``view.js``
-draws; the browser engine computes, and what it shows is what `Translator.attention`
-gives.
+Chapters *Multi-head attention* and *The decoder* and the live lab show it. The browser
+engine computes, and what is shown is what `Translator.attention` gives: ``overview.js``
+draws all heads as small maps, ``panes.js`` one or two of them large, ``damage.js`` and
+``knockout.js`` what is lost without some. ``weights.js`` and ``maths.js`` need no page;
+``view.js`` puts the parts together.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ import { h, textTable } from "../kit/kit.js";
 import { requests } from "../kit/model.js";
 import { format } from "../kit/numbers.js";
 import { html, nothing, render } from "../kit/vendor/lit.js";
-import { allAt, isOut, nameOf, SITES, same, TITLES, upTo } from "./maps.js";
 import { brief, falls, largestFall, lessProbable } from "./maths.js";
+import { allAt, isOut, nameOf, SITES, same, TITLES, upTo } from "./weights.js";
 
 // engine may be null: then only what is known is shown. onPick(site, layer, head) hears
 // which head is to be knocked out alone.

@@ -3,8 +3,8 @@ import { h } from "../kit/kit.js";
 import { requests } from "../kit/model.js";
 import { format } from "../kit/numbers.js";
 import { html, nothing, render } from "../kit/vendor/lit.js";
-import { allAt, headsAt, isOut, same, whatOf } from "./maps.js";
 import { changedWords, gainsOf, lessProbable, listed } from "./maths.js";
+import { allAt, headsAt, isOut, same, whatOf } from "./weights.js";
 
 const OF_SITES = {
   encoder: "encoder heads",

@@ -3,7 +3,16 @@ import { GRID, onArrows, within } from "../kit/arrows.js";
 import { h } from "../kit/kit.js";
 import { format } from "../kit/numbers.js";
 import { html, render } from "../kit/vendor/lit.js";
-import { headMap, headsAt, isOut, nameOf, same, TITLES, upTo, whatOf } from "./maps.js";
+import {
+  headMap,
+  headsAt,
+  isOut,
+  nameOf,
+  same,
+  TITLES,
+  upTo,
+  whatOf,
+} from "./weights.js";
 
 const keyOf = (layer, head) => `${layer}-${head ?? "mean"}`;
 const headsOf = (nHeads) => [...upTo(nHeads), null];

@@ -4,7 +4,7 @@ import { grid } from "../kit/grid.js";
 import { h, put, say, textTable } from "../kit/kit.js";
 import { format } from "../kit/numbers.js";
 import { html, nothing, render, svg } from "../kit/vendor/lit.js";
-import { axes, mapsOf, nameOf, strongest, titleOf } from "./maps.js";
+import { axes, mapsOf, nameOf, strongest, titleOf } from "./weights.js";
 
 const FAINTEST = 0.01; // a weight below it gets no line
 const ROW = 26; // px between pieces where lines are drawn

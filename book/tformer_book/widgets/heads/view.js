@@ -5,6 +5,8 @@ import { h, liveRegion, radios } from "../kit/kit.js";
 import { html, render } from "../kit/vendor/lit.js";
 import { damageMap } from "./damage.js";
 import { knockOutPanel } from "./knockout.js";
+import { overviewOf } from "./overview.js";
+import { picturesOf } from "./panes.js";
 import {
   allAt,
   axes,
@@ -18,9 +20,7 @@ import {
   TITLES,
   titleOf,
   upTo,
-} from "./maps.js";
-import { overviewOf } from "./overview.js";
-import { picturesOf } from "./panes.js";
+} from "./weights.js";
 
 const ABOUT = {
   encoder:

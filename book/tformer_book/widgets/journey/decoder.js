@@ -1,5 +1,5 @@
 // How the German comes about, in pictures.
-import { headMap } from "../heads/maps.js";
+import { headMap } from "../heads/weights.js";
 import { DOWN, within } from "../kit/arrows.js";
 import { grid } from "../kit/grid.js";
 import { put, slider } from "../kit/kit.js";

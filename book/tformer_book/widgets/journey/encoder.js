@@ -1,5 +1,5 @@
 // What happens to the vectors in the encoder, in pictures.
-import { upTo } from "../heads/maps.js";
+import { upTo } from "../heads/weights.js";
 import { grid } from "../kit/grid.js";
 import { put, radios } from "../kit/kit.js";
 import { format, percent } from "../kit/numbers.js";

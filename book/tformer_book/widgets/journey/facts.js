@@ -1,6 +1,6 @@
 // What the stops say of a journey (`Translator.journey`), worked out from its numbers. No
 // page is needed: it runs in Node, too.
-import { headMap, upTo } from "../heads/maps.js";
+import { headMap, upTo } from "../heads/weights.js";
 import { within } from "../kit/arrows.js";
 import { spoken } from "../kit/pieces.js";
 

@@ -3,7 +3,7 @@
 //
 // text(journey, state) -> the sentences, in parts; shape(journey, state) -> what flows; a state has
 // the sentence, the piece that is followed, layer, head, step and across, all in range.
-import { strongest } from "../heads/maps.js";
+import { strongest } from "../heads/weights.js";
 import { commas, format, percent } from "../kit/numbers.js";
 import { spoken, written } from "../kit/pieces.js";
 import { chipsPicture, routePicture } from "./chips.js";

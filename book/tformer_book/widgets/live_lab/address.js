@@ -10,7 +10,7 @@ import {
   USUAL,
   used,
 } from "../engine/decode/settings.js";
-import { SITES } from "../heads/maps.js";
+import { SITES } from "../heads/weights.js";
 import { partsOf, textOf } from "../kit/address.js";
 
 export const SEARCHES = Object.keys(USED);
