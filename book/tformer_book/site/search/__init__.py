@@ -2,8 +2,8 @@
 
 Sphinx's own search leads to the tops of pages and knows no synonyms. Here every
 section, glossary term and documented name of the book is an entry of ``sections.json``;
-``ranking.js`` ranks them, ``search.js`` shows what it found in the theme's dialog and on
-the search page. ``same.toml`` holds different wordings of one thing, and
+``ranking.js`` ranks them, ``search.js`` shows what was found in the theme's dialog and
+on the search page. ``same.toml`` holds different wordings of one thing, and
 ``book/asked.toml`` how people ask for a section; the glossary's links count as well.
 """
 
