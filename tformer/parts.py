@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from torch import nn
 
     from tformer.attention import MultiHeadAttention
-    from tformer.config import TransformerConfig
 
-Size = Callable[["TransformerConfig"], int]
+Size = Callable[[Any], int]  # of a `tformer.config.TransformerConfig`
 
 
 @dataclass(frozen=True)
@@ -116,8 +115,8 @@ class Parts:
 PAPER = Parts()
 
 
-def named_by(config: TransformerConfig, own: Parts = PAPER) -> Parts:
-    """The parts that a configuration names, and parts of your own in their place."""
+def named_by(config: Any, own: Parts = PAPER) -> Parts:
+    """The parts that a `TransformerConfig` names, and your own in their place."""
     attention: Callable[..., Any] = ATTENTIONS[config.attention]
     self_attention = attention
     if inside := POSITIONS[config.positions].attention:
