@@ -64,7 +64,7 @@ MISTAKES = [
     ("--steps 5 --activation tanh", "--activation"),
     ("--steps 5 --positions no", "--positions"),
     ("--steps 5 --attention no", "--attention"),
-    ("--steps 5 --n-groups 5", "n_groups=5"),
+    ("--steps 5 --groups 5", "n_groups=5"),
     ("--steps 5 --max-tokens 0", "max_tokens=0"),
     ("--steps 5 --max-tokens 4", "max_tokens=4"),
     (f"--steps 5 --max-tokens {HUGE}", "max_tokens"),
