@@ -1,6 +1,7 @@
 """Take a picture of every figure to play with, as it stands when its page opens.
 
-Pages show them where no scripts run, and beside links to figures. Usage:
+Pages show them where no scripts run, and beside links to figures. They also keep room
+for a figure that is not drawn yet: its height is measured here. Usage:
 ``python -m tformer_book.press.pictures``, after the site has been built; `build_site`
 does it, too.
 A page whose figures have not changed keeps its pictures (``_build/pictures``).
@@ -11,6 +12,7 @@ from __future__ import annotations
 import concurrent.futures as futures
 import hashlib
 import io
+import json
 import multiprocessing
 import re
 import shutil
@@ -22,6 +24,7 @@ from playwright.sync_api import Browser
 
 from tformer_book.press.browser import (
     PATIENCE,
+    SIZES,
     STILL,
     UNFOLD,
     NoBrowserError,
@@ -41,6 +44,8 @@ STATES = re.compile(
     re.DOTALL,
 )
 FIGURE = re.compile(r'<figure class="tf-figure" id="([^"]+)"')
+BOX = re.compile(rf'({FIGURE.pattern}><div class="tf-widget")(?: style="([^"]*)")?')
+ROOM = {"wide": "--tf-height", "phone": "--tf-height-narrow"}  # of `tformer.css`
 
 
 def taken(browser: Browser, site: str, page_name: str, folder: Path) -> None:
@@ -64,6 +69,27 @@ def taken(browser: Browser, site: str, page_name: str, folder: Path) -> None:
             picture = Image.open(io.BytesIO(box.screenshot(animations="disabled")))
             name = f"{figure.get_attribute('id')}.webp"
             picture.convert("RGB").save(folder / name, "WEBP", quality=72, method=6)
+        heights: dict[str, dict[str, int]] = {}
+        for size, name in ROOM.items():
+            width, height = SIZES[size]
+            page.set_viewport_size({"width": width, "height": height})
+            for figure in page.locator(".tf-figure[id]").all():
+                figure.scroll_into_view_if_needed(timeout=PATIENCE)
+                known = heights.setdefault(figure.get_attribute("id") or "", {})
+                known[name] = figure.locator(".tf-widget").evaluate(
+                    "box => box.offsetHeight"
+                )
+    (folder / "heights.json").write_text(json.dumps(heights), "utf-8")
+
+
+def make_room(page: Path, heights: dict[str, dict[str, int]]) -> None:
+    """Write into a page how high its figures will be, so that nothing moves."""
+
+    def with_style(found: re.Match[str]) -> str:
+        styles = (f"{name}:{pixels}px" for name, pixels in heights[found[2]].items())
+        return f'{found[1]} style="{";".join(styles)}"'
+
+    page.write_text(BOX.sub(with_style, page.read_text("utf-8")), "utf-8")
 
 
 def take_some(site: str, pages: dict[str, Path]) -> None:
@@ -107,7 +133,9 @@ def main() -> int:
         shutil.rmtree(old)
     shutil.rmtree(PLACE, ignore_errors=True)
     for page, folder in pages.items():
-        shutil.copytree(folder, PLACE / page)
+        shutil.copytree(folder, PLACE / page, ignore=lambda *_: ["heights.json"])
+        heights = json.loads((folder / "heights.json").read_text("utf-8"))
+        make_room(HTML / f"book/{page}.html", heights)
     n = sum(1 for _ in PLACE.rglob("*.webp"))
     print(f"pictures: {n} figures, {len(missing)} pages taken anew")
     return 0

@@ -104,7 +104,7 @@ async function show(script) {
   }
   script.after(el);
   box.dataset.ready = "true";
-  box.style.removeProperty("--tf-height");
+  box.removeAttribute("style"); // the room that was kept for it
   box.dispatchEvent(new Event("tf-drawn", { bubbles: true }));
 }
 

@@ -1,7 +1,4 @@
-"""A box for every widget, as high as the widget will be, so that nothing moves.
-
-A widget may say its height in CSS pixels in traits named ``page_height`` and, for
-screens narrower than 600 pixels, ``page_height_narrow`` (both synchronised).
+"""A box for every widget; `tformer_book.press.pictures` writes how high it will be.
 
 The modules and styles that draw the figures are files of the package. They are copied
 here as they are, beside ``widgets.js``, which loads them: pages run no code but the
@@ -35,7 +32,7 @@ SCRIPT = re.compile(
 
 
 class WidgetRenderer:
-    """Renders a widget's view as MyST-NB does, inside a box of known height."""
+    """Renders a widget's view as MyST-NB does, inside a box."""
 
     @staticmethod
     def handle_mime(renderer: Any, data: Any, inline: bool) -> list[nodes.Node] | None:
@@ -46,19 +43,8 @@ class WidgetRenderer:
         metadata = renderer.renderer.nb_client.nb_metadata
         models = metadata.get("widgets", {}).get(STATE, {}).get("state", {})
         state = models.get(view["model_id"], {}).get("state", {})
-        style = "".join(
-            f"{name}:{int(state[trait])}px;"
-            for name, trait in (
-                ("--tf-height", "page_height"),
-                ("--tf-height-narrow", "page_height_narrow"),
-            )
-            if state.get(trait)
-        )
         content = sanitize_script_content(json.dumps(view))
-        html = (
-            f'<div class="tf-widget" style="{style}">'
-            f'<script type="{VIEW}">{content}</script></div>'
-        )
+        html = f'<div class="tf-widget"><script type="{VIEW}">{content}</script></div>'
         box = nodes.raw(text=html, format="html")
         if "figure" not in state:  # a control of a notebook
             return [box]

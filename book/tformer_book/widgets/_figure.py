@@ -25,13 +25,9 @@ class PageFigure(anywidget.AnyWidget):
     Attributes:
         figure: the folder's name, by which a page of the book finds those files; a
             notebook gets their text.
-        page_height: CSS pixels that the book's pages reserve, so nothing moves.
-        page_height_narrow: the same on a phone; 0 means as ``page_height``.
     """
 
     figure = traitlets.Unicode(read_only=True).tag(sync=True)
-    page_height = traitlets.Int(0).tag(sync=True)
-    page_height_narrow = traitlets.Int(0).tag(sync=True)
 
     _home: ClassVar[str] = ""
     _css: ClassVar[str]

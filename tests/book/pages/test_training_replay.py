@@ -225,12 +225,8 @@ def test_playing_moves_nothing_else_on_the_page(replay):
 
 
 @pytest.mark.parametrize("size", ["wide", "phone"])
-def test_it_fits_its_place_and_has_no_serious_finding(figure_page, playing, size):
-    figure = TrainingReplay()
-    with playing(figure_page(figure, size=size), ".tfrp") as seen:
-        box = seen.page.locator(".tfrp").bounding_box()
-        kept = figure.page_height if size == "wide" else figure.page_height_narrow
-        assert box["height"] == pytest.approx(kept, abs=25)
+def test_it_is_accessible_and_fits(figure_page, playing, size):
+    with playing(figure_page(TrainingReplay(), size=size), ".tfrp") as seen:
         assert seen.axe() == []
         assert seen.overflow() == []
 

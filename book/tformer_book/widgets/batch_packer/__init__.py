@@ -52,8 +52,6 @@ class BatchPacker(PageFigure):
     cut = traitlets.Enum(CUTS, CUTS[0]).tag(sync=True)
     sentences = traitlets.Int(8).tag(sync=True)
     tokens = traitlets.Int(256).tag(sync=True)
-    page_height = traitlets.Int(786).tag(sync=True)
-    page_height_narrow = traitlets.Int(982).tag(sync=True)
 
     def __init__(
         self,

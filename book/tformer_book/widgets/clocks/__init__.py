@@ -30,8 +30,6 @@ class Clocks(PageFigure):
 
     d_model = traitlets.Int(8).tag(sync=True)
     position = traitlets.Int(0).tag(sync=True)
-    page_height = traitlets.Int(287).tag(sync=True)
-    page_height_narrow = traitlets.Int(520).tag(sync=True)
 
     def __init__(self, d_model: int = 8, *, position: int = 0) -> None:
         if d_model % 2 or not 2 <= d_model <= 12:

@@ -72,8 +72,6 @@ class CostChart(PageFigure):
     length = traitlets.Int().tag(sync=True)
     batch = traitlets.Int().tag(sync=True)
     presets = traitlets.List().tag(sync=True)
-    page_height = traitlets.Int(611).tag(sync=True)
-    page_height_narrow = traitlets.Int(785).tag(sync=True)
 
     def __init__(
         self,

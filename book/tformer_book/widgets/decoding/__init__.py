@@ -18,7 +18,6 @@ from tformer_book.widgets._searching import SLIDERS, SearchTraits, search_steps
 
 OWN = {"top_k": 10, "top_p": 0.9, "seed": 1}  # where this figure begins
 NAMES = {"greedy": "greedy search", "sample": "sampling", "beam": "beam search"}
-HEIGHTS = {"greedy": (872, 1135), "sample": (920, 1240), "beam": (1266, 1595)}
 
 
 class Decoding(SearchTraits, ModelFigure):
@@ -44,8 +43,6 @@ class Decoding(SearchTraits, ModelFigure):
 
     step = traitlets.Int(0, min=-1).tag(sync=True)
     found = traitlets.Dict().tag(sync=True)
-    page_height = traitlets.Int().tag(sync=True)
-    page_height_narrow = traitlets.Int().tag(sync=True)
 
     def __init__(
         self,
@@ -59,7 +56,6 @@ class Decoding(SearchTraits, ModelFigure):
         runs = self.example["runs"]
         shown = next(run for run in runs if run["search"] == self.search)
         self.found = _ended(text, shown["steps"])
-        self.page_height, self.page_height_narrow = HEIGHTS[self.search]
 
     def record(self, text: str) -> dict[str, Any]:
         """The steps of all three searches, with the requested settings."""

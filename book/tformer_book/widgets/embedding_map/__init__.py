@@ -191,8 +191,6 @@ class EmbeddingMap(PageFigure):
     chosen = traitlets.Int(min=0).tag(sync=True)
     axes = traitlets.Int(0, min=0, max=1).tag(sync=True)  # the words', the table's
     kind = traitlets.Enum(list(KINDS), KINDS[0]).tag(sync=True)
-    page_height = traitlets.Int(694).tag(sync=True)
-    page_height_narrow = traitlets.Int(1218).tag(sync=True)
 
     def __init__(
         self,

@@ -38,8 +38,6 @@ class FirstTranslation(ModelFigure):
     """
 
     doubt = traitlets.Dict().tag(sync=True)  # when to warn, as in the lab
-    page_height = traitlets.Int(450).tag(sync=True)
-    page_height_narrow = traitlets.Int(735).tag(sync=True)
 
     def __init__(
         self,

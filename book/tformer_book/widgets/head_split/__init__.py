@@ -63,9 +63,6 @@ class HeadSplit(PageFigure):
     Source: section 3.2.2.
     """
 
-    page_height = traitlets.Int(789).tag(sync=True)
-    page_height_narrow = traitlets.Int(1359).tag(sync=True)
-
     n_words = traitlets.Int().tag(sync=True)
     d_model = traitlets.Int().tag(sync=True)
     n_heads = traitlets.Int().tag(sync=True)

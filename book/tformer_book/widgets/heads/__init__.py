@@ -55,9 +55,6 @@ class Heads(ModelFigure):
         TypeError, ValueError: as `ModelFigure` and `Translator.attention`.
     """
 
-    page_height = traitlets.Int(1834).tag(sync=True)
-    page_height_narrow = traitlets.Int(2476).tag(sync=True)
-
     site = traitlets.Enum(tuple(trace.SITES), "cross").tag(sync=True)
     layer = traitlets.Int(0).tag(sync=True)
     head = traitlets.Int(0, allow_none=True).tag(sync=True)

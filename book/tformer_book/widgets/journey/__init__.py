@@ -51,8 +51,6 @@ class Journey(ModelFigure):
     head = traitlets.Int(0, min=0).tag(sync=True)
     step = traitlets.Int(-1, min=-1).tag(sync=True)
     across = traitlets.Int(-1, min=-1).tag(sync=True)
-    page_height = traitlets.Int(765).tag(sync=True)
-    page_height_narrow = traitlets.Int(1042).tag(sync=True)
 
     def __init__(
         self,

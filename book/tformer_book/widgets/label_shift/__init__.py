@@ -37,8 +37,6 @@ class LabelShift(PageFigure):
     inputs = traitlets.Unicode().tag(sync=True)
     labels = traitlets.Unicode().tag(sync=True)
     ignore_padding = traitlets.Bool(True).tag(sync=True)
-    page_height = traitlets.Int(571).tag(sync=True)
-    page_height_narrow = traitlets.Int(729).tag(sync=True)
 
     def __init__(
         self,

@@ -97,8 +97,6 @@ class LiveLab(SearchTraits, ModelFigure):
     knocked_out = traitlets.List().tag(sync=True)
     examples = traitlets.List().tag(sync=True)
     doubt = traitlets.Dict().tag(sync=True)
-    page_height = traitlets.Int(845).tag(sync=True)
-    page_height_narrow = traitlets.Int(1051).tag(sync=True)
 
     def __init__(
         self,

@@ -215,8 +215,6 @@ class MaskLaboratory(PageFigure):
     precision = traitlets.Enum(list(PRECISIONS), "float32").tag(sync=True)
     stage = traitlets.Int(3, min=1, max=3).tag(sync=True)
     change = traitlets.Int(-1, min=-1).tag(sync=True)
-    page_height = traitlets.Int(626).tag(sync=True)
-    page_height_narrow = traitlets.Int(1104).tag(sync=True)
 
     def __init__(
         self, sites: Sequence[dict[str, Any]] | None = None, *, start: int = 0

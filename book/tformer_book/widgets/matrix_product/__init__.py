@@ -55,8 +55,6 @@ class MatrixProduct(PageFigure):
     b = traitlets.List().tag(sync=True)
     row = traitlets.Int(0, min=0).tag(sync=True)
     column = traitlets.Int(0, min=0).tag(sync=True)
-    page_height = traitlets.Int(463).tag(sync=True)
-    page_height_narrow = traitlets.Int(763).tag(sync=True)
 
     def __init__(
         self,

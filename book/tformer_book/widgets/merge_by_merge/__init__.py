@@ -54,8 +54,6 @@ class MergeByMerge(PageFigure):
     corpus = traitlets.Unicode().tag(sync=True)
     curves = traitlets.List().tag(sync=True)
     examples = traitlets.List().tag(sync=True)
-    page_height = traitlets.Int(696).tag(sync=True)
-    page_height_narrow = traitlets.Int(1091).tag(sync=True)
 
     def __init__(
         self,

@@ -146,8 +146,6 @@ class ModelMap(PageFigure):
     highlight = traitlets.List().tag(sync=True)
     compact = traitlets.Bool(False).tag(sync=True)
     presets = traitlets.List().tag(sync=True)
-    page_height = traitlets.Int(993).tag(sync=True)
-    page_height_narrow = traitlets.Int(1863).tag(sync=True)
 
     def __init__(
         self,
@@ -181,7 +179,6 @@ class ModelMap(PageFigure):
         sizes = presets[2]["sizes"] if config is None else _sizes(config)
         if compact:
             presets = []
-            lengths |= {"page_height": 382, "page_height_narrow": 372}
         super().__init__(
             **sizes,
             **lengths,

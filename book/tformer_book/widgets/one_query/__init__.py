@@ -87,8 +87,6 @@ class OneQuery(PageFigure):
     step = traitlets.Int(5, min=1, max=5).tag(sync=True)
     examples = traitlets.List().tag(sync=True)
     example = traitlets.Int(0, min=0).tag(sync=True)
-    page_height = traitlets.Int(865).tag(sync=True)
-    page_height_narrow = traitlets.Int(1735).tag(sync=True)
 
     def __init__(
         self,

@@ -42,8 +42,6 @@ class PathLength(PageFigure):
     end = traitlets.Int(8).tag(sync=True)
     width = traitlets.Int(512).tag(sync=True)
     kernel = traitlets.Int(3).tag(sync=True)
-    page_height = traitlets.Int(785).tag(sync=True)
-    page_height_narrow = traitlets.Int(971).tag(sync=True)
 
     def __init__(
         self,

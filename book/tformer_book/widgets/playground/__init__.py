@@ -29,24 +29,18 @@ class Playground(PageFigure):
 
     settings = traitlets.Dict().tag(sync=True)
     text = traitlets.Unicode().tag(sync=True)
-    page_height = traitlets.Int(1418).tag(sync=True)
-    page_height_narrow = traitlets.Int(2142).tag(sync=True)
 
     def __init__(self, text: str = "", **settings: Any) -> None:
-        own = {name: settings.pop(name) for name in list(settings) if name in SIZES}
         for name, value in settings.items():
             is_number = isinstance(value, int | float) and math.isfinite(value)
             if not is_number and not isinstance(value, str):
                 raise ValueError(
                     f"{name}={value!r}: give text, a number, True or False"
                 )
-        super().__init__(text=text, settings=settings, **own)
+        super().__init__(text=text, settings=settings)
 
     def __repr__(self) -> str:
         changed = ", ".join(
             f"{name}={value!r}" for name, value in self.settings.items()
         )
         return f"A model that trains in the page{': ' + changed if changed else ''}."
-
-
-SIZES = ("page_height", "page_height_narrow")

@@ -86,8 +86,6 @@ class PositionWaves(PageFigure):
     pair = traitlets.Int().tag(sync=True)
     variant = traitlets.Enum(list(VARIANTS), VARIANTS[0]).tag(sync=True)
     step = traitlets.Int(0).tag(sync=True)
-    page_height = traitlets.Int(387).tag(sync=True)
-    page_height_narrow = traitlets.Int(411).tag(sync=True)
 
     def __init__(
         self,

@@ -48,8 +48,6 @@ class ResidualStream(ModelFigure):
     side = traitlets.Enum(("encoder", "decoder"), "decoder").tag(sync=True)
     position = traitlets.Int(1, min=0).tag(sync=True)
     step = traitlets.Int(-1, min=-1).tag(sync=True)
-    page_height = traitlets.Int(1162).tag(sync=True)
-    page_height_narrow = traitlets.Int(1748).tag(sync=True)
 
     def __init__(
         self,

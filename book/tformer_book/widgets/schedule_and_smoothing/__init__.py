@@ -21,7 +21,7 @@ from tformer_book.widgets._figure import PageFigure
 N_NAMED = 5  # pieces with a logit of their own; one more is shared by all others
 SPREADS = ("over all V", "over the V − 1 others")
 BY_HAND = (2.0, 1.0, 0.0, -1.0, 0.5, -8.0)
-HEIGHTS = {"both": (1460, 1670), "schedule": (704, 790), "smoothing": (750, 870)}
+PARTS = ("both", "schedule", "smoothing")
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class ScheduleAndSmoothing(PageFigure):
     Source: sections 5.3 and 5.4.
     """
 
-    part = traitlets.Enum(list(HEIGHTS), "both").tag(sync=True)
+    part = traitlets.Enum(PARTS, "both").tag(sync=True)
     d_model = traitlets.Int().tag(sync=True)
     warmup_steps = traitlets.Int().tag(sync=True)
     scale = traitlets.Float().tag(sync=True)
@@ -75,8 +75,6 @@ class ScheduleAndSmoothing(PageFigure):
     spread = traitlets.Enum(list(SPREADS), SPREADS[0]).tag(sync=True)
     logits = traitlets.List(traitlets.Float()).tag(sync=True)
     log_bars = traitlets.Bool(False).tag(sync=True)
-    page_height = traitlets.Int(HEIGHTS["both"][0]).tag(sync=True)
-    page_height_narrow = traitlets.Int(HEIGHTS["both"][1]).tag(sync=True)
 
     def __init__(
         self,
@@ -92,8 +90,8 @@ class ScheduleAndSmoothing(PageFigure):
         spread: str = SPREADS[0],
         logits: Sequence[float] = BY_HAND,
     ) -> None:
-        if part not in HEIGHTS:
-            raise ValueError(f"part={part!r} must be one of {', '.join(HEIGHTS)}")
+        if part not in PARTS:
+            raise ValueError(f"part={part!r} must be one of {', '.join(PARTS)}")
         for name, value, least in (
             ("d_model", d_model, 1),
             ("warmup_steps", warmup_steps, 1),
@@ -117,7 +115,6 @@ class ScheduleAndSmoothing(PageFigure):
                 f"logits={list(logits)} must be {N_NAMED + 1} finite numbers: of five "
                 "pieces, the right one first, and of each other one"
             )
-        height, narrow = HEIGHTS[part]
         super().__init__(
             part=part,
             d_model=d_model,
@@ -129,8 +126,6 @@ class ScheduleAndSmoothing(PageFigure):
             vocab_size=vocab_size,
             spread=spread,
             logits=[float(z) for z in logits],
-            page_height=height,
-            page_height_narrow=narrow,
         )
 
     def rate_at(self, step: int) -> float:

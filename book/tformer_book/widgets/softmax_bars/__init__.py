@@ -33,8 +33,6 @@ class SoftmaxBars(PageFigure):
     temperature = traitlets.Float(1.0).tag(sync=True)
     added = traitlets.Float(0.0).tag(sync=True)
     subtract = traitlets.Bool(True).tag(sync=True)
-    page_height = traitlets.Int(370).tag(sync=True)
-    page_height_narrow = traitlets.Int(534).tag(sync=True)
 
     def __init__(
         self,

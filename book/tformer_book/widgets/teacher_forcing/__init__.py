@@ -46,8 +46,6 @@ class TeacherForcing(ModelFigure):
 
     translation = traitlets.Unicode(GIVEN).tag(sync=True)
     step = traitlets.Int(-1, min=-1).tag(sync=True)
-    page_height = traitlets.Int(993).tag(sync=True)
-    page_height_narrow = traitlets.Int(1732).tag(sync=True)
 
     def __init__(
         self,

@@ -41,8 +41,6 @@ class TrainingReplay(PageFigure):
     recorded = traitlets.Unicode().tag(sync=True)
     frame = traitlets.Int().tag(sync=True)
     sentence = traitlets.Int().tag(sync=True)
-    page_height = traitlets.Int(824).tag(sync=True)
-    page_height_narrow = traitlets.Int(1399).tag(sync=True)
 
     def __init__(
         self,

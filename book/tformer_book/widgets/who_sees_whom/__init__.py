@@ -28,8 +28,6 @@ class WhoSeesWhom(PageFigure):
     """
 
     kind = traitlets.Int(0).tag(sync=True)
-    page_height = traitlets.Int(371).tag(sync=True)
-    page_height_narrow = traitlets.Int(467).tag(sync=True)
 
     def __init__(self, kind: str = "encoder-only") -> None:
         if kind not in KINDS:
