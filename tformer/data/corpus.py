@@ -1,6 +1,6 @@
 """What a corpus is: sentence pairs in splits, with their licences and sources.
 
-Chapter: 11, Data.
+Chapter *Data*.
 """
 
 from __future__ import annotations

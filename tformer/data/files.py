@@ -2,7 +2,7 @@
 
 Each file has a pinned address and a SHA-256. A download or a cached file is used only
 if its checksum matches. The folder that ``TFORMER_DATA`` names comes first; files there
-are taken as they are, and their checksums reported. Chapter: 11, Data.
+are taken as they are, and their checksums reported. Chapter *Data*.
 """
 
 from __future__ import annotations

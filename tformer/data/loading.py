@@ -1,6 +1,6 @@
 """``load``: a corpus by its name, a mixture of several, or a reader's own file.
 
-Chapter: 11, Data.
+Chapter *Data*.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Multi30k, task 1: 29,000 English captions of photographs, with German translations.
 
 The raw text of the WMT multimodal task, at one commit of its authors' repository.
-Source: Elliott et al. 2016 and 2017. Chapter: 11, Data.
+Source: Elliott et al. 2016 and 2017. Chapter *Data*.
 """
 
 from __future__ import annotations

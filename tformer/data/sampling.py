@@ -3,7 +3,7 @@
 "Straße" is usually one piece, but "Str", "a", "ß", "e" write it as well. A model that
 meets both learns what its pieces have in common, and a small corpus seems larger.
 
-Source: Kudo 2018. Chapter: 12, Training.
+Source: Kudo 2018. Chapter *Training*.
 """
 
 from __future__ import annotations

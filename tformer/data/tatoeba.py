@@ -4,7 +4,7 @@ The pairs that manythings.org selects from tatoeba.org, in the edition of 2018-0
 as a public repository keeps it (the file at the original address is replaced in place).
 Splits are made by groups of pairs that share a sentence, never by pair: otherwise the
 model would have seen a test sentence with another translation, or another with its own.
-Chapter: 11, Data.
+Chapter *Data*.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A reader's own pairs: a text file with columns, or two files with matching lines.
 
-Chapter: 11, Data.
+Chapter *Data*.
 """
 
 from __future__ import annotations

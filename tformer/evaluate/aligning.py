@@ -15,7 +15,7 @@ Both are in use; neither is the truth. Choose the rule on the validation split w
 `alignment_rules`, then report its error on a test set, once.
 
 Source: Och and Ney 2003, section 5 (the error rate); Chen et al. 2020 (rows that read).
-Chapter: 14, Inside the trained model.
+Chapter *Inside the trained model*.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A model can score well and still fail in ways that a reader sees at once. These checks
 are plain rules, stated with the code, so that a count means the same in every report.
 For generated data, where only one German is right, there is exact match by phenomenon.
-Chapter: 13, Decoding and scoring.
+Chapter *Decoding and scoring*.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ previous piece, to the aligned word and so on; ``hide_pieces`` takes the weights
 word out of a row's sums and asks what the next piece loses by it.
 
 Source: Clark et al. 2019, section 3 (shares of weight); Voita et al. 2019 (kinds of
-heads). Chapter: 14, Inside the trained model.
+heads). Chapter *Inside the trained model*.
 """
 
 from __future__ import annotations

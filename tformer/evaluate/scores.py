@@ -9,7 +9,7 @@ comes with one. Two kinds of scores are computed:
   split by the Moses tokeniser, which is a different and usually higher number.
 
 Source: Papineni et al. 2002 (BLEU); Popović 2015 (chrF); Post 2018 (sacreBLEU).
-Chapter: 13, Decoding and scoring.
+Chapter *Decoding and scoring*.
 """
 
 from __future__ import annotations

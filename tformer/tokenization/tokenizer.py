@@ -11,7 +11,7 @@ beginning and end of a sentence, ``unk`` stands for what cannot be written (only
 without byte fallback).
 
 Source: section 5.1 (byte-pair encoding, a shared vocabulary of about 37,000);
-Sennrich et al. 2016; Kudo 2018; Kudo and Richardson 2018. Chapter: 02, Tokenization.
+Sennrich et al. 2016; Kudo 2018; Kudo and Richardson 2018. Chapter *Tokenization*.
 """
 
 from __future__ import annotations
