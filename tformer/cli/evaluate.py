@@ -1,7 +1,5 @@
 """``evaluate``: score a model on a corpus's test sets."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """``export``: write a model for another program."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ types, defaults and choices by the fields, the help by the docstring. Here each 
 becomes an option; ranges are checked where the dataclass checks them.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import textwrap

@@ -1,7 +1,5 @@
 """``translate``: English sentences into German."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Iterator

@@ -20,8 +20,6 @@ from torch import Tensor
 
 from tformer.tokenization import Tokenizer
 
-__all__ = ["Batch", "Batches", "EncodedPairs", "batches", "cut", "encode_pairs"]
-
 Encoded = tuple[list[int], list[int]]
 AT_ONCE = 10_000  # sentences
 

@@ -15,19 +15,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-__all__ = [
-    "Corpus",
-    "DataError",
-    "DataUnavailable",
-    "Pair",
-    "components",
-    "groups",
-    "sentence_key",
-    "shared",
-    "split_position",
-    "vocabulary_for",
-]
-
 Pair = tuple[str, str]  # (English, German)
 
 

@@ -5,8 +5,6 @@ if its checksum matches. The folder that ``TFORMER_DATA`` names comes first; fil
 are taken as they are, and their checksums reported. Chapter *Data*.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import http.client
@@ -23,8 +21,6 @@ from pathlib import Path
 from typing import Any
 
 from tformer.data.corpus import DataError, DataUnavailable
-
-__all__ = ["Remote", "cache_folder", "obtain", "own_folder", "sha256"]
 
 TIMEOUT = 30.0  # seconds without a byte
 ALLOWANCE = 120.0  # seconds for a file of any size, all attempts together

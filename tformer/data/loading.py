@@ -3,8 +3,6 @@
 Chapter *Data*.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys
@@ -14,8 +12,6 @@ from pathlib import Path
 
 from tformer.data import grammar, multi30k, tatoeba, tsv
 from tformer.data.corpus import Corpus, DataError, DataUnavailable, Pair, shared
-
-__all__ = ["load"]
 
 LARGEST_WEIGHT = 100  # an epoch is a list in memory
 CORPORA: dict[str, Callable[[], Corpus]] = {

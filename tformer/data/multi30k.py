@@ -4,16 +4,12 @@ The raw text of the WMT multimodal task, at one commit of its authors' repositor
 Source: Elliott et al. 2016 and 2017. Chapter *Data*.
 """
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from pathlib import Path
 
 from tformer.data.corpus import Corpus, DataError
 from tformer.data.files import Remote, obtain
-
-__all__ = ["ATTRIBUTION", "LICENCE", "TEST_SETS", "load"]
 
 COMMIT = "a3d2e0d26b56f3846f66a952536ffed4e401d05a"
 BASE_URL = f"https://raw.githubusercontent.com/multi30k/dataset/{COMMIT}/data/task1"

@@ -17,8 +17,6 @@ from itertools import accumulate
 
 from tformer.tokenization import Tokenizer
 
-__all__ = ["PieceSampler"]
-
 N_BEST = 16  # ways to write a word among which we draw
 
 

@@ -7,8 +7,6 @@ model would have seen a test sentence with another translation, or another with 
 Chapter *Data*.
 """
 
-from __future__ import annotations
-
 import io
 import zipfile
 from pathlib import Path
@@ -21,8 +19,6 @@ from tformer.data.corpus import (
     split_position,
 )
 from tformer.data.files import Remote, obtain
-
-__all__ = ["ATTRIBUTION", "LICENCE", "load"]
 
 COMMIT = "de48b7027f7318d77010a6e08ed928c10748c23d"
 URL = f"https://raw.githubusercontent.com/rioyshky/translation/{COMMIT}/deu-eng.zip"

@@ -3,8 +3,6 @@
 Chapter *Data*.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterator
@@ -23,8 +21,6 @@ from tformer.data.corpus import (
     printable,
     split_position,
 )
-
-__all__ = ["Columns", "load", "load_parallel"]
 
 LEAST = 10  # groups of pairs: enough to put one in valid and one in test
 LONGEST_LINE = 1_000_000  # bytes; no sentence has that many

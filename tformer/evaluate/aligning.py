@@ -18,8 +18,6 @@ Source: Och and Ney 2003, section 5 (the error rate); Chen et al. 2020 (rows tha
 Chapter *Inside the trained model*.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -28,15 +26,6 @@ from torch import Tensor
 
 from tformer.data.alignment import AlignedPair, Links, words_of_pieces
 from tformer.translator import Translator
-
-__all__ = [
-    "AlignmentRule",
-    "alignment_error_rate",
-    "alignment_rules",
-    "diagonal_links",
-    "links_from_attention",
-    "word_links",
-]
 
 ROWS = ("predicts", "reads")
 

@@ -6,8 +6,6 @@ For generated data, where only one German is right, there is exact match by phen
 Chapter *Decoding and scoring*.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +13,6 @@ from dataclasses import dataclass
 from tformer.data.alignment import AlignedPair
 from tformer.evaluate.scores import Report
 from tformer.tokenization import Tokenizer
-
-__all__ = ["Checks", "Share", "check", "exact_by_phenomenon", "loop"]
 
 LONGEST_LOOP = 8  # words in the longest loop that `loop` finds
 TOO_LONG, TOO_SHORT = 2.0, 0.5  # times the reference's length in words

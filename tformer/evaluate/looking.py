@@ -8,8 +8,6 @@ Source: Clark et al. 2019, section 3 (shares of weight); Voita et al. 2019 (kind
 heads). Chapter *Inside the trained model*.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -22,8 +20,6 @@ from tformer import masks
 from tformer.analysis import trace
 from tformer.data.alignment import AlignedPair, piece_links
 from tformer.translator import AttentionMaps, Translator
-
-__all__ = ["HiddenPieces", "head_shares", "hide_pieces"]
 
 SPECIAL = ("<s>", "</s>")
 

@@ -12,24 +12,11 @@ Source: Papineni et al. 2002 (BLEU); Popović 2015 (chrF); Post 2018 (sacreBLEU)
 Chapter *Decoding and scoring*.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from tformer.common.search import USUAL
-
-__all__ = [
-    "Metric",
-    "Report",
-    "Row",
-    "Sentence",
-    "bleu_chrf",
-    "moses_tokenise",
-    "score",
-    "tokenised_bleu",
-]
 
 CHUNK = 128  # sentences passed to the translator at once: one tick of the progress bar
 

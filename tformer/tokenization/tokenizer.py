@@ -28,8 +28,6 @@ import sentencepiece
 
 from tformer.common.files import write_atomically
 
-__all__ = ["Tokenizer"]
-
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = 0, 1, 2, 3
 N_BYTES = 256
 _SPACE = "\u2581"  # how sentencepiece writes a space inside a piece

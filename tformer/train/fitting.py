@@ -384,6 +384,3 @@ def _finish(loop: Loop, place: RunFolder, identity: dict[str, Any]) -> Run:
         )
     loop.ranks.wait()
     return Run(translator, state.history, state.curve, report, place.path)
-
-
-__all__ = ["Run", "fit"]

@@ -412,9 +412,6 @@ def _not_finite(step: int, loss: float, norm: float | None) -> FloatingPointErro
     )
 
 
-__all__ = ["Loop"]
-
-
 def learning_rate(recipe: Recipe, step: int, d_model: int) -> float:
     """The learning rate of a step, counted from 1, as the recipe wants it."""
     curve = {"d_model": d_model, "warmup_steps": recipe.warmup_steps}

@@ -7,8 +7,6 @@ German. There is one tree per sentence (``tree``) and two linearizers (``english
 so an exact match of 100 % is possible. Chapter *Data*.
 """
 
-from __future__ import annotations
-
 import functools
 import random
 from dataclasses import replace

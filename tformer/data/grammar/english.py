@@ -1,7 +1,5 @@
 """The English of a tree: fixed word order, do-support, -s."""
 
-from __future__ import annotations
-
 from tformer.data.grammar.lexicon import PRONOUNS
 from tformer.data.grammar.tree import (
     Clause,
@@ -17,8 +15,6 @@ from tformer.data.grammar.tree import (
     leaf,
     person_of,
 )
-
-__all__ = ["linearize"]
 
 
 def linearize(sentence: Sentence) -> list[Leaf]:

@@ -6,8 +6,6 @@ place; then the rest of the verb. In a subordinate clause the finite verb comes 
 all this.
 """
 
-from __future__ import annotations
-
 from tformer.data.grammar.lexicon import (
     CONTRACTIONS,
     IT,
@@ -31,8 +29,6 @@ from tformer.data.grammar.tree import (
     leaf,
     person_of,
 )
-
-__all__ = ["linearize"]
 
 _CONJUNCTIONS = {"because": "weil", "that": "dass", "if": "wenn"}
 _QUESTION_WORDS = {"where": "wo", "why": "warum"}

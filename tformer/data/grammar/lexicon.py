@@ -5,29 +5,7 @@ Each noun carries kinds (``person``, ``food`` …); verbs say which kinds they t
 that sentences make sense. Everything a linearizer needs is looked up here.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-
-__all__ = [
-    "ADJECTIVES",
-    "ADVERBS",
-    "MODALS",
-    "NOUNS",
-    "PREPOSITIONS",
-    "PRONOUNS",
-    "VERBS",
-    "Adjective",
-    "Adverb",
-    "Modal",
-    "Noun",
-    "Preposition",
-    "Pronoun",
-    "Verb",
-    "adjective_ending",
-    "determiner",
-    "relative_pronoun",
-]
 
 CASES = ("nom", "acc", "dat")
 GENDERS = ("m", "f", "n", "pl")

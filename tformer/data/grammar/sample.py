@@ -6,8 +6,6 @@ its present has no past ("read"), nothing that could belong to two clauses follo
 relative clause, and "it" is used only if all the nouns it could mean share a gender.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -34,8 +32,6 @@ from tformer.data.grammar.tree import (
     Subject,
     Wh,
 )
-
-__all__ = ["draw_sentence", "noun_phrases", "phenomena"]
 
 SHAPES = {  # kind of sentence → how often
     "plain": 34,
