@@ -180,11 +180,7 @@ def _places(
 
 
 def _pair(where: str, text: str, first: int, second: int) -> Pair:
-    """A line's English and German.
-
-    Raises:
-        DataError: it does not hold them; the message says where.
-    """
+    """A line's English and German; ``where`` it stands is for messages."""
     cells = [cell.strip() for cell in text.split("\t")]
     if len(cells) == 1:
         raise DataError(

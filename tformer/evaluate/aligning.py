@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from tformer.common.values import one_of
 from tformer.data.alignment import AlignedPair, Links, words_of_pieces
 from tformer.translator import Translator
 
@@ -48,8 +49,7 @@ class AlignmentRule:
     row: str = "predicts"
 
     def __post_init__(self) -> None:
-        if self.row not in ROWS:
-            raise ValueError(f"row={self.row!r} must be 'predicts' or 'reads'")
+        one_of("row", self.row, ROWS)
 
     def __str__(self) -> str:
         head = "mean of heads" if self.head is None else f"head {self.head}"
@@ -223,8 +223,7 @@ def links_from_attention(
     Raises:
         ValueError: any other row, or weights of the wrong size.
     """
-    if row not in ROWS:
-        raise ValueError(f"row={row!r} must be 'predicts' or 'reads'")
+    one_of("row", row, ROWS)
     expected = (len(german) + 1, len(english) + 1)
     if tuple(weights.shape) != expected:
         raise ValueError(

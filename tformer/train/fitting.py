@@ -193,11 +193,7 @@ def fit(
 def _identity(
     config: Config, recipe: Recipe, tokenizer: Tokenizer, corpus: Corpus
 ) -> dict[str, Any]:
-    """What a run that is resumed must have in common with its beginning.
-
-    Raises:
-        ValueError: the tokenizer is not of the configuration's size.
-    """
+    """What a run that is resumed must have in common with its beginning."""
     if tokenizer.vocab_size != config.vocab_size:
         raise ValueError(
             f"the tokenizer has {tokenizer.vocab_size} pieces, the configuration "

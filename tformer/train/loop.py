@@ -237,8 +237,7 @@ class Loop:
         lesson = self.shared_lesson if torch.is_grad_enabled() else self.lesson
         dtype = AUTOCAST.get(self.precision)
         with torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None):
-            loss: Tensor = lesson(batch.to(self.device), smoothing)
-        return loss
+            return lesson(batch.to(self.device), smoothing)
 
     def evaluate(self, look: Look, train_loss: float, speed: float) -> Record:
         """Evaluate the current model on the validation pairs and the samples."""
