@@ -11,13 +11,7 @@ import io
 import zipfile
 from pathlib import Path
 
-from tformer.data.corpus import (
-    Corpus,
-    DataError,
-    Pair,
-    components,
-    split_position,
-)
+from tformer.data.corpus import Corpus, DataError, Pair, components, split_position
 from tformer.data.files import Remote, obtain
 
 COMMIT = "de48b7027f7318d77010a6e08ed928c10748c23d"

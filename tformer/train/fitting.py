@@ -26,12 +26,7 @@ from tformer.config import ModelConfig, TransformerConfig
 from tformer.data import Corpus
 from tformer.tokenization import Tokenizer
 from tformer.train.checkpoints import Checkpoint, RunFolder, average
-from tformer.train.devices import (
-    check_room,
-    device_name,
-    memory_told,
-    own_dice,
-)
+from tformer.train.devices import check_room, device_name, memory_told, own_dice
 from tformer.train.events import Event, Listener, Look, Record
 from tformer.train.loop import Loop
 from tformer.train.progress import display

@@ -21,14 +21,7 @@ from torch import Tensor, nn
 
 from tformer.common.recipe import Recipe
 from tformer.config import TransformerConfig
-from tformer.data import (
-    Batch,
-    Batches,
-    Corpus,
-    PieceSampler,
-    batches,
-    encode_pairs,
-)
+from tformer.data import Batch, Batches, Corpus, PieceSampler, batches, encode_pairs
 from tformer.loss import projected_cross_entropy
 from tformer.schedule import inverse_square_root, straight_line
 from tformer.tokenization import Tokenizer
