@@ -56,11 +56,8 @@ class Transformer(nn.Module):
         self.dropout = Dropout(config.dropout)
         self.encoder = Encoder(config.n_encoder_layers, **layer)
         self.decoder = Decoder(config.n_decoder_layers, **layer)
-        for module in [*self.encoder.modules(), *self.decoder.modules()]:
-            if isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)
+        for stack in (self.encoder, self.decoder):
+            start_afresh(stack)
 
     def forward(self, source_ids: Tensor, target_ids: Tensor) -> Tensor:
         """Score every next piece at every target position, in one parallel pass.
@@ -152,3 +149,12 @@ class Transformer(nn.Module):
         """Check what the making of a mask, which checks the rest, cannot know."""
         config = self.config
         masks.check_fit(ids, vocab_size=config.vocab_size, max_len=config.max_len)
+
+
+def start_afresh(stack: nn.Module) -> None:
+    """Give every linear map of a stack Xavier's random weights, and no bias."""
+    for module in stack.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)

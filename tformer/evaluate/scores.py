@@ -364,7 +364,11 @@ def _translate(
     size = max(1, CHUNK * USUAL.beam_size // max(USUAL.beam_size, beam_size))
     order = sorted(range(len(sources)), key=lambda i: -len(sources[i]))
     translations = [""] * len(sources)
-    with _bar(len(sources), progress) as bar:
+    from tqdm import tqdm
+
+    with tqdm(
+        total=len(sources), desc="translating", unit="sentence", disable=not progress
+    ) as bar:
         for start in range(0, len(order), size):
             chunk = order[start : start + size]
             out = translator.translate(
@@ -376,12 +380,6 @@ def _translate(
                 translations[i] = text
             bar.update(len(chunk))
     return translations
-
-
-def _bar(total: int, progress: bool) -> Any:
-    from tqdm import tqdm
-
-    return tqdm(total=total, desc="translating", unit="sentence", disable=not progress)
 
 
 def _corpus(metric: Any, hypotheses: list[str], references: list[str]) -> Metric:
