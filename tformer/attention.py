@@ -75,11 +75,7 @@ def check_attention_shapes(
         )
     if mask is None:
         return
-    if mask.dtype != torch.bool:
-        raise TypeError(
-            f"mask must be bool with True = may attend, got {mask.dtype}: "
-            "write mask.bool() if 1 means 'may attend', (mask == 0) if 0 does"
-        )
+    check_is_bool(mask)
     expected = (query.size(-2), key.size(-2))
     pairs = zip(reversed(mask.shape), reversed(expected), strict=False)
     fits = all(have in (1, want) for have, want in pairs)
@@ -87,6 +83,15 @@ def check_attention_shapes(
         raise ValueError(
             f"mask {tuple(mask.shape)} does not broadcast to (..., Tq, Tk) = "
             f"{(*query.shape[:-2], *expected)}"
+        )
+
+
+def check_is_bool(mask: Tensor) -> None:
+    """Raise a TypeError unless a mask is bool: else its polarity is unknown."""
+    if mask.dtype != torch.bool:
+        raise TypeError(
+            f"mask must be bool with True = may attend, got {mask.dtype}: "
+            "write mask.bool() if 1 means 'may attend', (mask == 0) if 0 does"
         )
 
 

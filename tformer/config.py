@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
-from tformer.common.values import one_of
+from tformer.common.values import integer, number, one_of, require
 from tformer.parts import (
     ACTIVATIONS,
     ATTENTIONS,
@@ -50,11 +50,8 @@ class ModelConfig:
             if "choices" in field.metadata:
                 one_of(field.name, value, field.metadata["choices"])
         for name in sizes.split():
-            require(values[name] >= 1, name, values[name], "at least 1")
-            require(values[name] < 2**63, name, values[name], "less than 2**63")
-        dropout = values["dropout"]
-        if isinstance(dropout, bool) or not isinstance(dropout, int | float):
-            raise TypeError(f"dropout={dropout!r} must be a number")
+            integer(name, values[name], least=1)
+        dropout = number("dropout", values["dropout"])
         require(0 <= dropout < 1, "dropout", dropout, "in [0, 1)")
         special = tuple(values[f"{name}_id"] for name in ("pad", "bos", "eos", "unk"))
         vocab_size = values["vocab_size"]
@@ -218,9 +215,3 @@ class TransformerConfig(ModelConfig):
     def n_constants(self) -> int:
         """Numbers in its tables that are computed, not learned."""
         return self.max_len * self.d_model if self.positions == "sinusoidal" else 0
-
-
-def require(holds: bool, name: str, value: object, rule: str) -> None:
-    """Raise a ValueError that names the value and the rule, unless it holds."""
-    if not holds:
-        raise ValueError(f"{name}={value!r} must be {rule}")

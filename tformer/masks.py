@@ -115,7 +115,7 @@ def check_id_shape(ids: Tensor) -> None:
 def check_ids(ids: Tensor, *, vocab_size: int, pad_id: int) -> None:
     """Raise unless ids are valid: (B, T) int64, in range, a visible token in each row.
 
-    Called where ids enter (batches, decoding, and the model if they are on the CPU).
+    Called where ids enter a search.
 
     Raises:
         TypeError: not an int64 tensor.
@@ -124,6 +124,29 @@ def check_ids(ids: Tensor, *, vocab_size: int, pad_id: int) -> None:
     check_id_shape(ids)
     check_range(ids, vocab_size)
     _check_visible(ids, pad_id)
+
+
+def check_fit(ids: Tensor, *, vocab_size: int, max_len: int) -> None:
+    """Raise a ValueError unless a model of these sizes can read ids (B, T) int64.
+
+    Their values are read on the CPU only: a GPU would stall.
+    """
+    if ids.size(1) > max_len:
+        raise ValueError(
+            f"{ids.size(1)} tokens are more than max_len={max_len}: "
+            "split the text, or build the model with a larger max_len"
+        )
+    if ids.device.type == "cpu":
+        check_range(ids, vocab_size)
+
+
+def check_pairs(target_ids: Tensor, memory: Tensor) -> None:
+    """Raise a ValueError unless (B, T) ids and (B, S, D) memory are as many rows."""
+    if len(target_ids) != len(memory):
+        raise ValueError(
+            "source and target must have the same batch size, got "
+            f"{tuple(memory.shape[:2])} and {tuple(target_ids.shape)}"
+        )
 
 
 def check_range(ids: Tensor, vocab_size: int) -> None:

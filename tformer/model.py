@@ -56,11 +56,8 @@ class Transformer(nn.Module):
         self.dropout = Dropout(config.dropout)
         self.encoder = Encoder(config.n_encoder_layers, **layer)
         self.decoder = Decoder(config.n_decoder_layers, **layer)
-        for module in [*self.encoder.modules(), *self.decoder.modules()]:
-            if isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)
+        for stack in (self.encoder, self.decoder):
+            start_afresh(stack)
 
     def forward(self, source_ids: Tensor, target_ids: Tensor) -> Tensor:
         """Score every next piece at every target position, in one parallel pass.
@@ -81,13 +78,6 @@ class Transformer(nn.Module):
 
     def hidden(self, source_ids: Tensor, target_ids: Tensor) -> Tensor:
         """What `forward` computes before the vocabulary projection: (B, T, D)."""
-        masks.check_id_shape(source_ids)
-        masks.check_id_shape(target_ids)
-        if source_ids.size(0) != target_ids.size(0):
-            raise ValueError(
-                f"source and target must have the same batch size, got "
-                f"{tuple(source_ids.shape)} and {tuple(target_ids.shape)}"
-            )
         source_mask = masks.source_mask(source_ids, self.config.pad_id)
         memory = self.encode(source_ids, source_mask)
         return self.decode(target_ids, memory, source_mask)
@@ -99,9 +89,9 @@ class Transformer(nn.Module):
             source_ids: (B, S) int64, pieces + eos, padded on the right.
             source_mask: that of source_ids, if you have it already.
         """
-        self._check(source_ids)
         if source_mask is None:
             source_mask = masks.source_mask(source_ids, self.config.pad_id)
+        self._check(source_ids)
         x = self.positions(self.source_embedding(source_ids))
         return self.encoder(self.dropout(x), source_mask)
 
@@ -124,13 +114,15 @@ class Transformer(nn.Module):
             (B, T, D) the stream after the last layer.
 
         Raises:
-            ValueError: with a cache, more than one new column.
+            ValueError: with a cache, more than one new column; without, another number
+                of targets than of sources.
         """
         offset = 0
         target_mask: Tensor | None = None
         if cache is None:
-            self._check(target_ids)
             target_mask = masks.target_mask(target_ids, self.config.pad_id)
+            self._check(target_ids)
+            masks.check_pairs(target_ids, memory)
         elif target_ids.size(1) == 1:
             offset = cache.length  # one new query: everything cached is its past
         else:
@@ -154,15 +146,15 @@ class Transformer(nn.Module):
         return sum(parameter.numel() for parameter in self.parameters())
 
     def _check(self, ids: Tensor) -> None:
-        """Check shapes always, and values on the CPU only: a GPU would stall.
+        """Check what the making of a mask, which checks the rest, cannot know."""
+        config = self.config
+        masks.check_fit(ids, vocab_size=config.vocab_size, max_len=config.max_len)
 
-        Rows in which nothing is visible are rejected where their masks are made.
-        """
-        masks.check_id_shape(ids)
-        if ids.size(1) > self.config.max_len:
-            raise ValueError(
-                f"{ids.size(1)} tokens are more than max_len={self.config.max_len}: "
-                "split the text, or build the model with a larger max_len"
-            )
-        if ids.device.type == "cpu":
-            masks.check_range(ids, self.config.vocab_size)
+
+def start_afresh(stack: nn.Module) -> None:
+    """Give every linear map of a stack Xavier's random weights, and no bias."""
+    for module in stack.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)

@@ -1,4 +1,4 @@
-"""Chapter 11 quotes recorded runs: what it says is what they recorded."""
+"""Chapter *Data* quotes recorded runs: what it says is what they recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chapter 13 says what the released model does with two sentences: it does so."""
+"""Chapter *Decoding and scoring* says what the released model does: it does so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What chapter 00 says about the sentences that it gives to the model."""
+"""What *Before you start* says about the sentences that it gives to the model."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""Chapter 14 repeats records: its numbers are the ones that were recorded."""
+"""Chapter *Inside the trained model* repeats records: its numbers are theirs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What chapter 16 says in its prose follows from the package and from its record."""
+"""What chapter *Scale* says follows from the package and from its record."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from tformer.config import TransformerConfig
 from tformer.masks import source_mask
 from tformer.model import Transformer
 from tformer.positions import sinusoids
+from tformer.variants.recurrent import RecurrentConfig, RecurrentSeq2Seq
 
 # Equal up to the order in which sums of the same numbers are taken.
 SINGLE = {"rtol": 0, "atol": 1e-5}
@@ -496,12 +497,15 @@ def test_bad_ids_are_named_with_the_remedy_on_either_side(
             call()
 
 
-def test_a_pass_looks_at_the_values_of_each_tensor_once(
-    make_model, random_ids, monkeypatch
+@pytest.mark.parametrize("kind", ["Transformer", "recurrent"])
+def test_a_pass_checks_the_shape_and_the_values_of_each_tensor_once(
+    make_model, random_ids, monkeypatch, kind
 ):
     """Where they enter; nine looks at the same ids were a stall too many."""
-    model, source_ids, target_ids = make_model(), random_ids([3, 5]), random_ids([4, 2])
-    seen = {"check_range": [], "_check_visible": []}
+    recurrent = RecurrentConfig(vocab_size=13, d_model=6, d_hidden=5, max_len=16)
+    model = make_model() if kind == "Transformer" else RecurrentSeq2Seq(recurrent)
+    source_ids, target_ids = random_ids([3, 5]), random_ids([4, 2])
+    seen = {"check_id_shape": [], "check_range": [], "_check_visible": []}
     for name, ids_seen in seen.items():
         check = getattr(masks, name)
 

@@ -10,8 +10,6 @@ Letters: d the width, f the inner width of the feed-forward networks, H heads.
 Source: Vaswani et al. 2017, table 1 and section 5.2. Chapter *Scale*.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from tformer.config import ModelConfig, TransformerConfig

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 
 from tformer import masks
+from tformer.decode.stepping import evaluating
 from tformer.model import Transformer
 
 # Where a Transformer attends: the name of each layer's attention.
@@ -146,14 +147,9 @@ def attention_weights(
             SITES.items(), _depths(model).values(), strict=True
         )
     }
-    was_training = model.training
-    model.eval()
-    try:
-        everything = chain.from_iterable(names.values())
-        with torch.no_grad(), watch(model, *everything) as seen:
-            model(source_ids, target_ids)
-    finally:
-        model.train(was_training)
+    everything = chain.from_iterable(names.values())
+    with evaluating(model), torch.no_grad(), watch(model, *everything) as seen:
+        model(source_ids, target_ids)
     encoder, decoder, cross = (
         torch.stack([seen[name][0] for name in names[site]], dim=1) for site in names
     )
@@ -274,22 +270,17 @@ def residual_stream(
     """
     source_mask = masks.source_mask(source_ids, model.config.pad_id)
     tied = model.target_embedding is model.source_embedding
-    was_training = model.training
-    model.eval()
-    try:
-        with torch.no_grad():
-            names = _writers(model, "encoder", "source_embedding")
-            with watch(model, *chain(*names.values())) as seen:
-                memory = model.encode(source_ids)
-            encoder = _writes(names, seen)
-            names = _writers(
-                model, "decoder", "source_embedding" if tied else "target_embedding"
-            )
-            with watch(model, *chain(*names.values())) as seen:
-                model.decode(target_ids, memory, source_mask)
-            decoder = _writes(names, seen)
-    finally:
-        model.train(was_training)
+    with evaluating(model), torch.no_grad():
+        names = _writers(model, "encoder", "source_embedding")
+        with watch(model, *chain(*names.values())) as seen:
+            memory = model.encode(source_ids)
+        encoder = _writes(names, seen)
+        names = _writers(
+            model, "decoder", "source_embedding" if tied else "target_embedding"
+        )
+        with watch(model, *chain(*names.values())) as seen:
+            model.decode(target_ids, memory, source_mask)
+        decoder = _writes(names, seen)
     return encoder, decoder
 
 

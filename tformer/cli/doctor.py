@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tformer.cli.options import add_command, name_of
+from tformer.cli.options import add_command, add_name
 from tformer.cli.streams import UsageError, check_output_is_open
 
 FOUND = 1  # the exit status if there is a finding
@@ -36,19 +36,9 @@ def add_parser(commands: Any) -> None:
         "doctor model.py:Net --pad-id none --bos-id none --eos-id none",
         "doctor model.py:make_model --with doctor --pad-id 3",
     )
-    parser.add_argument(
-        "model",
-        metavar="FILE:NAME",
-        type=name_of("a file"),
-        help="a Python file, and the model in it",
-    )
-    parser.add_argument(
-        "--with",
-        dest="arguments",
-        metavar="NAME",
-        type=name_of("a dictionary"),
-        help="a dictionary in the file, or a function of the model that makes one",
-    )
+    add_name(parser, "model", "FILE:NAME", "a Python file, and the model in it")
+    text = "a dictionary in the file, or a function of the model that makes one"
+    add_name(parser, "--with", "NAME", text, dest="arguments")
     for name in ("pad", "bos", "eos"):
         parser.add_argument(
             f"--{name}-id",

@@ -1,7 +1,5 @@
 """``evaluate``: score a model on a corpus's test sets."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -15,10 +13,10 @@ from tformer.cli.options import (
     PROGRAM,
     add_command,
     add_model_and_search,
+    add_name,
     check_search,
     given,
     load,
-    name_of,
 )
 from tformer.cli.streams import (
     UsageError,
@@ -48,12 +46,8 @@ def add_parser(commands: Any) -> None:
         "evaluate --model runs/first --test test_2016_flickr --output german.txt",
         "evaluate --model runs/first --limit 100 --beam-size 1 --json scores.json",
     )
-    parser.add_argument(
-        "--corpus",
-        default="multi30k",
-        type=name_of("a corpus"),
-        help="as for train (default: multi30k)",
-    )
+    text = "as for train (default: multi30k)"
+    add_name(parser, "--corpus", "CORPUS", text, default="multi30k")
     parser.add_argument(
         "--test",
         action="append",
@@ -69,18 +63,8 @@ def add_parser(commands: Any) -> None:
         metavar="N",
         help="show the N translations with the lowest chrF (ties: in order)",
     )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        type=name_of("a file"),
-        help="write scores and versions to this file",
-    )
-    parser.add_argument(
-        "--output",
-        metavar="FILE",
-        type=name_of("a file"),
-        help="write the translations to this file",
-    )
+    add_name(parser, "--json", "FILE", "write scores and versions to this file")
+    add_name(parser, "--output", "FILE", "write the translations to this file")
     parser.add_argument(
         "--no-tokenised",
         action="store_true",
@@ -92,10 +76,9 @@ def add_parser(commands: Any) -> None:
 def _run(options: argparse.Namespace) -> int:
     settings = given(options, [each for each in BEAM if each.name != "n_best"])
     check_search(settings)
-    if options.limit is not None and options.limit < 1:
-        raise UsageError(f"--limit {options.limit} must be at least 1")
-    if options.worst is not None and options.worst < 1:
-        raise UsageError(f"--worst {options.worst} must be at least 1")
+    for name in ("limit", "worst"):
+        if (number := getattr(options, name)) is not None and number < 1:
+            raise UsageError(f"--{name} {number} must be at least 1")
     for name in ("json", "output"):
         if (path := getattr(options, name)) is not None:
             check_writable(path, f"--{name}")

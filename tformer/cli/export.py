@@ -1,12 +1,10 @@
 """``export``: write a model for another program."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any
 
-from tformer.cli.options import add_command, load, name_of
+from tformer.cli.options import add_command, add_model, add_name, load
 from tformer.cli.streams import UsageError, unwinding
 from tformer.interop import FORMATS
 
@@ -30,19 +28,14 @@ def add_parser(commands: Any) -> None:
         "export --model runs/first --to onnx exported/onnx",
         "export --model runs/first --to lab exported/lab",
     )
-    parser.add_argument("folder", metavar="FOLDER", type=name_of("a folder"))
+    add_name(parser, "folder", "FOLDER", None)
     parser.add_argument(
         "--to",
         required=True,
         choices=tuple(FORMATS),
         help="; ".join(f"{name}: {what}" for name, what in FORMATS.items()),
     )
-    parser.add_argument(
-        "--model",
-        metavar="RUN",
-        type=name_of("a folder"),
-        help="a run folder (default: the released model)",
-    )
+    add_model(parser)
     parser.add_argument(
         "--force", action="store_true", help="add to a folder that holds other things"
     )

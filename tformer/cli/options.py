@@ -5,8 +5,6 @@ types, defaults and choices by the fields, the help by the docstring. Here each 
 becomes an option; ranges are checked where the dataclass checks them.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import textwrap
@@ -31,6 +29,14 @@ BEAM, SAMPLE = (
     [each for each in fields(SearchSettings) if each.metadata.get("of") == search]
     for search in ("beam", "sample")
 )
+NAMED = {  # what stands for a name in the help
+    "CORPUS": "a corpus",
+    "FILE": "a file",
+    "FILE:NAME": "a file",
+    "FOLDER": "a folder",
+    "NAME": "a dictionary",
+    "RUN": "a folder",
+}
 FIELDS_FOR: dict[str, dict[str, Any]] = {"grammar": {"vocab_size": 800}}
 
 
@@ -124,35 +130,39 @@ def _described(owner: type) -> dict[str, str]:
     }
 
 
-def name_of(what: str) -> Callable[[str], str]:
-    """An argument type: the name of a file, a folder, …; never empty."""
+def add_name(
+    parser: Any, option: str, metavar: str, text: str | None, **details: Any
+) -> None:
+    """Add an option whose value is the name of something in `NAMED`; never empty."""
 
-    def checked(text: str) -> str:
-        if not text.strip():
-            raise argparse.ArgumentTypeError(f"{text!r} is not the name of {what}")
-        return text
+    def checked(name: str) -> str:
+        if not name.strip():
+            raise argparse.ArgumentTypeError(
+                f"{name!r} is not the name of {NAMED[metavar]}"
+            )
+        return name
 
-    return checked
+    parser.add_argument(option, metavar=metavar, type=checked, help=text, **details)
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Add the option for the model."""
+    add_name(parser, "--model", "RUN", "a run folder (default: the released model)")
 
 
 def add_model_and_search(parser: argparse.ArgumentParser) -> None:
     """Add the options for the model, the width of the search, and the device."""
-    parser.add_argument(
-        "--model",
-        metavar="RUN",
-        type=name_of("a folder"),
-        help="a run folder (default: the released model)",
-    )
+    add_model(parser)
     add_fields(parser, SearchSettings, [each for each in BEAM if each.name != "n_best"])
-    add_device(parser)
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    add_machine(parser)
 
 
-def add_device(parser: argparse.ArgumentParser) -> None:
-    """Add the option for the device."""
+def add_machine(parser: argparse.ArgumentParser) -> None:
+    """Add the options for the device and for what the terminal shows."""
     parser.add_argument(
         "--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)"
     )
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
 def check_search(settings: dict[str, Any]) -> SearchSettings:

@@ -1,7 +1,5 @@
 """The program: parse the arguments, run a command, report what went wrong."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

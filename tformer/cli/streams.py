@@ -3,8 +3,6 @@
 Results go to standard output, messages about them to standard error.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import stat

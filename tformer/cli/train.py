@@ -16,10 +16,10 @@ from tformer.cli.options import (
     PROGRAM,
     RECIPE,
     add_command,
-    add_device,
     add_fields,
+    add_machine,
+    add_name,
     given,
-    name_of,
 )
 from tformer.cli.streams import UsageError, handling, say, say_at_once, unwind
 from tformer.common.recipe import Recipe
@@ -56,27 +56,22 @@ def add_parser(commands: Any) -> None:
         "train --corpus my-pairs.tsv --steps 2000 --vocab-size 2000 --out runs/mine",
         "train --corpus my-pairs.tsv --from released --steps 500 --out runs/tuned",
     )
-    parser.add_argument(
+    add_name(
+        parser,
         "--corpus",
-        type=name_of("a corpus"),
-        help="multi30k, tatoeba, grammar, a mixture such as multi30k+tatoeba, a file "
+        "CORPUS",
+        "multi30k, tatoeba, grammar, a mixture such as multi30k+tatoeba, a file "
         "of tab-separated pairs, English first, or two files, one sentence per line: "
         "mine.en,mine.de (default: multi30k)",
     )
-    parser.add_argument(
-        "--out",
-        required=True,
-        metavar="RUN",
-        type=name_of("a folder"),
-        help="the run folder",
-    )
-    parser.add_argument(
+    add_name(parser, "--out", "RUN", "the run folder", required=True)
+    add_name(
+        parser,
         "--from",
-        dest="start",
-        metavar="RUN",
-        type=name_of("a folder"),
-        help="start from the weights, the pieces and the sizes of another run, or of "
+        "RUN",
+        "start from the weights, the pieces and the sizes of another run, or of "
         "the released model (write: released)",
+        dest="start",
     )
     parser.add_argument("--steps", type=int, help="stop after this many updates")
     parser.add_argument(
@@ -85,8 +80,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--restart", action="store_true", help="start over in a folder that holds a run"
     )
-    add_device(parser)
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    add_machine(parser)
     add_fields(parser.add_argument_group("the model"), TransformerConfig, CONFIG)
     add_fields(parser.add_argument_group("the recipe"), Recipe, RECIPE)
 

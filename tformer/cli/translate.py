@@ -1,7 +1,5 @@
 """``translate``: English sentences into German."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Iterator
@@ -14,10 +12,10 @@ from tformer.cli.options import (
     add_command,
     add_fields,
     add_model_and_search,
+    add_name,
     check_search,
     given,
     load,
-    name_of,
     option,
 )
 from tformer.cli.streams import (
@@ -58,18 +56,9 @@ def add_parser(commands: Any) -> None:
         "translate --score --input pairs.tsv",
     )
     parser.add_argument("sentences", nargs="*", metavar="SENTENCE", help="in English")
-    parser.add_argument(
-        "--input",
-        metavar="FILE",
-        type=name_of("a file"),
-        help="UTF-8, one sentence per line",
-    )
-    parser.add_argument(
-        "--output",
-        metavar="FILE",
-        type=name_of("a file"),
-        help="instead of standard output; an old file stays until the new one is there",
-    )
+    add_name(parser, "--input", "FILE", "UTF-8, one sentence per line")
+    text = "instead of standard output; an old file stays until the new one is there"
+    add_name(parser, "--output", "FILE", text)
     add_model_and_search(parser)
     ways = parser.add_argument_group("instead of the best translation")
     one = ways.add_mutually_exclusive_group()

@@ -5,9 +5,10 @@ What to train is the configuration. Chapter *Training*.
 
 from dataclasses import dataclass, field
 
+from tformer.common.values import integer, number, require
+
 PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 TOKENIZERS = ("bpe", "unigram")
-LARGEST = 2**63 - 1  # the largest integer that PyTorch can hold
 RANGES = {  # beyond these, float32 overflows or rounds to 0
     "lr_scale": (1e-30, 1e6),
     "adam_epsilon": (1e-37, 1.0),
@@ -70,54 +71,32 @@ class Recipe:
     def __post_init__(self) -> None:
         counts = "max_tokens accumulate warmup_steps eval_every average_last"
         for name in counts.split():
-            _check_whole(name, getattr(self, name), least=1)
-        if self.patience is not None:
-            _check_whole("patience", self.patience, least=1, otherwise="None or ")
-        if self.last_step is not None:
-            soonest = self.warmup_steps + 1
-            _check_whole(
-                "last_step", self.last_step, least=soonest, otherwise="None or "
-            )
-        _check_whole("seed", self.seed, least=0)
-        for name, (least, most) in RANGES.items():
-            value = _check_number(name, getattr(self, name))
-            if not least <= value <= most:
-                raise ValueError(f"{name}={value} must be in [{least:g}, {most:g}]")
+            integer(name, getattr(self, name), least=1)
+        integer("seed", self.seed, least=0)
+        soonest = {"patience": 1, "last_step": self.warmup_steps + 1}
+        for name, least in soonest.items():
+            if getattr(self, name) is not None:
+                integer(name, getattr(self, name), least=least, otherwise="None or ")
+        for name, (low, high) in RANGES.items():
+            value = number(name, getattr(self, name))
+            require(low <= value <= high, name, value, f"in [{low:g}, {high:g}]")
+        smoothing = number("label_smoothing", self.label_smoothing)
+        require(0 <= smoothing < 1, "label_smoothing", smoothing, "in [0, 1)")
         if self.sample_pieces is not None:
-            exponent = _check_number("sample_pieces", self.sample_pieces)
-            if not 0 <= exponent <= 1:
-                raise ValueError(f"sample_pieces={exponent} must be None or in [0, 1]")
+            exponent = number("sample_pieces", self.sample_pieces)
+            rule = "None or in [0, 1]"
+            require(0 <= exponent <= 1, "sample_pieces", exponent, rule)
             if self.tokenizer != "unigram":
                 raise ValueError(
                     f"sample_pieces={exponent} needs tokenizer='unigram', which alone "
                     "knows how probable each way to write a word is"
                 )
-        if not 0 <= _check_number("label_smoothing", self.label_smoothing) < 1:
-            raise ValueError(
-                f"label_smoothing={self.label_smoothing} must be in [0, 1)"
-            )
-        if not isinstance(self.adam_betas, tuple | list) or len(self.adam_betas) != 2:
-            raise TypeError(f"adam_betas={self.adam_betas!r} must be two numbers")
-        for beta in self.adam_betas:
-            if not 0 <= _check_number("adam_betas", beta) < 1:
-                raise ValueError(f"adam_betas={self.adam_betas} must be in [0, 1)")
-        object.__setattr__(self, "adam_betas", tuple(map(float, self.adam_betas)))
+        betas = self.adam_betas
+        if not isinstance(betas, tuple | list) or len(betas) != 2:
+            raise TypeError(f"adam_betas={betas!r} must be two numbers")
+        inside = all([0 <= number("adam_betas", beta) < 1 for beta in betas])
+        require(inside, "adam_betas", betas, "in [0, 1)")
+        object.__setattr__(self, "adam_betas", tuple(map(float, betas)))
         for name, known in (("tokenizer", TOKENIZERS), ("precision", PRECISIONS)):
-            if getattr(self, name) not in known:
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r} is none of: {', '.join(known)}"
-                )
-
-
-def _check_whole(name: str, value: object, *, least: int, otherwise: str = "") -> None:
-    if type(value) is not int:
-        raise TypeError(f"{name}={value!r} must be {otherwise}an int")
-    if not least <= value <= LARGEST:
-        rule = f"at least {least}" if value < least else "less than 2**63"
-        raise ValueError(f"{name}={value} must be {otherwise}{rule}")
-
-
-def _check_number(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{name}={value!r} must be a number")
-    return value
+            if (value := getattr(self, name)) not in known:
+                raise ValueError(f"{name}={value!r} is none of: {', '.join(known)}")

@@ -36,19 +36,13 @@ class Slider:
 
 
 def _setting(
-    default: Any,
-    text: str,
-    *,
-    of: str = "",
-    slider: Slider | None = None,
-    **bounds: Any,
+    default: Any, *, of: str = "", slider: Slider | None = None, **bounds: Any
 ) -> Any:
-    """A field, with what a command line or a figure needs to know about it.
+    """A field; ``of`` names its search, "" all, and `tformer.common.values` checks it.
 
-    Its metadata are ``help``, ``of`` (the search that it belongs to; "" for all),
-    ``bounds``, as `tformer.common.values` takes them, and ``slider``.
+    ``bounds`` are that check's arguments.
     """
-    metadata = {"help": text, "of": of, "bounds": bounds, "slider": slider}
+    metadata = {"of": of, "bounds": bounds, "slider": slider}
     return field(default=default, metadata=metadata)
 
 
@@ -73,12 +67,9 @@ class SearchSettings:
         ValueError: a value out of range; the message names it and the rule.
     """
 
-    search: str = field(
-        default="beam", metadata={"help": "how to search", "choices": SEARCHES}
-    )
+    search: str = field(default="beam", metadata={"choices": SEARCHES})
     beam_size: int = _setting(
         4,
-        "hypotheses kept alive; 1 is greedy search",
         of="beam",
         slider=Slider("beam size", "beam", 1, 6, 1),
         least=1,
@@ -86,19 +77,11 @@ class SearchSettings:
         remedy="memory and time grow with the beam, and few sentences gain from 10",
     )
     length_penalty: float = _setting(
-        0.6,
-        "alpha of the length penalty; 0 compares plain log-probabilities",
-        of="beam",
-        slider=Slider("penalty α", "alpha", 0, 3, 0.1),
-        least=0,
-        most=10,
+        0.6, of="beam", slider=Slider("penalty α", "alpha", 0, 3, 0.1), least=0, most=10
     )
-    n_best: int = _setting(
-        1, "finished hypotheses to return, at most the beam size", of="beam", least=1
-    )
+    n_best: int = _setting(1, of="beam", least=1)
     temperature: float = _setting(
         1.0,
-        "below 1 favours probable pieces, above 1 allows more variety",
         of="sample",
         slider=Slider("temperature", "temperature", 0.1, 2, 0.1),
         least=1e-6,
@@ -107,26 +90,19 @@ class SearchSettings:
     )
     top_k: int | None = _setting(
         None,
-        "sample from the K most probable pieces only",
         of="sample",
         slider=Slider("top-k", "top-k", 0, 50, 1, everything=0),
         least=1,
     )
     top_p: float | None = _setting(
         None,
-        "sample only from the most probable pieces that together reach this mass",
         of="sample",
         slider=Slider("top-p", "top-p", 0.05, 1, 0.05, everything=1),
         above=0,
         most=1,
     )
-    seed: int = _setting(
-        0,
-        "the same seed gives the same sample",
-        of="sample",
-        slider=Slider("seed", "seed", 0, 30, 1),
-    )
-    max_len: int = _setting(128, "longest translation, in pieces", least=1)
+    seed: int = _setting(0, of="sample", slider=Slider("seed", "seed", 0, 30, 1))
+    max_len: int = _setting(128, least=1)
 
     def __post_init__(self) -> None:
         one_of("search", self.search, SEARCHES)

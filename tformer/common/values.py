@@ -9,6 +9,38 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
+LARGEST = 2**63 - 1  # the largest integer that PyTorch can hold
+
+
+def require(holds: bool, name: str, value: object, rule: str) -> None:
+    """Raise a ValueError that names the value and the rule, unless it holds."""
+    if not holds:
+        raise ValueError(f"{name}={value!r} must be {rule}")
+
+
+def integer(name: str, value: Any, *, least: int, otherwise: str = "") -> None:
+    """Raise unless a setting is Python's int, which JSON can hold, and in range.
+
+    Raises:
+        TypeError: of another type.
+        ValueError: below ``least``, or beyond 64 bits.
+    """
+    if type(value) is not int:
+        raise TypeError(f"{name}={value!r} must be {otherwise}an int")
+    require(value >= least, name, value, f"{otherwise}at least {least}")
+    require(value <= LARGEST, name, value, f"{otherwise}less than 2**63")
+
+
+def number(name: str, value: Any) -> float:
+    """A setting, if it is Python's int or float, which JSON can hold.
+
+    Raises:
+        TypeError: of another type.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{name}={value!r} must be a number")
+    return value
+
 
 def whole(
     name: str,
@@ -36,7 +68,9 @@ def whole(
             raise TypeError
         number = operator.index(value)
     except TypeError:
-        raise _wrong_kind(name, value, "a whole number") from None
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        error = ValueError if is_number else TypeError
+        raise error(f"{name}={value!r} must be a whole number") from None
     _check_range(name, number, least, most, None, remedy)
     return number
 
@@ -83,13 +117,6 @@ def one_of(name: str, value: Any, known: Sequence[str]) -> str:
         *others, last = map(repr, known)
         raise ValueError(f"{name}={value!r} must be {', '.join(others)} or {last}")
     return value
-
-
-def _wrong_kind(name: str, value: Any, wanted: str) -> Exception:
-    """A TypeError for something that is not a number, else a ValueError."""
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    error = ValueError if is_number else TypeError
-    return error(f"{name}={value!r} must be {wanted}")
 
 
 def _check_range(

@@ -1,7 +1,7 @@
 """Corpora of English–German pairs, and the batches that training consumes.
 
 ``load`` gives a ``Corpus``; ``encode_pairs`` encodes its pairs as ids; ``batches``
-cuts an epoch of them into padded tensors. Chapter: 11, Data.
+cuts an epoch of them into padded tensors. Chapter *Data*.
 """
 
 from tformer.data.batches import (

@@ -4,14 +4,10 @@ Used to compare attention with the truth. Source of sure and possible links: Och
 Ney 2003. Chapters: 11, Data; 14, Inside the trained model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tformer.tokenization import Tokenizer
-
-__all__ = ["AlignedPair", "Links", "piece_links", "words_of_pieces"]
 
 Links = frozenset[tuple[int, int]]  # (index in English, index in German)
 

@@ -2,7 +2,7 @@
 
 Shapes: S is the longest source of the batch, T the longest target; both vary from
 batch to batch. Source: section 5.1, "sentence pairs were batched together by
-approximate sequence length". Chapter: 11, Data.
+approximate sequence length". Chapter *Data*.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ import torch
 from torch import Tensor
 
 from tformer.tokenization import Tokenizer
-
-__all__ = ["Batch", "Batches", "EncodedPairs", "batches", "cut", "encode_pairs"]
 
 Encoded = tuple[list[int], list[int]]
 AT_ONCE = 10_000  # sentences

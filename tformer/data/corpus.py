@@ -1,6 +1,6 @@
 """What a corpus is: sentence pairs in splits, with their licences and sources.
 
-Chapter: 11, Data.
+Chapter *Data*.
 """
 
 from __future__ import annotations
@@ -14,19 +14,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-
-__all__ = [
-    "Corpus",
-    "DataError",
-    "DataUnavailable",
-    "Pair",
-    "components",
-    "groups",
-    "sentence_key",
-    "shared",
-    "split_position",
-    "vocabulary_for",
-]
 
 Pair = tuple[str, str]  # (English, German)
 

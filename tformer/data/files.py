@@ -2,10 +2,8 @@
 
 Each file has a pinned address and a SHA-256. A download or a cached file is used only
 if its checksum matches. The folder that ``TFORMER_DATA`` names comes first; files there
-are taken as they are, and their checksums reported. Chapter: 11, Data.
+are taken as they are, and their checksums reported. Chapter *Data*.
 """
-
-from __future__ import annotations
 
 import contextlib
 import hashlib
@@ -23,8 +21,6 @@ from pathlib import Path
 from typing import Any
 
 from tformer.data.corpus import DataError, DataUnavailable
-
-__all__ = ["Remote", "cache_folder", "obtain", "own_folder", "sha256"]
 
 TIMEOUT = 30.0  # seconds without a byte
 ALLOWANCE = 120.0  # seconds for a file of any size, all attempts together

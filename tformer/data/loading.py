@@ -1,9 +1,7 @@
 """``load``: a corpus by its name, a mixture of several, or a reader's own file.
 
-Chapter: 11, Data.
+Chapter *Data*.
 """
-
-from __future__ import annotations
 
 import os
 import re
@@ -14,8 +12,6 @@ from pathlib import Path
 
 from tformer.data import grammar, multi30k, tatoeba, tsv
 from tformer.data.corpus import Corpus, DataError, DataUnavailable, Pair, shared
-
-__all__ = ["load"]
 
 LARGEST_WEIGHT = 100  # an epoch is a list in memory
 CORPORA: dict[str, Callable[[], Corpus]] = {
@@ -100,22 +96,25 @@ def _mixture(name: str) -> Corpus:
         pair for corpus in corpora for pairs in corpus.test.values() for pair in pairs
     ]
     notes: list[str] = []
-    for i, corpus in enumerate(corpora):
-        valid, n = _without(corpus.valid, tests)
-        if n:
+
+    def apart(corpus: Corpus, kind: str, held_out: list[Pair], what: str) -> list[Pair]:
+        """The pairs of a split that share no sentence with the held-out ones."""
+        pairs = corpus.train if kind == "training" else corpus.valid
+        dropped = set(shared(pairs, held_out))
+        kept = [pair for pair in pairs if pair not in dropped]
+        if n := len(pairs) - len(kept):
             notes.append(
-                f"{n} of {len(corpus.valid):,} validation pairs of {corpus.name} were "
-                "left out: they share a sentence with a test set of the mixture."
+                f"{n} of {len(pairs):,} {kind} pairs of {corpus.name} were "
+                f"left out: they share a sentence with a {what} set of the mixture."
             )
+        return kept
+
+    for i, corpus in enumerate(corpora):
+        valid = apart(corpus, "validation", tests, "test")
         corpora[i] = replace(corpus, valid=valid, valid_sets={})
     held_out = tests + [pair for corpus in corpora for pair in corpus.valid]
     for i, corpus in enumerate(corpora):
-        train, n = _without(corpus.train, held_out)
-        if n:
-            notes.append(
-                f"{n} of {len(corpus.train):,} training pairs of {corpus.name} were "
-                "left out: they share a sentence with a held-out set of the mixture."
-            )
+        train = apart(corpus, "training", held_out, "held-out")
         corpora[i] = replace(corpus, train=train)
     test: dict[str, list[tuple[str, str]]] = {}
     for corpus in corpora:
@@ -161,10 +160,3 @@ def _weights(name: str) -> dict[str, int]:
             raise DataError(f"{found[1]!r} occurs twice in {name!r}; give it a weight.")
         weights[found[1]] = int(weight)
     return weights
-
-
-def _without(pairs: list[Pair], held_out: list[Pair]) -> tuple[list[Pair], int]:
-    """The pairs that share no sentence with the held-out ones; how many do."""
-    dropped = set(shared(pairs, held_out))
-    kept = [pair for pair in pairs if pair not in dropped]
-    return kept, len(pairs) - len(kept)

@@ -1,10 +1,8 @@
 """Multi30k, task 1: 29,000 English captions of photographs, with German translations.
 
 The raw text of the WMT multimodal task, at one commit of its authors' repository.
-Source: Elliott et al. 2016 and 2017. Chapter: 11, Data.
+Source: Elliott et al. 2016 and 2017. Chapter *Data*.
 """
-
-from __future__ import annotations
 
 import gzip
 import zlib
@@ -12,8 +10,6 @@ from pathlib import Path
 
 from tformer.data.corpus import Corpus, DataError
 from tformer.data.files import Remote, obtain
-
-__all__ = ["ATTRIBUTION", "LICENCE", "TEST_SETS", "load"]
 
 COMMIT = "a3d2e0d26b56f3846f66a952536ffed4e401d05a"
 BASE_URL = f"https://raw.githubusercontent.com/multi30k/dataset/{COMMIT}/data/task1"

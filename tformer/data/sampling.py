@@ -3,7 +3,7 @@
 "Straße" is usually one piece, but "Str", "a", "ß", "e" write it as well. A model that
 meets both learns what its pieces have in common, and a small corpus seems larger.
 
-Source: Kudo 2018. Chapter: 12, Training.
+Source: Kudo 2018. Chapter *Training*.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from collections.abc import Iterable, Mapping
 from itertools import accumulate
 
 from tformer.tokenization import Tokenizer
-
-__all__ = ["PieceSampler"]
 
 N_BEST = 16  # ways to write a word among which we draw
 

@@ -4,25 +4,15 @@ The pairs that manythings.org selects from tatoeba.org, in the edition of 2018-0
 as a public repository keeps it (the file at the original address is replaced in place).
 Splits are made by groups of pairs that share a sentence, never by pair: otherwise the
 model would have seen a test sentence with another translation, or another with its own.
-Chapter: 11, Data.
+Chapter *Data*.
 """
-
-from __future__ import annotations
 
 import io
 import zipfile
 from pathlib import Path
 
-from tformer.data.corpus import (
-    Corpus,
-    DataError,
-    Pair,
-    components,
-    split_position,
-)
+from tformer.data.corpus import Corpus, DataError, Pair, components, split_position
 from tformer.data.files import Remote, obtain
-
-__all__ = ["ATTRIBUTION", "LICENCE", "load"]
 
 COMMIT = "de48b7027f7318d77010a6e08ed928c10748c23d"
 URL = f"https://raw.githubusercontent.com/rioyshky/translation/{COMMIT}/deu-eng.zip"

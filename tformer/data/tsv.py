@@ -1,9 +1,7 @@
 """A reader's own pairs: a text file with columns, or two files with matching lines.
 
-Chapter: 11, Data.
+Chapter *Data*.
 """
-
-from __future__ import annotations
 
 import hashlib
 import os
@@ -23,8 +21,6 @@ from tformer.data.corpus import (
     printable,
     split_position,
 )
-
-__all__ = ["Columns", "load", "load_parallel"]
 
 LEAST = 10  # groups of pairs: enough to put one in valid and one in test
 LONGEST_LINE = 1_000_000  # bytes; no sentence has that many
@@ -184,11 +180,7 @@ def _places(
 
 
 def _pair(where: str, text: str, first: int, second: int) -> Pair:
-    """A line's English and German.
-
-    Raises:
-        DataError: it does not hold them; the message says where.
-    """
+    """A line's English and German; ``where`` it stands is for messages."""
     cells = [cell.strip() for cell in text.split("\t")]
     if len(cells) == 1:
         raise DataError(

@@ -145,9 +145,7 @@ def beam_steps(
             allowed = _only(log_p, eos_id) if step.length == max_len else log_p
             history = step.tokens[:, 1:].tolist()
             told: list[list[Continuation]] = []
-            survivors: list[
-                tuple[int, list[Continuation]]
-            ] = []  # place in `live`, them
+            survivors: list[tuple[int, list[Continuation]]] = []  # by place in `live`
             for place, ranked in enumerate(_best(allowed, totals, beam_size)):
                 beam, own = beams[live[place]], history[place * width :]
                 weighed, grown = beam.weigh(ranked, own, eos_id)
@@ -175,13 +173,8 @@ def _best(log_p: Tensor, totals: list[list[float]], beam_size: int) -> Iterator[
 
     A row can end in only one way, so 2 * beam_size leave enough to go on. They are
     among the best of each hypothesis.
-
-    Args:
-        log_p: (sentences, hypotheses, V)
-        totals: log p of each hypothesis so far.
-        beam_size: how many are to survive.
     """
-    n, width, vocab_size = log_p.shape
+    n, width, vocab_size = log_p.shape  # sentences, hypotheses, pieces
     few = min(2 * beam_size, vocab_size)
     best, choices = (
         each.view(n, width, few) for each in largest(log_p.flatten(0, 1), few)

@@ -335,11 +335,7 @@ def grow_steps(
 
 
 def _checked(chosen: Tensor, log_p: Tensor) -> Tensor:
-    """What `choose` returned, if it is one piece for each row; reads no values.
-
-    Raises:
-        TypeError, ValueError: something else.
-    """
+    """What `choose` returned, if it is one piece for each row; reads no values."""
     if not isinstance(chosen, Tensor) or chosen.dtype != torch.int64:
         kind = chosen.dtype if isinstance(chosen, Tensor) else type(chosen).__name__
         raise TypeError(f"choose must return an int64 tensor of pieces, got {kind}")

@@ -233,11 +233,7 @@ def check_call(model: Seq2Seq, source_ids: Tensor, max_len: int) -> int:
 
 
 def check_number(log_probability: float) -> None:
-    """Raise unless it is a number: a broken model's output is not.
-
-    Raises:
-        ValueError: NaN.
-    """
+    """Raise a ValueError if it is NaN, as a broken model's output is."""
     if math.isnan(log_probability):
         raise ValueError(
             "the model's probabilities are NaN, so no piece can be chosen: its weights "

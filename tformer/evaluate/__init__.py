@@ -7,8 +7,6 @@ phenomenon); ``aligning`` reads word links from attention and counts their error
 Chapters: 13, Decoding and scoring; 14, Inside the trained model.
 """
 
-from __future__ import annotations
-
 from tformer.evaluate.aligning import (
     AlignmentRule,
     alignment_error_rate,

@@ -15,10 +15,8 @@ Both are in use; neither is the truth. Choose the rule on the validation split w
 `alignment_rules`, then report its error on a test set, once.
 
 Source: Och and Ney 2003, section 5 (the error rate); Chen et al. 2020 (rows that read).
-Chapter: 14, Inside the trained model.
+Chapter *Inside the trained model*.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,17 +24,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from tformer.common.values import one_of
 from tformer.data.alignment import AlignedPair, Links, words_of_pieces
 from tformer.translator import Translator
-
-__all__ = [
-    "AlignmentRule",
-    "alignment_error_rate",
-    "alignment_rules",
-    "diagonal_links",
-    "links_from_attention",
-    "word_links",
-]
 
 ROWS = ("predicts", "reads")
 
@@ -59,8 +49,7 @@ class AlignmentRule:
     row: str = "predicts"
 
     def __post_init__(self) -> None:
-        if self.row not in ROWS:
-            raise ValueError(f"row={self.row!r} must be 'predicts' or 'reads'")
+        one_of("row", self.row, ROWS)
 
     def __str__(self) -> str:
         head = "mean of heads" if self.head is None else f"head {self.head}"
@@ -234,8 +223,7 @@ def links_from_attention(
     Raises:
         ValueError: any other row, or weights of the wrong size.
     """
-    if row not in ROWS:
-        raise ValueError(f"row={row!r} must be 'predicts' or 'reads'")
+    one_of("row", row, ROWS)
     expected = (len(german) + 1, len(english) + 1)
     if tuple(weights.shape) != expected:
         raise ValueError(

@@ -3,10 +3,8 @@
 A model can score well and still fail in ways that a reader sees at once. These checks
 are plain rules, stated with the code, so that a count means the same in every report.
 For generated data, where only one German is right, there is exact match by phenomenon.
-Chapter: 13, Decoding and scoring.
+Chapter *Decoding and scoring*.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Sequence
@@ -15,8 +13,6 @@ from dataclasses import dataclass
 from tformer.data.alignment import AlignedPair
 from tformer.evaluate.scores import Report
 from tformer.tokenization import Tokenizer
-
-__all__ = ["Checks", "Share", "check", "exact_by_phenomenon", "loop"]
 
 LONGEST_LOOP = 8  # words in the longest loop that `loop` finds
 TOO_LONG, TOO_SHORT = 2.0, 0.5  # times the reference's length in words

@@ -5,10 +5,8 @@ previous piece, to the aligned word and so on; ``hide_pieces`` takes the weights
 word out of a row's sums and asks what the next piece loses by it.
 
 Source: Clark et al. 2019, section 3 (shares of weight); Voita et al. 2019 (kinds of
-heads). Chapter: 14, Inside the trained model.
+heads). Chapter *Inside the trained model*.
 """
-
-from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -22,8 +20,6 @@ from tformer import masks
 from tformer.analysis import trace
 from tformer.data.alignment import AlignedPair, piece_links
 from tformer.translator import AttentionMaps, Translator
-
-__all__ = ["HiddenPieces", "head_shares", "hide_pieces"]
 
 SPECIAL = ("<s>", "</s>")
 

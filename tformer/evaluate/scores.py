@@ -9,27 +9,14 @@ comes with one. Two kinds of scores are computed:
   split by the Moses tokeniser, which is a different and usually higher number.
 
 Source: Papineni et al. 2002 (BLEU); Popović 2015 (chrF); Post 2018 (sacreBLEU).
-Chapter: 13, Decoding and scoring.
+Chapter *Decoding and scoring*.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from tformer.common.search import USUAL
-
-__all__ = [
-    "Metric",
-    "Report",
-    "Row",
-    "Sentence",
-    "bleu_chrf",
-    "moses_tokenise",
-    "score",
-    "tokenised_bleu",
-]
 
 CHUNK = 128  # sentences passed to the translator at once: one tick of the progress bar
 
@@ -377,7 +364,11 @@ def _translate(
     size = max(1, CHUNK * USUAL.beam_size // max(USUAL.beam_size, beam_size))
     order = sorted(range(len(sources)), key=lambda i: -len(sources[i]))
     translations = [""] * len(sources)
-    with _bar(len(sources), progress) as bar:
+    from tqdm import tqdm
+
+    with tqdm(
+        total=len(sources), desc="translating", unit="sentence", disable=not progress
+    ) as bar:
         for start in range(0, len(order), size):
             chunk = order[start : start + size]
             out = translator.translate(
@@ -389,12 +380,6 @@ def _translate(
                 translations[i] = text
             bar.update(len(chunk))
     return translations
-
-
-def _bar(total: int, progress: bool) -> Any:
-    from tqdm import tqdm
-
-    return tqdm(total=total, desc="translating", unit="sentence", disable=not progress)
 
 
 def _corpus(metric: Any, hypotheses: list[str], references: list[str]) -> Metric:

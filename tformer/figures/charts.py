@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -55,41 +55,25 @@ def curves(
     Raises:
         ValueError: a series is not as long as x.
     """
-    import plotly.graph_objects as go
-
     at = as_array(x)
-    chart = go.Figure()
-    for i, (name, values) in enumerate(series.items()):
-        y = as_array(values)
-        if y.shape != at.shape:
-            raise ValueError(f"series {name!r} has shape {y.shape}, x has {at.shape}")
-        chart.add_scatter(
-            x=at.tolist(),
-            y=[None if math.isnan(v) else v for v in y.tolist()],
-            name=name,
-            mode="lines+markers" if len(at) <= 30 else "lines",
-            line={"color": SERIES[i % len(SERIES)], "dash": DASHES[i % len(DASHES)]},
-            marker={"symbol": MARKERS[i % len(MARKERS)], "size": 8},
-        )
-    ticks = (
-        {"tickvals": at.tolist(), "ticktext": [f"{v:g}" for v in at]} if log_x else {}
-    )
-    chart.update_layout(
-        title=title or None,
+    for name, values in series.items():
+        if (shape := as_array(values).shape) != at.shape:
+            raise ValueError(f"series {name!r} has shape {shape}, x has {at.shape}")
+    chart = lines(
+        {name: (x, values) for name, values in series.items()},
+        across=across,
+        up=up,
+        alt=alt,
+        title=title,
+        log_x=log_x,
+        log_y=log_y,
         height=height,
-        margin={"l": 60, "r": 10, "t": 50 if title else 20, "b": 50},
-        xaxis={"title": across, "type": "log" if log_x else "linear", **ticks},
-        yaxis={
-            "title": up,
-            "type": "log" if log_y else "linear",
-            "exponentformat": "power",
-            "automargin": True,
-        },
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-        showlegend=len(series) > 1,
-        hovermode="x unified",
     )
-    return describe(chart, alt)
+    chart.update_layout(hovermode="x unified")
+    chart.update_traces(marker_size=8)
+    if log_x:
+        chart.update_xaxes(tickvals=at.tolist(), ticktext=[f"{v:g}" for v in at])
+    return chart
 
 
 def bars(
@@ -126,14 +110,10 @@ def bars(
             x=list(labels), y=y, name=name, marker_color=SERIES[i % len(SERIES)]
         )
     chart.update_layout(
-        title=title or None,
-        height=height,
+        **_frame(title, height, 40, len(series)),
         barmode="group",
-        margin={"l": 60, "r": 10, "t": 50 if title else 20, "b": 40},
         xaxis={"title": across or None, "type": "category"},
         yaxis={"title": up, "automargin": True},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-        showlegend=len(series) > 1,
     )
     return describe(chart, alt)
 
@@ -274,9 +254,7 @@ def lines(
             marker={"symbol": MARKERS[i % len(MARKERS)], "size": 7},
         )
     chart.update_layout(
-        title=title or None,
-        height=height,
-        margin={"l": 60, "r": 10, "t": 50 if title else 20, "b": 50},
+        **_frame(title, height, 50, len(series)),
         xaxis={"title": across, "type": "log" if log_x else "linear"},
         yaxis={
             "title": up,
@@ -284,8 +262,17 @@ def lines(
             "exponentformat": "power",
             "automargin": True,
         },
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-        showlegend=len(series) > 1,
         hovermode="closest",
     )
     return describe(chart, alt)
+
+
+def _frame(title: str, height: int, bottom: int, n_series: int) -> dict[str, Any]:
+    """What goes around every interactive chart: title, margins, legend."""
+    return {
+        "title": title or None,
+        "height": height,
+        "margin": {"l": 60, "r": 10, "t": 50 if title else 20, "b": bottom},
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        "showlegend": n_series > 1,
+    }

@@ -5,8 +5,6 @@ alternative text and the table of its numbers. Used by `tformer_book.show` and
 `tformer.train.progress`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import re

@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tformer.figures._drawing import (
-    PALETTE,
-    Table,
-    as_array,
-    blank,
-    describe,
-    style,
-)
+from tformer.figures._drawing import PALETTE, Table, as_array, blank, describe, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

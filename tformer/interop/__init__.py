@@ -22,20 +22,15 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "export"]
 
-# The formats that `export` writes, and their uses. The module of that name has
-# `write(translator, folder)`, and in NEEDS the packages that it requires.
+# The formats that `export` writes, and their uses. Their modules have
+# `write(translator, folder)`, and in NEEDS the packages that they require.
 FORMATS = {
     "hf": "for Hugging Face transformers",
     "ctranslate2": "for CTranslate2, which is faster than PyTorch",
     "onnx": "two graphs for ONNX runtimes",
     "lab": "two files that the live lab opens, on this book's site",
 }
-_MODULES = {
-    "hf": "hugging_face",
-    "ctranslate2": "ctranslate2",
-    "onnx": "onnx",
-    "lab": "lab",
-}
+_MODULES = {"hf": "hugging_face"}  # the others are called as their format
 
 
 def export(
@@ -79,7 +74,7 @@ def writer_for(to: str) -> Any:
     """
     from tformer.common.values import one_of
 
-    name = _MODULES[one_of("to", to, tuple(FORMATS))]
+    name = _MODULES.get(one_of("to", to, tuple(FORMATS)), to)
     writer = import_module(f"tformer.interop.{name}")
     for package in writer.NEEDS:
         try:

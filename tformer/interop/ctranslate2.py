@@ -15,8 +15,6 @@ Its beam search divides by a power of the length without the paper's 5, so of tw
 translations it may choose the other one (greedy search is the same).
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, cast
 

@@ -4,8 +4,6 @@ It is assembled under a temporary name. Its ``tformer-export.json`` says what th
 is and lists its files; from that, a later export knows what it may replace.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

@@ -19,8 +19,6 @@ search is the same); and their tokenizer reads a ``>>code<<`` at the beginning o
 as the name of a language.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, cast
 

@@ -6,8 +6,6 @@ that pages download: a quarter of the size, and nearly always the same German. A
 own folder can be opened as well.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch

@@ -10,8 +10,6 @@ feed-forward networks are not touched.
 Source: Junczys-Dowmunt et al. 2018 (Marian); chapter *Positions*.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -179,12 +179,7 @@ def _there(path: Path) -> Path:
 
 
 def _configuration(about: dict[str, Any], folder: Path) -> TransformerConfig:
-    """A Marian ``config.json`` as a configuration of ours.
-
-    Raises:
-        KeyError: something that we need is missing.
-        ValueError: an option that our model lacks.
-    """
+    """A Marian ``config.json`` as ours; a KeyError if it is incomplete."""
     path = folder / "config.json"
     for name, only in _FIXED.items():
         value = about.get(name, _ASSUMED.get(name))
@@ -316,10 +311,7 @@ def _in_our_layout(
 def _check_copies(
     theirs: dict[str, Tensor], config: TransformerConfig, folder: Path
 ) -> None:
-    """Remove what is redundant, after checking that it is.
-
-    That is the shared table under its other names, and the sinusoids.
-    """
+    """Check, and remove, copies: the shared table's other names, and the sinusoids."""
     copies: dict[str, Tensor | None] = {}
     positions = sinusoids(config.max_len, config.d_model)
     for side in ("encoder", "decoder"):

@@ -1,7 +1,5 @@
 """Which models can be exported: those fully described by a configuration."""
 
-from __future__ import annotations
-
 from tformer.model import Transformer
 from tformer.parts import PAPER
 from tformer.translator import Translator

@@ -41,8 +41,6 @@ The graphs are built here, operation by operation, not recorded from a run of th
 so they contain what they should and nothing else.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from pathlib import Path

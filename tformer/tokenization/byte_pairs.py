@@ -19,8 +19,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import chain, pairwise
 
-__all__ = ["END_OF_WORD", "BytePairEncoding", "count_pairs", "merge"]
-
 END_OF_WORD = "</w>"
 SPECIAL = ("<pad>", "<s>", "</s>", "<unk>")  # names of ids 0 to 3, for people only
 UNKNOWN = "⁇"  # how an unknown character is written when ids become text again

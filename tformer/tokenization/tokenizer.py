@@ -11,7 +11,7 @@ beginning and end of a sentence, ``unk`` stands for what cannot be written (only
 without byte fallback).
 
 Source: section 5.1 (byte-pair encoding, a shared vocabulary of about 37,000);
-Sennrich et al. 2016; Kudo 2018; Kudo and Richardson 2018. Chapter: 02, Tokenization.
+Sennrich et al. 2016; Kudo 2018; Kudo and Richardson 2018. Chapter *Tokenization*.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ import sentencepiece
 
 from tformer.common.files import write_atomically
 
-__all__ = ["Tokenizer"]
-
-PAD_ID, BOS_ID, EOS_ID, UNK_ID = 0, 1, 2, 3
+PAD_ID, BOS_ID, EOS_ID, UNK_ID = SPECIAL = 0, 1, 2, 3
 N_BYTES = 256
 _SPACE = "\u2581"  # how sentencepiece writes a space inside a piece
 _ALGORITHMS = {"unigram": 1, "bpe": 2}  # numbers of TrainerSpec.ModelType
@@ -74,16 +72,12 @@ class Tokenizer:
         except (RuntimeError, ValueError) as error:
             raise ValueError(_corrupt(self.model_bytes, str(error))) from error
         self._processor = processor
-        special = (
-            processor.pad_id(),
-            processor.bos_id(),
-            processor.eos_id(),
-            processor.unk_id(),
-        )
-        if special != (PAD_ID, BOS_ID, EOS_ID, UNK_ID):
+        kinds = ("pad", "bos", "eos", "unk")
+        special = tuple(getattr(processor, f"{each}_id")() for each in kinds)
+        if special != SPECIAL:
             raise ValueError(
                 f"the model's (pad, bos, eos, unk) ids are {special}, expected "
-                f"{(PAD_ID, BOS_ID, EOS_ID, UNK_ID)}; train it with Tokenizer.train."
+                f"{SPECIAL}; train it with Tokenizer.train."
             )
         self.pad_id, self.bos_id, self.eos_id, self.unk_id = special
         self.vocab_size: int = processor.GetPieceSize()
@@ -212,7 +206,7 @@ class Tokenizer:
         runs of spaces, tabs and line ends become one space, and spaces at either end
         are dropped.
         """
-        normal: str = self._processor.Normalize(_check_text(text))
+        normal = self._processor.Normalize(_check_text(text))
         return normal.replace(_SPACE, " ").removeprefix(" ")
 
     def encode(self, text: str) -> list[int]:
@@ -224,19 +218,15 @@ class Tokenizer:
             TypeError: ``text`` is not a ``str``.
             ValueError: it holds a lone surrogate, which UTF-8 cannot encode.
         """
-        ids: list[int] = self._processor.EncodeAsIds(_check_text(text))
-        return ids
+        return self._processor.EncodeAsIds(_check_text(text))
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """``[encode(text) for text in texts]``, several times as fast."""
-        texts = [_check_text(text) for text in texts]
-        ids: list[list[int]] = self._processor.Encode(texts, out_type=int)
-        return ids
+        return self._processor.Encode([*map(_check_text, texts)], out_type=int)
 
     def pieces(self, text: str) -> list[str]:
         """The pieces of the text; "▁" marks the space before a word."""
-        pieces: list[str] = self._processor.EncodeAsPieces(_check_text(text))
-        return pieces
+        return self._processor.EncodeAsPieces(_check_text(text))
 
     def n_best(self, text: str, n: int) -> list[tuple[list[int], float]]:
         """The n most probable ways to write the text, with their log-probabilities.
@@ -269,14 +259,11 @@ class Tokenizer:
         """
         if isinstance(ids, str):
             raise TypeError("decode takes ids, got a str; did you mean encode?")
-        checked = [self._check_id(i) for i in ids]
-        text: str = self._processor.DecodeIds(checked)
-        return text
+        return self._processor.DecodeIds([self._check_id(i) for i in ids])
 
     def id_to_piece(self, i: int) -> str:
         """The piece of one id, as in ``pieces``; bytes are written "<0xE2>"."""
-        piece: str = self._processor.IdToPiece(self._check_id(i))
-        return piece
+        return self._processor.IdToPiece(self._check_id(i))
 
     def _check_id(self, i: int) -> int:
         try:
@@ -372,9 +359,8 @@ def _corrupt(model_bytes: bytes, why: str) -> str:
 def _check_model(model_bytes: bytes) -> str:
     """Check that a serialised model is complete; return its algorithm.
 
-    sentencepiece itself loads a model that was cut off between two pieces, and then
-    encodes text with half a vocabulary. A complete model declares how many pieces it
-    has and ends with its normaliser, so both are checked here.
+    sentencepiece loads one that was cut off between two pieces. A complete one declares
+    how many pieces it has and ends with its normaliser.
     """
     n_pieces, n_declared, algorithm, has_normalizer = 0, 0, 0, False
     try:

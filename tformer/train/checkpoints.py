@@ -304,12 +304,10 @@ class RunFolder:
 
         The checkpoint goes first, so that a crash leaves nothing to resume from.
         """
-        for pattern in (*self._patterns(), self.tokenizer_file.name):
+        own = (self.checkpoint_file.name, "snapshot-*.safetensors", *MODEL_FILES)
+        for pattern in (*own, self.tokenizer_file.name):
             for file in self.path.glob(pattern):
                 file.unlink()
-
-    def _patterns(self) -> tuple[str, ...]:
-        return (self.checkpoint_file.name, "snapshot-*.safetensors", *MODEL_FILES)
 
     def _snapshot_file(self, step: int) -> Path:
         return self.path / f"snapshot-{step:08d}.safetensors"

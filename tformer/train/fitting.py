@@ -26,12 +26,7 @@ from tformer.config import ModelConfig, TransformerConfig
 from tformer.data import Corpus
 from tformer.tokenization import Tokenizer
 from tformer.train.checkpoints import Checkpoint, RunFolder, average
-from tformer.train.devices import (
-    check_room,
-    device_name,
-    memory_told,
-    own_dice,
-)
+from tformer.train.devices import check_room, device_name, memory_told, own_dice
 from tformer.train.events import Event, Listener, Look, Record
 from tformer.train.loop import Loop
 from tformer.train.progress import display
@@ -193,11 +188,7 @@ def fit(
 def _identity(
     config: Config, recipe: Recipe, tokenizer: Tokenizer, corpus: Corpus
 ) -> dict[str, Any]:
-    """What a run that is resumed must have in common with its beginning.
-
-    Raises:
-        ValueError: the tokenizer is not of the configuration's size.
-    """
+    """What a run that is resumed must have in common with its beginning."""
     if tokenizer.vocab_size != config.vocab_size:
         raise ValueError(
             f"the tokenizer has {tokenizer.vocab_size} pieces, the configuration "
@@ -384,6 +375,3 @@ def _finish(loop: Loop, place: RunFolder, identity: dict[str, Any]) -> Run:
         )
     loop.ranks.wait()
     return Run(translator, state.history, state.curve, report, place.path)
-
-
-__all__ = ["Run", "fit"]

@@ -21,14 +21,7 @@ from torch import Tensor, nn
 
 from tformer.common.recipe import Recipe
 from tformer.config import TransformerConfig
-from tformer.data import (
-    Batch,
-    Batches,
-    Corpus,
-    PieceSampler,
-    batches,
-    encode_pairs,
-)
+from tformer.data import Batch, Batches, Corpus, PieceSampler, batches, encode_pairs
 from tformer.loss import projected_cross_entropy
 from tformer.schedule import inverse_square_root, straight_line
 from tformer.tokenization import Tokenizer
@@ -237,8 +230,7 @@ class Loop:
         lesson = self.shared_lesson if torch.is_grad_enabled() else self.lesson
         dtype = AUTOCAST.get(self.precision)
         with torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None):
-            loss: Tensor = lesson(batch.to(self.device), smoothing)
-        return loss
+            return lesson(batch.to(self.device), smoothing)
 
     def evaluate(self, look: Look, train_loss: float, speed: float) -> Record:
         """Evaluate the current model on the validation pairs and the samples."""
@@ -410,9 +402,6 @@ def _not_finite(step: int, loss: float, norm: float | None) -> FloatingPointErro
         "Lower lr_scale or raise warmup_steps; the last checkpoint, if one was "
         "written, is kept"
     )
-
-
-__all__ = ["Loop"]
 
 
 def learning_rate(recipe: Recipe, step: int, d_model: int) -> float:

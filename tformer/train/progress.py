@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from html import escape
+from importlib.util import find_spec
 from typing import Any, cast
 
 from tformer.train.events import Event, Look, Record, Start
@@ -314,15 +315,10 @@ def display(kind: str) -> Any:
         raise ValueError(f"progress={kind!r} is none of: {', '.join(KINDS)}")
     if kind == "none":
         return Silent()
-    if kind == "plot" or (kind == "auto" and in_notebook() and _has_matplotlib()):
+    can_plot = in_notebook() and find_spec("matplotlib") is not None
+    if kind == "plot" or (kind == "auto" and can_plot):
         return Plot()
     return Bar()
-
-
-def _has_matplotlib() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("matplotlib") is not None
 
 
 def _columns() -> int:

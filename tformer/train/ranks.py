@@ -212,6 +212,3 @@ def _is_lost(error: RuntimeError) -> bool:
     if isinstance(error, distributed.DistError):
         return True
     return any(each in str(error) for each in ("gloo", "Gloo", "NCCL", "by peer"))
-
-
-__all__ = ["Ranks", "joined"]

@@ -248,15 +248,9 @@ class Translator:
                 options = {"chances": decode.random_numbers(own, longest)}
             steps = decode.STEPS[settings.search]
             found = decode.drain(steps(self.model, source_ids, settings, **options))
+            text = self.tokenizer.decode
             return [
-                [
-                    Candidate(
-                        self.tokenizer.decode(each.ids),
-                        each.log_probability,
-                        each.score,
-                    )
-                    for each in best
-                ]
+                [Candidate(text(x.ids), x.log_probability, x.score) for x in best]
                 for best in found
             ]
 
@@ -319,14 +313,11 @@ class Translator:
 
     def _run(
         self,
-        work: Callable[[Tensor, list[int]], list[Result]],
+        work: Callable[[Tensor, list[int]], list[Result]],  # source_ids, which texts
         text: str | Sequence[str],
         batch_size: int,
     ) -> Any:
-        """Process texts in batches of similar length; return results in order.
-
-        ``work`` gets source_ids and which texts its rows are.
-        """
+        """Process texts in batches of similar length; return results in order."""
         batch_size = whole("batch_size", batch_size, least=1)
         if isinstance(text, str):
             return work(self._pad([self.encode(text)]), [0])[0]

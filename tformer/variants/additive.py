@@ -12,7 +12,7 @@ and *Attention*.
 import torch
 from torch import Tensor, nn
 
-from tformer.attention import Probe
+from tformer.attention import Probe, check_is_bool
 
 
 class AdditiveAttention(nn.Module):
@@ -113,11 +113,7 @@ def _check(query: Tensor, keys: Tensor, value: Tensor) -> None:
 
 
 def _check_mask(mask: Tensor, scores: Tensor) -> None:
-    if mask.dtype != torch.bool:
-        raise TypeError(
-            f"mask must be bool with True = may attend, got {mask.dtype}: "
-            "write mask.bool() if 1 means 'may attend', (mask == 0) if 0 does"
-        )
+    check_is_bool(mask)
     pairs = zip(reversed(mask.shape), reversed(scores.shape), strict=False)
     if mask.dim() > scores.dim() or any(have not in (1, want) for have, want in pairs):
         raise ValueError(

@@ -10,6 +10,7 @@ from tformer.config import TransformerConfig
 from tformer.embedding import ScaledEmbedding
 from tformer.encoder import Encoder
 from tformer.fast.dropout import Dropout
+from tformer.model import start_afresh
 from tformer.parts import PAPER, Parts, named_by
 
 
@@ -44,11 +45,7 @@ class OneStack(nn.Module):
             dropout=config.dropout,
             activation=config.activation,
         )
-        for module in self.stack.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)
+        start_afresh(self.stack)
 
     def hidden(self, ids: Tensor) -> Tensor:
         """(B, T) int64 ids, padded on the right -> (B, T, D), a vector for each."""

@@ -29,15 +29,10 @@ class RecurrentConfig(ModelConfig):
     """Everything that determines the shape of a `RecurrentSeq2Seq`.
 
     Args:
-        vocab_size: number V of pieces, including special ones.
         d_model: width D of embeddings and of what is unembedded.
         d_hidden: width Dh of each GRU's state and of the attention's hidden layer.
         dropout: on embeddings and on what is unembedded, in [0, 1).
-        max_len: longest sequence in tokens, source or target, including special ones.
-        pad_id: pads batches. The four special ids must differ.
-        bos_id: begins every target input.
-        eos_id: ends every source and every label.
-        unk_id: stands for what the tokenizer cannot spell.
+        vocab_size, max_len, pad_id, bos_id, eos_id, unk_id: as in `TransformerConfig`.
 
     Raises:
         TypeError: a value of the wrong type.
@@ -152,24 +147,23 @@ class RecurrentSeq2Seq(nn.Module):
 
     def hidden(self, source_ids: Tensor, target_ids: Tensor) -> Tensor:
         """What `forward` computes before the vocabulary projection: (B, T, D)."""
-        masks.check_id_shape(source_ids)
-        masks.check_id_shape(target_ids)
-        if source_ids.size(0) != target_ids.size(0):
-            raise ValueError(
-                f"source and target must have the same batch size, got "
-                f"{tuple(source_ids.shape)} and {tuple(target_ids.shape)}"
-            )
-        memory = self.encode(source_ids)
         source_mask = masks.source_mask(source_ids, self.config.pad_id)
+        memory = self.encode(source_ids, source_mask)
         return self.decode(target_ids, memory, source_mask)
 
-    def encode(self, source_ids: Tensor) -> Tensor:
+    def encode(self, source_ids: Tensor, source_mask: Tensor | None = None) -> Tensor:
         """Read the source from both ends: (B, S) int64 ids -> (B, S, 2 Dh) memory.
 
         Each direction stops at the end of its own sentence, so padding changes nothing.
+
+        Args:
+            source_ids: (B, S) int64, pieces + eos, padded on the right.
+            source_mask: that of source_ids, if you have it already.
         """
+        if source_mask is None:
+            source_mask = masks.source_mask(source_ids, self.config.pad_id)
         self._check(source_ids)
-        lengths = (source_ids != self.config.pad_id).sum(dim=1).cpu()
+        lengths = source_mask.flatten(1).sum(dim=1).cpu()
         x = self.dropout(self.output_embedding(source_ids))
         packed = pack_padded_sequence(
             x, lengths, batch_first=True, enforce_sorted=False
@@ -198,10 +192,13 @@ class RecurrentSeq2Seq(nn.Module):
             (B, T, D), ready for `unembed`.
 
         Raises:
-            ValueError: with a cache, more than one new column.
+            ValueError: with a cache, more than one new column; without, another number
+                of targets than of sources.
         """
         if cache is None:
+            masks.padding_mask(target_ids, self.config.pad_id)  # checks the ids
             self._check(target_ids)
+            masks.check_pairs(target_ids, memory)
             cache = RecurrentCache()  # the steps below need an initial state
         elif target_ids.size(1) != 1:
             raise ValueError(
@@ -237,13 +234,6 @@ class RecurrentSeq2Seq(nn.Module):
         return sum(parameter.numel() for parameter in self.parameters())
 
     def _check(self, ids: Tensor) -> None:
-        """Check shapes always, and values on the CPU only, where that costs nothing."""
-        masks.check_id_shape(ids)
-        if ids.size(1) > self.config.max_len:
-            raise ValueError(
-                f"{ids.size(1)} tokens are more than max_len={self.config.max_len}: "
-                "split the text, or build the model with a larger max_len"
-            )
-        if ids.device.type == "cpu":
-            config = self.config
-            masks.check_ids(ids, vocab_size=config.vocab_size, pad_id=config.pad_id)
+        """Check what the making of a mask, which checks the rest, cannot know."""
+        config = self.config
+        masks.check_fit(ids, vocab_size=config.vocab_size, max_len=config.max_len)

@@ -59,6 +59,36 @@ class TrainingDashboard(ipywidgets.VBox):
         self._thread: threading.Thread | None = None
         self._asked_to_stop = threading.Event()
 
+        self._make_settings(config, recipe, steps)
+        self.start_button = ipywidgets.Button(
+            description="Start", button_style="primary", tooltip="Train, or resume"
+        )
+        self.stop_button = ipywidgets.Button(
+            description="Stop", disabled=True, tooltip="Stop; the checkpoint is kept"
+        )
+        self.bar = ipywidgets.IntProgress(max=steps, layout={"width": "95%"})
+        self.message = ipywidgets.HTML()
+        self.translation = ipywidgets.HTML()
+        self.picture = ipywidgets.HTML()
+        self.start_button.on_click(lambda _: self.start())
+        self.stop_button.on_click(lambda _: self.stop())
+        self.sentence.observe(lambda _: self._translate_if_idle(), "value")
+        super().__init__(
+            [
+                *self._settings,
+                ipywidgets.HBox([self.start_button, self.stop_button]),
+                self.bar,
+                self.message,
+                self.sentence,
+                self.translation,
+                self.picture,
+            ]
+        )
+
+    def _make_settings(
+        self, config: TransformerConfig, recipe: train.Recipe, steps: int
+    ) -> None:
+        """The sliders, and the sentence to translate meanwhile."""
         wide = {"style": {"description_width": "9em"}}
         self.steps = ipywidgets.BoundedIntText(
             value=steps, min=1, max=1_000_000, description="steps", **wide
@@ -95,16 +125,6 @@ class TrainingDashboard(ipywidgets.VBox):
             layout={"width": "95%"},
             **wide,
         )
-        self.start_button = ipywidgets.Button(
-            description="Start", button_style="primary", tooltip="Train, or resume"
-        )
-        self.stop_button = ipywidgets.Button(
-            description="Stop", disabled=True, tooltip="Stop; the checkpoint is kept"
-        )
-        self.bar = ipywidgets.IntProgress(max=steps, layout={"width": "95%"})
-        self.message = ipywidgets.HTML()
-        self.translation = ipywidgets.HTML()
-        self.picture = ipywidgets.HTML()
         self._settings = [
             self.steps,
             self.warmup_steps,
@@ -112,20 +132,6 @@ class TrainingDashboard(ipywidgets.VBox):
             self.dropout,
             self.label_smoothing,
         ]
-        self.start_button.on_click(lambda _: self.start())
-        self.stop_button.on_click(lambda _: self.stop())
-        self.sentence.observe(lambda _: self._translate_if_idle(), "value")
-        super().__init__(
-            [
-                *self._settings,
-                ipywidgets.HBox([self.start_button, self.stop_button]),
-                self.bar,
-                self.message,
-                self.sentence,
-                self.translation,
-                self.picture,
-            ]
-        )
 
     @property
     def is_running(self) -> bool:

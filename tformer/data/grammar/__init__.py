@@ -4,10 +4,8 @@ Free of any licence, always available, and fully understood: for tests, for read
 without a network, and to compare attention with the truth; never for a claim about real
 German. There is one tree per sentence (``tree``) and two linearizers (``english``,
 ``german``); alignments follow from the tree. No English sentence has two translations,
-so an exact match of 100 % is possible. Chapter: 11, Data.
+so an exact match of 100 % is possible. Chapter *Data*.
 """
-
-from __future__ import annotations
 
 import functools
 import random

@@ -1,7 +1,5 @@
 """The English of a tree: fixed word order, do-support, -s."""
 
-from __future__ import annotations
-
 from tformer.data.grammar.lexicon import PRONOUNS
 from tformer.data.grammar.tree import (
     Clause,
@@ -17,8 +15,6 @@ from tformer.data.grammar.tree import (
     leaf,
     person_of,
 )
-
-__all__ = ["linearize"]
 
 
 def linearize(sentence: Sentence) -> list[Leaf]:
@@ -45,10 +41,8 @@ def _main(sentence: Sentence) -> list[Leaf]:
     if sentence.question == "polar":
         return _inverted(clause)
     if sentence.front == "adverb" and clause.adverb is not None:
-        return [
-            leaf(clause.adverb.english, "t"),
-            *_clause(clause, "", fronted="adverb"),
-        ]
+        adverb = leaf(clause.adverb.english, "t")
+        return [adverb, *_clause(clause, "", fronted="adverb")]
     if sentence.front == "direct" and clause.direct is not None:
         topic = _phrase(clause.direct, "o.", True)
         comma = leaf(",", possible=("o.n",))
@@ -95,10 +89,9 @@ def _rest(clause: Clause, path: str, verb: list[Leaf], fronted: str = "") -> lis
     if clause.verb.particle:
         particle = [leaf(clause.verb.particle, path + "v.particle")]
     direct: list[Leaf] = []
-    if clause.direct is not None and not isinstance(clause.direct, gaps):
-        direct = (
-            [] if fronted == "direct" else _phrase(clause.direct, path + "o.", True)
-        )
+    is_said = fronted == "direct" or isinstance(clause.direct, gaps)
+    if clause.direct is not None and not is_said:
+        direct = _phrase(clause.direct, path + "o.", True)
     if clause.verb.particle == "up" and isinstance(clause.direct, Personal | It):
         leaves += direct + particle  # picks him up
     else:
@@ -139,10 +132,8 @@ def _verb_group(
         if modal == "want":
             main = [leaf("to", possible=(name,)), leaf(base, *keys)]
             if clause.negated or support:
-                return [leaf(do, possible=(name,)), *negation], [
-                    leaf(modal, name),
-                    *main,
-                ]
+                do_not = [leaf(do, possible=(name,)), *negation]
+                return do_not, [leaf(modal, name), *main]
             want = modal_third if person == "third" else modal
             return [], [leaf(want, name), *main]
         if modal == "can" and clause.negated:

@@ -6,9 +6,8 @@ place; then the rest of the verb. In a subordinate clause the finite verb comes 
 all this.
 """
 
-from __future__ import annotations
-
 from tformer.data.grammar.lexicon import (
+    CONJUNCTIONS,
     CONTRACTIONS,
     IT,
     PRONOUNS,
@@ -32,9 +31,10 @@ from tformer.data.grammar.tree import (
     person_of,
 )
 
-__all__ = ["linearize"]
-
-_CONJUNCTIONS = {"because": "weil", "that": "dass", "if": "wenn"}
+_AUXILIARIES = {
+    "haben": {"first": "habe", "third": "hat", "plural": "haben"},
+    "sein": {"first": "bin", "third": "ist", "plural": "sind"},
+}
 _QUESTION_WORDS = {"where": "wo", "why": "warum"}
 
 
@@ -43,7 +43,7 @@ def linearize(sentence: Sentence) -> list[Leaf]:
     clause, first = sentence.clause, sentence.front
     before: list[Leaf] = []
     if sentence.subordinate is not None:
-        conjunction = leaf(_CONJUNCTIONS[sentence.conjunction], "c")
+        conjunction = leaf(CONJUNCTIONS[sentence.conjunction], "c")
         before = [conjunction, *_verb_last(sentence.subordinate, "c.")]
     if sentence.conjunction == "if":
         leaves = [*before, leaf(",", "c.comma"), *_verb_second(clause, [], "")]
@@ -118,26 +118,16 @@ def _order(clause: Clause) -> list[str]:
 
 def _constituents(clause: Clause, path: str) -> dict[str, list[Leaf]]:
     """The leaves of each part of the clause but the verb; [] for what is not there."""
-    parts: dict[str, list[Leaf]] = {
+    adverb, adjective = clause.adverb, clause.adjective
+    return {
         "subject": _phrase(clause.subject, path + "s.", "nom"),
-        "direct": [],
-        "indirect": [],
-        "adverb": [],
+        "direct": _phrase(clause.direct, path + "o.", "acc"),
+        "indirect": _phrase(clause.indirect, path + "i.", "dat"),
+        "adverb": [leaf(adverb.german, path + "t")] if adverb else [],
         "not": [leaf("nicht", path + "v.not")] if clause.negated else [],
-        "adjective": [],
-        "place": [],
+        "adjective": [leaf(adjective.german, path + "a")] if adjective else [],
+        "place": _place(clause.place, path) if clause.place else [],
     }
-    if clause.direct is not None:
-        parts["direct"] = _phrase(clause.direct, path + "o.", "acc")
-    if clause.indirect is not None:
-        parts["indirect"] = _phrase(clause.indirect, path + "i.", "dat")
-    if clause.adverb is not None:
-        parts["adverb"] = [leaf(clause.adverb.german, path + "t")]
-    if clause.adjective is not None:
-        parts["adjective"] = [leaf(clause.adjective.german, path + "a")]
-    if clause.place is not None:
-        parts["place"] = _place(clause.place, path)
-    return parts
 
 
 def _verb_group(clause: Clause, path: str) -> tuple[Leaf, list[Leaf]]:
@@ -153,8 +143,7 @@ def _verb_group(clause: Clause, path: str) -> tuple[Leaf, list[Leaf]]:
         return form + ("n" if form.endswith("e") else "en")
 
     if clause.tense == "perfect":
-        forms = {"haben": ("habe", "hat", "haben"), "sein": ("bin", "ist", "sind")}
-        finite = forms[verb.auxiliary][("first", "third", "plural").index(person)]
+        finite = _AUXILIARIES[verb.auxiliary][person]
         return leaf(finite, path + "v.aux"), [leaf(verb.prefix + participle, *keys)]
     if clause.modal is not None:
         finite = clause.modal.german[person == "plural"]
@@ -162,7 +151,7 @@ def _verb_group(clause: Clause, path: str) -> tuple[Leaf, list[Leaf]]:
     if clause.tense == "past":
         return leaf(past_of(past), *keys), []
     if verb.frame == "copula":
-        finite = {"first": "bin", "third": "ist", "plural": "sind"}[person]
+        finite = _AUXILIARIES["sein"][person]
     elif person == "plural":
         finite = infinitive
     elif person == "third" or infinitive == "wissen":
@@ -183,10 +172,12 @@ def _place(place: Place, path: str) -> list[Leaf]:
     return [leaf(preposition.german, path + "p"), *phrase]
 
 
-def _phrase(node: Subject, path: str, case: str) -> list[Leaf]:
+def _phrase(node: Subject | None, path: str, case: str) -> list[Leaf]:
     """A noun phrase or pronoun in a case; ``path`` is the beginning of its keys."""
     key = path + "n"
     match node:
+        case None:
+            return []
         case Personal(name):
             return [leaf(PRONOUNS[name].german[case], key)]
         case It(antecedent):

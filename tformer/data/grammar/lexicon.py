@@ -5,29 +5,7 @@ Each noun carries kinds (``person``, ``food`` …); verbs say which kinds they t
 that sentences make sense. Everything a linearizer needs is looked up here.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-
-__all__ = [
-    "ADJECTIVES",
-    "ADVERBS",
-    "MODALS",
-    "NOUNS",
-    "PREPOSITIONS",
-    "PRONOUNS",
-    "VERBS",
-    "Adjective",
-    "Adverb",
-    "Modal",
-    "Noun",
-    "Preposition",
-    "Pronoun",
-    "Verb",
-    "adjective_ending",
-    "determiner",
-    "relative_pronoun",
-]
 
 CASES = ("nom", "acc", "dat")
 GENDERS = ("m", "f", "n", "pl")
@@ -137,7 +115,6 @@ class Pronoun:
     english_object: str
     german: dict[str, str]  # case → form
     plural: bool
-    first: bool
 
 
 @dataclass(frozen=True)
@@ -317,6 +294,8 @@ CONTRACTIONS = {
     ("zu", "der"): "zur",
 }
 
+CONJUNCTIONS = {"because": "weil", "that": "dass", "if": "wenn"}
+
 ADVERBS: dict[str, Adverb] = {
     row[0]: Adverb(row[0], row[1], _kinds(row[2]), row[3] == "frequency")
     for row in _rows("""
@@ -330,14 +309,10 @@ always    | immer   | present past perfect       | frequency
 }
 
 PRONOUNS: dict[str, Pronoun] = {
-    row[0]: Pronoun(
-        row[0],
-        row[1],
-        dict(zip(CASES, row[2].split(), strict=True)),
-        row[3] == "plural",
-        row[0] in ("I", "we"),
+    name: Pronoun(
+        name, them, dict(zip(CASES, german.split(), strict=True)), n == "plural"
     )
-    for row in _rows("""
+    for name, them, german, n in _rows("""
 I    | me   | ich mich mir   |
 he   | him  | er ihn ihm     |
 she  | her  | sie sie ihr    |
@@ -363,11 +338,6 @@ _DER = {
     "acc": ("den", "die", "das", "die"),
     "dat": ("dem", "der", "dem", "den"),
 }
-_DIESER = {  # endings of dieser
-    "nom": ("er", "e", "es", "e"),
-    "acc": ("en", "e", "es", "e"),
-    "dat": ("em", "er", "em", "en"),
-}
 _EIN = {  # endings of ein, mein, kein
     "nom": ("", "e", "", "e"),
     "acc": ("en", "e", "", "e"),
@@ -383,7 +353,7 @@ _MIXED = {
     "acc": ("en", "e", "es", "en"),
     "dat": ("en", "en", "en", "en"),
 }
-_STRONG = {
+_STRONG = {  # dieser, too
     "nom": ("er", "e", "es", "e"),
     "acc": ("en", "e", "es", "e"),
     "dat": ("em", "er", "em", "en"),
@@ -402,7 +372,7 @@ def determiner(english: str, case: str, gender: str) -> str:
     if english == "the":
         return _DER[case][column]
     if english == "this":
-        return "dies" + _DIESER[case][column]
+        return "dies" + _STRONG[case][column]
     if english == "":
         return ""
     return {"a": "ein", "my": "mein", "no": "kein"}[english] + _EIN[case][column]

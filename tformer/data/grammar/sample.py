@@ -6,8 +6,6 @@ its present has no past ("read"), nothing that could belong to two clauses follo
 relative clause, and "it" is used only if all the nouns it could mean share a gender.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,6 +13,7 @@ from dataclasses import replace
 from tformer.data.grammar.lexicon import (
     ADJECTIVES,
     ADVERBS,
+    CONJUNCTIONS,
     MODALS,
     NOUNS,
     PREPOSITIONS,
@@ -34,8 +33,6 @@ from tformer.data.grammar.tree import (
     Subject,
     Wh,
 )
-
-__all__ = ["draw_sentence", "noun_phrases", "phenomena"]
 
 SHAPES = {  # kind of sentence → how often
     "plain": 34,
@@ -229,14 +226,12 @@ class _Drawer:
         elif verb.frame == "acc":
             direct = self.object(verb.objects, subject, definite=negated)
         place = None
+        sees_a_place = isinstance(direct, NounPhrase) and "place" in direct.noun.kinds
+        may_have_one = "static" in verb.traits and not simple
         if verb.frame == "motion":
             place = self.place(motion=True)
-        elif "static" in verb.traits and not simple and self.chance(0.35):
-            sees_a_place = (
-                isinstance(direct, NounPhrase) and "place" in direct.noun.kinds
-            )
-            if not sees_a_place:
-                place = self.place(company="company" in verb.traits)
+        elif may_have_one and self.chance(0.35) and not sees_a_place:
+            place = self.place(company="company" in verb.traits)
         return Clause(
             subject, verb, tense, modal, negated, indirect, direct, None, place, adverb
         )
@@ -395,12 +390,8 @@ class _Drawer:
 
 
 def _with(clause: Clause, role: str, node: Subject) -> Clause:
-    """The clause with another subject, direct or indirect object."""
-    if role == "subject":
-        return replace(clause, subject=node)
-    if role == "direct":
-        return replace(clause, direct=node)
-    return replace(clause, indirect=node)
+    """The clause with another "subject", "direct" or "indirect" object."""
+    return replace(clause, **{role: node})  # type: ignore[arg-type]
 
 
 def _ends_with_object(clause: Clause) -> bool:
@@ -470,9 +461,7 @@ def phenomena(sentence: Sentence) -> frozenset[str]:
     clauses = [sentence.clause]
     if sentence.subordinate is not None:
         clauses.append(sentence.subordinate)
-        found.add(
-            {"because": "weil", "that": "dass", "if": "wenn"}[sentence.conjunction]
-        )
+        found.add(CONJUNCTIONS[sentence.conjunction])
     if sentence.question:
         found.add("question")
     elif sentence.front != "subject":

@@ -19,23 +19,6 @@ from tformer.data.grammar.lexicon import (
     Verb,
 )
 
-__all__ = [
-    "Clause",
-    "It",
-    "Leaf",
-    "NounPhrase",
-    "Personal",
-    "Place",
-    "Relative",
-    "Sentence",
-    "Subject",
-    "Wh",
-    "finish",
-    "leaf",
-    "person_of",
-    "text_of",
-]
-
 
 @dataclass(frozen=True)
 class Leaf:

@@ -38,19 +38,64 @@ def examine(patient: Patient) -> Iterator[Finding]:
     yield from _feed_forward(
         [each for each in _anatomy.feed_forwards(ops, found) if each.second is not last]
     )
-    if wrong_skips := _anatomy.from_norm(ops, d_model):
+    yield from _skips(ops, d_model)
+    yield from _places(patient, ops, found, last, fates)
+
+
+def _feed_forward(networks: list[_anatomy.FeedForward]) -> Iterator[Finding]:
+    alone = [e for e in networks if _anatomy.after(e.second) in ("norm", "other")]
+    if alone:
+        yield Finding(
+            code="no-residual",
+            title="a feed-forward network has no residual connection",
+            tried="followed the output of each pair of linear layers.",
+            seen=f"for {len(alone)} of {len(networks)} feed-forward networks nothing "
+            f"is added to it ({_anatomy.places(each.second for each in alone)}).",
+            means="what attention has gathered gets through only as far as the "
+            "network copies it, and gradients have no way around it.",
+            look="the last line of the layer: x + feed_forward(norm(x)), or "
+            "norm(x + feed_forward(x)). Is x + … there?",
+            chapter="The encoder",
+        )
+    straight = [each for each in networks if not each.bends]
+    if straight:
+        yield Finding(
+            code="linear-feed-forward",
+            title="a feed-forward network has no non-linearity",
+            tried="looked at what happens between its two linear layers.",
+            seen=f"nothing non-linear, in {len(straight)} of {len(networks)} "
+            f"({_anatomy.places(each.second for each in straight)}).",
+            means="two linear layers in a row can do no more than one, so the layer "
+            "mixes words by attention and never computes anything about them.",
+            look="relu, gelu or silu between the two: l2(relu(l1(x))).",
+            chapter="The encoder",
+        )
+
+
+def _skips(ops: list[_anatomy.Op], d_model: int) -> Iterator[Finding]:
+    if wrong := _anatomy.from_norm(ops, d_model):
         yield Finding(
             code="residual-from-norm",
             title="a residual connection starts from the norm's output",
             tried="followed both addends of each residual sum.",
             seen="a sublayer's result is added to what the norm returned, not to what "
-            f"the norm was given: {_anatomy.places(e.total for e in wrong_skips)}.",
+            f"the norm was given: {_anatomy.places(e.total for e in wrong)}.",
             means="such a layer replaces the residual stream by its norm, so nothing "
             "that earlier layers wrote passes through unchanged.",
             look="h = norm(x), then x = x + sublayer(h): has x been overwritten by the "
             "norm, or is it h + … ?",
             chapter="The encoder",
         )
+
+
+def _places(
+    patient: Patient,
+    ops: list[_anatomy.Op],
+    found: list[_anatomy.Attention],
+    last: _anatomy.Op | None,
+    fates: list[str],
+) -> Iterator[Finding]:
+    """Is there a norm wherever a post-norm or a pre-norm model has one?"""
     into = None if last is None else _anatomy.states(last)
     ends_normed = _anatomy.norm_behind(into) is not None
     begins_normed = all(
@@ -95,36 +140,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             look="a last norm after the encoder's stack.",
             chapter="The encoder",
             because=("keys-from-wrong-side",),
-        )
-
-
-def _feed_forward(networks: list[_anatomy.FeedForward]) -> Iterator[Finding]:
-    alone = [e for e in networks if _anatomy.after(e.second) in ("norm", "other")]
-    if alone:
-        yield Finding(
-            code="no-residual",
-            title="a feed-forward network has no residual connection",
-            tried="followed the output of each pair of linear layers.",
-            seen=f"for {len(alone)} of {len(networks)} feed-forward networks nothing "
-            f"is added to it ({_anatomy.places(each.second for each in alone)}).",
-            means="what attention has gathered gets through only as far as the "
-            "network copies it, and gradients have no way around it.",
-            look="the last line of the layer: x + feed_forward(norm(x)), or "
-            "norm(x + feed_forward(x)). Is x + … there?",
-            chapter="The encoder",
-        )
-    straight = [each for each in networks if not each.bends]
-    if straight:
-        yield Finding(
-            code="linear-feed-forward",
-            title="a feed-forward network has no non-linearity",
-            tried="looked at what happens between its two linear layers.",
-            seen=f"nothing non-linear, in {len(straight)} of {len(networks)} "
-            f"({_anatomy.places(each.second for each in straight)}).",
-            means="two linear layers in a row can do no more than one, so the layer "
-            "mixes words by attention and never computes anything about them.",
-            look="relu, gelu or silu between the two: l2(relu(l1(x))).",
-            chapter="The encoder",
         )
 
 

@@ -14,7 +14,16 @@ from tformer.doctor.report import Finding, listed
 
 REAL = 5
 MOST = 0.9  # of the sources
-SPOILED = ("dropout-while-evaluating", "ignores-source", "future-leak", "length-leak")
+SPOILED = (
+    "dropout-while-evaluating",
+    "ignores-source",
+    "future-leak",
+    "length-leak",
+    "softmax-wrong-axis",
+    "norm-wrong-axis",
+    "heads-split-wrongly",
+    "heads-merged-wrongly",
+)
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
@@ -43,15 +52,7 @@ def _target(patient: Patient) -> Iterator[Finding]:
             means="a sentence is scored differently beside a longer one.",
             look="the decoder's mask, and anything that averages over positions.",
             chapter="Masks",
-            because=(
-                *SPOILED,
-                "mask-off-by-one",
-                "mask-inverted",
-                "softmax-wrong-axis",
-                "norm-wrong-axis",
-                "heads-split-wrongly",
-                "heads-merged-wrongly",
-            ),
+            because=(*SPOILED, "mask-off-by-one", "mask-inverted"),
         )
 
 
@@ -90,52 +91,7 @@ def _source(patient: Patient) -> Iterator[Finding]:
         )
         return
     if moved > patient.tolerance:
-        on_queries = [
-            e
-            for e in found
-            if e.shape == (n, n)
-            and float(e.weights[:, REAL:].max() - e.weights[:, REAL:].min()) < 1e-5
-            and float(e.weights[:, :REAL, REAL:].max()) > 1e-4
-        ]
-        largest = [max((float(w[..., REAL:].max()) for _, w in side), default=0.0)
-                   for side in (inside, across)]  # fmt: skip
-        leaky = [e.softmax for e, w in both if float(w[..., REAL:].max()) > 1e-6]
-        if on_queries:
-            code, where = "mask-on-queries", "as queries instead of keys"
-        elif largest[0] > 1e-6:
-            code, where = "padding-counts-in-encoder", "in the encoder's self-attention"
-        elif largest[1] > 1e-6:
-            code, where = "padding-counts-in-cross-attention", "in the cross-attention"
-        else:
-            code, where = "padding-counts", "outside the attention"
-        weight = (
-            f"A weight on padding is as large as {max(largest):.2g} "
-            f"({_anatomy.places(leaky)})."
-            if max(largest) > 1e-6
-            else "No weight on padding was seen."
-        )
-        yield Finding(
-            code=code,
-            title=f"padding of the source counts {where}"
-            if code != "mask-on-queries"
-            else f"the padding mask hides padding {where}",
-            tried=f"added {n - REAL} columns of padding to a source of {REAL} words.",
-            seen=f"the logits moved by up to {moved:.2g}. {weight}",
-            means="a sentence is translated differently beside a longer one.",
-            look=FLOATS
-            if any(map(_anatomy.adds_zeros_and_ones, found))
-            else "the padding mask: is it made with the right pad_id, passed to every "
-            "layer of encoder and decoder, and broadcast over keys (…, 1, S)?",
-            chapter="Masks",
-            because=(
-                *SPOILED,
-                "norm-wrong-axis",
-                "softmax-wrong-axis",
-                "heads-split-wrongly",
-                "heads-merged-wrongly",
-                "mask-after-softmax",
-            ),
-        )
+        yield _leak(patient, found, (inside, across), moved)
     elif 0 < len(deaf) < REAL:
         yield Finding(
             code="mask-hides-words",
@@ -150,6 +106,59 @@ def _source(patient: Patient) -> Iterator[Finding]:
         )
     else:
         yield from _signs(patient, real, exact)
+
+
+def _leak(
+    patient: Patient,
+    found: list[_anatomy.Attention],
+    sides: tuple[list[tuple[_anatomy.Attention, Tensor]], ...],
+    moved: float,
+) -> Finding:
+    """Where does the padding of the source count?
+
+    ``sides`` are the attentions in the encoder and those across, each with the weights
+    of its real rows.
+    """
+    n = patient.n_source
+    on_queries = [
+        e
+        for e in found
+        if e.shape == (n, n)
+        and float(e.weights[:, REAL:].max() - e.weights[:, REAL:].min()) < 1e-5
+        and float(e.weights[:, :REAL, REAL:].max()) > 1e-4
+    ]
+    seen = [[(e, float(w[..., REAL:].max())) for e, w in side] for side in sides]
+    largest = [max((weight for _, weight in side), default=0.0) for side in seen]
+    leaky = [e.softmax for side in seen for e, weight in side if weight > 1e-6]
+    if on_queries:
+        code, where = "mask-on-queries", "as queries instead of keys"
+    elif largest[0] > 1e-6:
+        code, where = "padding-counts-in-encoder", "in the encoder's self-attention"
+    elif largest[1] > 1e-6:
+        code, where = "padding-counts-in-cross-attention", "in the cross-attention"
+    else:
+        code, where = "padding-counts", "outside the attention"
+    weight = (
+        f"A weight on padding is as large as {max(largest):.2g} "
+        f"({_anatomy.places(leaky)})."
+        if max(largest) > 1e-6
+        else "No weight on padding was seen."
+    )
+    return Finding(
+        code=code,
+        title=f"padding of the source counts {where}"
+        if code != "mask-on-queries"
+        else f"the padding mask hides padding {where}",
+        tried=f"added {n - REAL} columns of padding to a source of {REAL} words.",
+        seen=f"the logits moved by up to {moved:.2g}. {weight}",
+        means="a sentence is translated differently beside a longer one.",
+        look=FLOATS
+        if any(map(_anatomy.adds_zeros_and_ones, found))
+        else "the padding mask: is it made with the right pad_id, passed to every "
+        "layer of encoder and decoder, and broadcast over keys (…, 1, S)?",
+        chapter="Masks",
+        because=(*SPOILED, "mask-after-softmax"),
+    )
 
 
 def _signs(patient: Patient, words: Tensor, exact: Tensor) -> Iterator[Finding]:
