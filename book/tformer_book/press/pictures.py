@@ -45,6 +45,15 @@ STATES = re.compile(
 )
 FIGURE = re.compile(r'<figure class="tf-figure" id="([^"]+)"')
 BOX = re.compile(rf'({FIGURE.pattern}><div class="tf-widget")(?: style="([^"]*)")?')
+HEIGHTS = """async () => {
+  const found = [];
+  for (const figure of document.querySelectorAll('.tf-figure[id]')) {
+    figure.scrollIntoView();
+    for (let k = 0; k < 2; k++) await new Promise(requestAnimationFrame);
+    found.push([figure.id, figure.querySelector('.tf-widget').offsetHeight]);
+  }
+  return found;
+}"""
 ROOM = {"wide": "--tf-height", "phone": "--tf-height-narrow"}  # of `tformer.css`
 
 
@@ -73,12 +82,8 @@ def taken(browser: Browser, site: str, page_name: str, folder: Path) -> None:
         for size, name in ROOM.items():
             width, height = SIZES[size]
             page.set_viewport_size({"width": width, "height": height})
-            for figure in page.locator(".tf-figure[id]").all():
-                figure.scroll_into_view_if_needed(timeout=PATIENCE)
-                known = heights.setdefault(figure.get_attribute("id") or "", {})
-                known[name] = figure.locator(".tf-widget").evaluate(
-                    "box => box.offsetHeight"
-                )
+            for figure, pixels in page.evaluate(HEIGHTS):
+                heights.setdefault(figure, {})[name] = pixels
     (folder / "heights.json").write_text(json.dumps(heights), "utf-8")
 
 
