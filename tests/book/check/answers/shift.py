@@ -1,21 +1,10 @@
 from answers import right, wrong
 
-
-@right
-def plain(target_ids):
-    return target_ids[:, :-1], target_ids[:, 1:]
-
-
-@wrong("wrong-way-round")
-def reversed_order(target_ids):
-    return target_ids[:, 1:], target_ids[:, :-1]
-
-
-@wrong("dtype", "labels")
-def float_labels(target_ids):
-    return target_ids[:, :-1], target_ids[:, 1:].float()
-
-
+right(lambda target_ids: (target_ids[:, :-1], target_ids[:, 1:]))
+wrong("wrong-way-round")(lambda target_ids: (target_ids[:, 1:], target_ids[:, :-1]))
+wrong("dtype", "labels")(
+    lambda target_ids: (target_ids[:, :-1], target_ids[:, 1:].float())
+)
 wrong("widths-differ")(lambda target_ids: (target_ids, target_ids[:, 1:]))
 wrong("shape")(lambda target_ids: (target_ids[:, :-3], target_ids[:, 3:]))
 wrong("wrong-numbers")(lambda t: (t[:, :-1], t[:, 1:].masked_fill(t[:, 1:] == 8, 9)))
