@@ -1,9 +1,10 @@
 import math
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 
-from answers import right, without_gradient, wrong
+from answers import right, wrong
 
 
 def heads(x, n):
@@ -27,8 +28,8 @@ def steps(
     """The layer with one step exchanged."""
 
     def mine(layer, query, key, value, *, mask=None):
-        q, k, v = layer.to_query(query), layer.to_key(key), layer.to_value(value)
-        q, k, v = (heads(x, layer.n_heads) for x in (q, k, v))
+        projected = layer.to_query(query), layer.to_key(key), layer.to_value(value)
+        q, k, v = map(partial(heads, n=layer.n_heads), projected)
         if masks and mask is not None:
             mask = masks(mask)
         return finish(layer, merge(attend(q, k, v, mask)))
@@ -58,7 +59,14 @@ wrong("keys-from-the-query")(
     )
 )
 wrong("not-transposed-back")(steps(merge=lambda x: x.reshape(len(x), x.size(2), -1)))
-wrong("gradient-cut", "no_grad")(without_gradient(plain))
+
+
+@wrong("gradient-cut", "no_grad")
+def frozen(layer, query, key, value, *, mask=None):
+    with torch.no_grad():
+        return plain(layer, query, key, value, mask=mask)
+
+
 wrong("mask-adds-an-axis", "unsqueeze")(steps(masks=lambda mask: mask.unsqueeze(1)))
 wrong("mask-flipped")(steps(masks=torch.logical_not))
 wrong("not-scaled", "second slip: Softmax runs over the axis of heads")(

@@ -18,7 +18,9 @@ def scattered(ids, vocab_size):
     return out.scatter_(-1, ids.unsqueeze(-1), 1.0)
 
 
-wrong("not-floats")(lambda *given: F.one_hot(*given))
+@wrong("not-floats")
+def torchs(ids, vocab_size):
+    return F.one_hot(ids, vocab_size)
 
 
 @wrong("one-sentence-only")

@@ -27,7 +27,11 @@ def looped(ids, pad_id):
     return out
 
 
-wrong("flipped")(lambda ids, pad_id: (ids == pad_id)[:, None, None, :])
+@wrong("flipped")
+def true_where_padding(ids, pad_id):
+    return (ids == pad_id)[:, None, None, :]
+
+
 wrong("axes-missing")(lambda ids, pad_id: ids != pad_id)
 wrong("axes-missing")(lambda ids, pad_id: (ids != pad_id).unsqueeze(1))
 wrong("wrong-axis")(lambda ids, pad_id: (ids != pad_id)[:, None, :, None])

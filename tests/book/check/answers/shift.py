@@ -1,7 +1,13 @@
 from answers import right, wrong
 
 right(lambda target_ids: (target_ids[:, :-1], target_ids[:, 1:]))
-wrong("wrong-way-round")(lambda target_ids: (target_ids[:, 1:], target_ids[:, :-1]))
+
+
+@wrong("wrong-way-round")
+def reversed_order(target_ids):
+    return target_ids[:, 1:], target_ids[:, :-1]
+
+
 wrong("dtype", "labels")(
     lambda target_ids: (target_ids[:, :-1], target_ids[:, 1:].float())
 )

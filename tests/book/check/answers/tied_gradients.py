@@ -30,9 +30,13 @@ def autograd(hidden, table, push):
 
 
 wrong("swapped")(lambda *given: products(*given)[::-1])
-wrong("mean-of-the-batch")(
-    lambda hidden, table, push: (push @ table, (push.transpose(1, 2) @ hidden).mean(0))
-)
+
+
+@wrong("mean-of-the-batch")
+def mean(hidden, table, push):
+    return push @ table, (push.transpose(1, 2) @ hidden).mean(0)
+
+
 wrong("transposed")(
     lambda hidden, table, push: (push @ table, products(hidden, table, push)[1].T)
 )
