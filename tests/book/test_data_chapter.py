@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 
-from tformer_book.press.chapters import ROOT, chapter, read, source
+from records import cells, result
+
+TEXT = cells("data")
 
 TESTS = ("random", "unseen_combination", "longer")
 
 
-def text_of(name):
-    """The text of one cell of the chapter."""
-    cells = read(chapter("data"))["cells"]
-    [text] = [source(cell) for cell in cells if cell["id"] == name]
-    return text
-
-
 def table(name):
     """The numbers of each row of a cell's table."""
-    rows = [line for line in text_of(name).splitlines() if line.startswith("| ")]
+    rows = [line for line in TEXT[name].splitlines() if line.startswith("| ")]
     return [
         [float(x) for x in re.findall(r"[\d.]+", row.replace(",", ""))]
         for row in rows
@@ -27,16 +21,12 @@ def table(name):
     ]
 
 
-def result(name):
-    return json.loads((ROOT / "results" / name).read_text(encoding="utf-8"))
-
-
 def percent(share):
     return round(100 * share, 1)
 
 
 def test_the_table_of_generated_pairs_is_the_recorded_one():
-    recorded, text = result("pairs-on-grammar.json"), text_of("recorded")
+    recorded, text = result("pairs-on-grammar"), TEXT["recorded"]
     few, many = recorded["runs"]
     assert table("recorded") == [
         [run["train_pairs"], *(percent(run["exact_match"][name]) for name in TESTS)]
@@ -49,15 +39,15 @@ def test_the_table_of_generated_pairs_is_the_recorded_one():
 
 
 def test_only_the_number_of_pairs_differs_between_the_two_runs():
-    few, many = result("pairs-on-grammar.json")["runs"]
+    few, many = result("pairs-on-grammar")["runs"]
     assert few["train_pairs"] != many["train_pairs"]
     for same in ("config", "n_parameters", "device", "torch"):
         assert few[same] == many[same]
 
 
 def test_the_larger_run_is_told_with_all_that_changed():
-    run, text = result("run-grammar.json"), text_of("recorded")
-    first, report = result("pairs-on-grammar.json"), run["report"]
+    run, text = result("run-grammar"), TEXT["recorded"]
+    first, report = result("pairs-on-grammar"), run["report"]
     said = [f"{percent(run['scores']['splits'][n]['exact_match'])} %" for n in TESTS]
     assert "{}, {} and {}".format(*said) in text
     assert f"{report['steps']:,} steps" in text and report["config"]["dropout"] == 0
@@ -67,7 +57,7 @@ def test_the_larger_run_is_told_with_all_that_changed():
 
 
 def test_the_table_of_the_leak_is_the_recorded_one():
-    recorded, text = result("split-leak.json")["first"], text_of("german-side-text")
+    recorded, text = result("split-leak")["first"], TEXT["german-side-text"]
     first = recorded["by_english"]
     leaked, others, together = (
         [first[name]["pairs"], first[name]["reference_words"], first[name]["bleu"]]
@@ -82,7 +72,7 @@ def test_the_table_of_the_leak_is_the_recorded_one():
 
 
 def test_what_the_leak_was_worth_is_as_recorded():
-    recorded, text = result("split-leak.json"), text_of("stays")
+    recorded, text = result("split-leak"), TEXT["stays"]
     first, now = (recorded[which]["by_group"] for which in ("first", "now"))
     rows = table("stays")
     for said, kind in zip(rows, ("touched", "untouched"), strict=True):
@@ -98,4 +88,4 @@ def test_what_the_leak_was_worth_is_as_recorded():
 def test_the_grammar_has_as_many_nouns_and_verbs_as_the_chapter_says():
     from tformer.data.grammar.lexicon import NOUNS, VERBS
 
-    assert f"{len(NOUNS)} nouns and {len(VERBS)} verbs" in text_of("recorded")
+    assert f"{len(NOUNS)} nouns and {len(VERBS)} verbs" in TEXT["recorded"]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 
 import pytest
 import torch
+from records import cells, result
 
 from tformer import decode, evaluate, load_pretrained
-from tformer_book.press.chapters import ROOT, chapter, read, source
 
 CHESS = "A group of men are looking at an old man who is playing chess."
 SAID = {
@@ -18,6 +17,7 @@ SAID = {
     "longer": "Eine Gruppe von Männern betrachtet einen alten Mann, der Schach spielt.",
     "shorter": "Eine Gruppe Männer betrachtet einen alten Mann, der Schach spielt.",
 }
+PROSE = cells("decoding-and-scoring")
 # The steps whose probabilities the chapter tells, in its order.
 STEPS = [("schaut", "▁einen"), ("longer", "▁einen"), ("schaut", ",")]
 
@@ -27,17 +27,12 @@ def translator():
     return load_pretrained()
 
 
-def prose():
-    cells = read(chapter("decoding-and-scoring"))["cells"]
-    return {c["id"]: source(c) for c in cells if c["cell_type"] == "markdown"}
-
-
 def best(translator, alpha):
     return translator.translate(CHESS, length_penalty=alpha)
 
 
 def test_the_chapter_is_about_this_sentence():
-    assert f"> *{CHESS}*" in prose()["title"]
+    assert f"> *{CHESS}*" in PROSE["title"]
 
 
 def test_two_verbs_lead_the_list_nearly_level(translator):
@@ -50,7 +45,7 @@ def test_two_verbs_lead_the_list_nearly_level(translator):
     log_p = logits[0, -1].log_softmax(-1)
     p, ids = log_p.exp().topk(4)
     verbs = [translator.tokenizer.decode([i]) for i in ids.tolist()]
-    table = prose()["one-list"].split("|")[1:5]
+    table = PROSE["one-list"].split("|")[1:5]
     assert verbs == [each.strip() for each in table]
     assert p[1] > 0.85 * p[0] and p[2] < 0.2 * p[1]
     cold, _ = decode.distribution(log_p, temperature=0.1).topk(2)
@@ -89,7 +84,7 @@ def test_the_percentages_of_the_penalty_are_its_own(translator):
     longer, shorter = (
         translator.score(CHESS, SAID[k]).log_probability for k in ("longer", "shorter")
     )
-    allowed, costs = re.findall(r"([\d.]+) % more", prose()["penalty-read"])
+    allowed, costs = re.findall(r"([\d.]+) % more", PROSE["penalty-read"])
     assert float(costs) == round(100 * (longer / shorter - 1), 1)
     penalties = [decode.length_penalty_of(n, 0.6) for n in (15, 13)]
     assert float(allowed) == round(100 * (penalties[0] / penalties[1] - 1), 1)
@@ -98,7 +93,7 @@ def test_the_percentages_of_the_penalty_are_its_own(translator):
 def test_the_probabilities_and_costs_in_the_prose_are_the_models(translator):
     scored = {k: translator.score(CHESS, v) for k, v in SAID.items()}
     log_p = {k: each.log_probability for k, each in scored.items()}
-    named = re.findall(r"([\d.]+) %", prose()["greedy-loses-read"])
+    named = re.findall(r"([\d.]+) %", PROSE["greedy-loses-read"])
     ends = [f"{100 * math.exp(log_p[k]):.1f}" for k in ("schaut", "shorter")]
     assert named == ends
     at = {
@@ -106,10 +101,10 @@ def test_the_probabilities_and_costs_in_the_prose_are_the_models(translator):
         for k, v in scored.items()
     }
     steps = [at[k][x] for k, x in STEPS]
-    told = re.findall(r"0\.\d\d", prose()["greedy-loses-read"])
+    told = re.findall(r"0\.\d\d", PROSE["greedy-loses-read"])
     assert told == [f"{math.exp(each):.2f}" for each in steps]
     assert scored["schaut"].pieces.index(",") + 1 == 10
-    costs = re.findall(r"costs (\d+\.\d+)", prose()["penalty-text"])
+    costs = re.findall(r"costs (\d+\.\d+)", PROSE["penalty-text"])
     assert costs == [f"{-log_p[k]:.3f}" for k in ("shorter", "longer")]
 
 
@@ -128,14 +123,12 @@ def test_bleu_and_chrf_rank_a_loop_and_the_opposite_above_the_right_one():
 
 def test_the_sentence_scored_by_hand_is_what_the_model_says(translator):
     english = "The dog did not cross the street because it was tired."
-    _, said = re.findall(r"> \*(Der Hund [^*]*)\*", prose()["cost-read"])
+    _, said = re.findall(r"> \*(Der Hund [^*]*)\*", PROSE["cost-read"])
     assert said.replace(" ,", ",").replace(" .", ".") == translator.translate(english)
 
 
 def test_the_card_scores_as_many_reference_words_as_the_published_program():
-    [words] = re.findall(
-        r"counts ([\d,]+) words of reference", prose()["bootstrap-read"]
-    )
+    [words] = re.findall(r"counts ([\d,]+) words of reference", PROSE["bootstrap-read"])
     lines = load_pretrained().card["scores"]["test_2016_flickr"]["lines"]
     assert f"ref_len = {words.replace(',', '')})" in lines[2]
 
@@ -150,13 +143,13 @@ def test_alpha_changes_the_winner_where_the_problem_says_so():
 
 
 def test_the_seeds_are_those_of_the_record_and_differ_as_it_is_said():
-    record = json.loads((ROOT / "results/chosen.json").read_text("utf-8"))
+    record = result("chosen")
     sets = ["valid", "test_2016_flickr", "test_2017_flickr", "test_2017_mscoco"]
     scores = {
         run["seed"]: [run["scores"][name]["bleu"] for name in sets]
         for run in record["runs"]
     }
-    text = prose()["bootstrap-read"]
+    text = PROSE["bootstrap-read"]
     for seed, row in scores.items():
         cells = " | ".join(f"{each:.1f}" for each in row)
         assert f"| seed {seed} | {cells} |" in text

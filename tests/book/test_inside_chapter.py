@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-import json
 
 import pytest
+from records import cells, result
 
-from tformer_book.press.chapters import ROOT, chapter, read, source
+from tformer_book.press.chapters import ROOT
 
-CHAPTER = chapter("inside-the-model")
-CELLS = {cell["id"]: source(cell) for cell in read(CHAPTER)["cells"]}
+CELLS = cells("inside-the-model")
 
 
 def literals(cell):
@@ -31,13 +30,13 @@ def literals(cell):
 
 @pytest.fixture(scope="module")
 def record():
-    return json.loads((ROOT / "results" / "knock-out.json").read_text("utf-8"))
+    return result("knock-out")
 
 
 @pytest.fixture(scope="module")
 def told():
-    cells = ("recorded-knock-out", "recorded-loss", "sub-layers")
-    return {name: value for cell in cells for name, value in literals(cell).items()}
+    names = "recorded-knock-out", "recorded-loss", "sub-layers"
+    return {name: value for cell in names for name, value in literals(cell).items()}
 
 
 def by_place(rows, get):
@@ -80,7 +79,7 @@ def test_the_record_is_of_the_released_model(record):
 
 
 def test_the_run_on_the_grammar_is_told_as_recorded():
-    run = json.loads((ROOT / "results" / "run-grammar.json").read_text("utf-8"))
+    run = result("run-grammar")
     said = literals("aer-recorded")["RECORDED_GRAMMAR"]
     scores = run["scores"]["splits"]["random"]
     for key in ("alignment_error_rate", "alignment_error_rate_diagonal"):

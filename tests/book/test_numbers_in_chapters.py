@@ -76,9 +76,3 @@ def test_the_table_of_chapters_promises_the_time_that_each_chapter_names():
             named[path.name] = minutes(found[1])
     assert len(named) > 10
     assert {name: promised[name] for name in named} == named
-
-
-@pytest.mark.parametrize("path", CHAPTERS, ids=lambda p: p.stem)
-def test_a_label_of_a_layer_or_head_is_not_shifted_by_one(path):
-    text = "\n".join(ast.unparse(tree) for tree in code_of(path))
-    assert re.findall(r"\b(?:layer|head)s? \{[^}]*\+ ?1\}", text) == []

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from statistics import mean
 
-from records import recorded
+from records import cells, recorded, result
 
 from studies import experiments
-from tformer_book.press.chapters import ROOT, chapter, read, source
 
-PAGE = chapter("one-change")
-RECORD = json.loads((ROOT / "results/ablations.json").read_text("utf-8"))
+RECORD = result("ablations")
 STUDY = experiments.STUDIES["ablations"]
 
 
@@ -31,7 +28,7 @@ def gains() -> dict[str, float]:
 
 
 def test_the_page_repeats_the_record():
-    page = recorded(PAGE)
+    page = recorded("one-change")
     assert page["steps"] == RECORD["base"]["last_step"]
     assert page["date"] == max(run["date"] for run in RECORD["runs"])
     assert {page["device"]} == {run["device"] for run in RECORD["runs"]}
@@ -63,7 +60,7 @@ def test_the_base_is_as_it_is_told():
 
 
 def test_what_the_text_says_is_so():
-    text = "".join(source(cell) for cell in read(PAGE)["cells"])
+    text = "".join(cells("one-change").values())
     seeds = [run["scores"]["valid"]["bleu"] for run in by_variant()["base"]]
     assert len(seeds) == 3 and 0.4 < max(seeds) - min(seeds) < 0.6
     assert "half a point apart" in text

@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
-import ast
-import json
-
 import pytest
+from records import cells, recorded, result
 
 from tformer import TransformerConfig
 from tformer.analysis import cost
 from tformer.analysis.cost import BASE, BIG
-from tformer_book.press.chapters import ROOT, chapter, read, source
 
-CHAPTER = chapter("scale")
-RESULT = json.loads((ROOT / "results/other-tools.json").read_text("utf-8"))
+CELLS, RESULT = cells("scale"), result("other-tools")
 
 
-def cell(name):
-    [found] = [each for each in read(CHAPTER)["cells"] if each["id"] == name]
-    return source(found)
-
-
-@pytest.fixture(scope="module")
-def repeated():
-    statement = ast.parse(cell("recorded")).body[0]
-    assert isinstance(statement, ast.Assign)
-    return ast.literal_eval(statement.value)
-
-
-def test_the_chapter_repeats_the_record_of_the_programs(repeated):
+def test_the_chapter_repeats_the_record_of_the_programs():
+    repeated = recorded("scale")
     for name in ("date", "device", "captions"):
         assert repeated[name] == RESULT[name]
-    assert f"`{RESULT['class']}`" in cell("recorded-after")
+    assert f"`{RESULT['class']}`" in CELLS["recorded-after"]
     for name, each in RESULT["programs"].items():
         wanted = {key: each[key] for key in ("same", "bleu", "cpu_seconds")}
         assert repeated["programs"].pop(name) == wanted
@@ -69,7 +54,7 @@ def test_a_layer_of_the_encoder_keeps_and_costs_what_the_formulas_say():
 
 
 def test_the_assumptions_of_the_bill_stand_in_its_table():
-    table, code = cell("bill-after"), cell("then-now")
+    table, code = CELLS["bill-after"], CELLS["then-now"]
     for text in ("41 to 140", "289 to 981", "989 trillion", "2 to 5"):
         assert text in table
     for text in ('"base": (41, 140)', '"big": (289, 981)', "989e12", "(2, 5)"):

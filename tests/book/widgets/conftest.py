@@ -39,3 +39,22 @@ def node(tmp_path_factory):
         return json.loads(done.stdout)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def js(node):
+    """``js("heads/maths.js", "falls(given)", given)``: an expression's value.
+
+    It may use what the module exports, and `given`.
+    """
+    script = """
+    const { default: figure, ...exported } = module;
+    const value = new Function("given", ...Object.keys(exported), given.returned);
+    console.log(JSON.stringify(value(given.given, ...Object.values(exported))));
+    """
+
+    def js(module, expression, given=None):
+        head = f"import * as module from './{module}';"
+        return node(head + script, {"returned": f"return {expression}", "given": given})
+
+    return js

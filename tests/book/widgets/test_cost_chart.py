@@ -66,10 +66,8 @@ def test_doubling_a_size_multiplies_as_a_larger_model_would(node):
         assert times == pytest.approx(wanted)
 
 
-def test_the_sliders_have_the_sizes_that_python_takes(node):
-    found = node(
-        RUN + "console.log(JSON.stringify([WIDTHS, LAYERS, LENGTHS, BATCHES]))"
-    )
+def test_the_sliders_have_the_sizes_that_python_takes(js):
+    found = js("cost_chart/maths.js", "[WIDTHS, LAYERS, LENGTHS, BATCHES]")
     assert found == [list(each) for each in (WIDTHS, LAYERS, LENGTHS, BATCHES)]
 
 

@@ -254,22 +254,18 @@ def test_the_page_has_pythons_settings_by_names_of_its_own(node):
     assert back == [traits, uncut]
 
 
-def test_the_page_s_sliders_have_the_bounds_of_the_traits(node):
-    ranges = node(
-        "import { RANGES } from './engine/decode/settings.js';"
-        "console.log(JSON.stringify(RANGES))"
-    )
+def test_the_page_s_sliders_have_the_bounds_of_the_traits(js):
+    ranges = js("engine/decode/settings.js", "RANGES")
     traits = SearchTraits.class_traits()
     assert ranges.keys() == traits.keys() - {"search"}
     for name, each in ranges.items():
         assert (each["min"], each["max"]) == (traits[name].min, traits[name].max)
 
 
-def test_the_engine_is_told_what_the_search_uses(node):
-    used = node(
-        "import { USED, USUAL, used } from './engine/decode/settings.js';"
-        "console.log(JSON.stringify(Object.keys(USED).map((search) =>"
-        " used({ ...USUAL, search }))))"
+def test_the_engine_is_told_what_the_search_uses(js):
+    used = js(
+        "engine/decode/settings.js",
+        "Object.keys(USED).map((search) => used({ ...USUAL, search }))",
     )
     assert [each["search"] for each in used] == list(SEARCHES)
     for each in used:
@@ -284,7 +280,7 @@ def test_the_engine_is_told_what_the_search_uses(node):
         assert sorted(each.values(), key=str) == sorted(wanted.values(), key=str)
 
 
-def test_a_search_is_run_again_where_a_setting_changes_it(node):
+def test_a_search_is_run_again_where_a_setting_changes_it(js):
     usual = {"beamSize": 4, "lengthPenalty": 0.6, "temperature": 1}
     usual |= {"topK": None, "topP": None, "seed": 0}
     other = {"beamSize": 5, "lengthPenalty": 0, "temperature": 2}
@@ -299,10 +295,8 @@ def test_a_search_is_run_again_where_a_setting_changes_it(node):
         for search in matters
         for name in usual
     ]
-    changed = node(
-        "import { keyOf } from './decoding/search.js';"
-        "console.log(JSON.stringify(given.map(([a, b]) => keyOf(a) !== keyOf(b))))",
-        cases,
+    changed = js(
+        "decoding/search.js", "given.map(([a, b]) => keyOf(a) !== keyOf(b))", cases
     )
     wanted = [name in names for names in matters.values() for name in usual]
     assert changed == wanted

@@ -25,6 +25,8 @@ from tformer_book.widgets.embedding_map import (
     principal_axes,
 )
 
+MATHS = "embedding_map/maths.js"
+
 STATE = ("pieces", "links", "drops", "places", "bound")
 
 
@@ -39,11 +41,12 @@ def rows():
 
 
 @pytest.fixture(scope="module")
-def decoded(node, figure):
-    script = """
-    import { decode, KINDS, LEVELS } from "./embedding_map/maths.js";
-    console.log(JSON.stringify({ ...decode(...given), KINDS, LEVELS }));"""
-    return node(script, [getattr(figure, name) for name in STATE])
+def decoded(js, figure):
+    return js(
+        MATHS,
+        "{ ...decode(...given), KINDS, LEVELS }",
+        [getattr(figure, name) for name in STATE],
+    )
 
 
 def test_a_rows_neighbours_are_those_of_all_pairs_compared():
@@ -68,12 +71,9 @@ def test_axes_are_principal_ones_and_do_not_depend_on_chance():
     assert_close(turned, places, rtol=0, atol=1e-5)
 
 
-def test_numbers_come_back_from_text(node):
+def test_numbers_come_back_from_text(js):
     values = torch.tensor([[0, 1, len(DIGITS)], [len(DIGITS) ** 2 - 1, 87, 2000]])
-    script = """
-    import { unpack } from "./embedding_map/maths.js";
-    console.log(JSON.stringify(unpack(given)));"""
-    assert node(script, pack(values)) == values.flatten().tolist()
+    assert js(MATHS, "unpack(given)", pack(values)) == values.flatten().tolist()
     for bad in (-1, len(DIGITS) ** 2):
         with pytest.raises(ValueError, match=f"{bad}"):
             pack(torch.tensor([5, bad]))
@@ -185,22 +185,20 @@ def test_the_state_is_small_enough_for_a_page(figure):
     assert len(zlib.compress(state.encode(), 6)) < 150_000
 
 
-def test_kinds_are_seen_from_the_spelling(node, decoded):
+def test_kinds_are_seen_from_the_spelling(js, decoded):
     pieces = ["▁dog", "s", "▁", ".", "▁2", "<0x41>", "<pad>", "▁Hund", "ß", "<"]
-    script = """
-    import { kindOf } from "./embedding_map/maths.js";
-    console.log(JSON.stringify(given.map(kindOf)));"""
-    assert node(script, pieces) == [2, 3, 4, 4, 4, 5, 5, 2, 3, 4]
+    assert js(MATHS, "given.map(kindOf)", pieces) == [2, 3, 4, 4, 4, 5, 5, 2, 3, 4]
     assert set(decoded["kinds"]) == {2, 3, 4, 5}
 
 
-def test_a_reader_finds_the_word_itself_before_what_begins_like_it(node):
+def test_a_reader_finds_the_word_itself_before_what_begins_like_it(js):
     names = ["▁do", "dog", "▁dogs", "▁Dog", "▁dog", "do", "▁cat", "▁doggedly"]
-    script = """
-    import { matches } from "./embedding_map/maths.js";
-    console.log(JSON.stringify(given.typed.map((t) => matches(given.names, t, 3))));"""
     typed = ["dog", " ▁dog ", "DOG", "do", "x", "", "  "]
-    found = node(script, {"names": names, "typed": typed})
+    found = js(
+        MATHS,
+        "given.typed.map((t) => matches(given.names, t, 3))",
+        {"names": names, "typed": typed},
+    )
     shown = [[names[i] for i in each] for each in found]
     assert shown[0] == shown[1] == ["▁dog", "dog", "▁Dog"]
     assert shown[2] == ["▁Dog", "▁dog", "dog"]

@@ -5,10 +5,9 @@ from torch.testing import assert_close
 
 from tformer_book.widgets import FirstTranslation
 
+WORDS = "first_translation/words.js"
+
 SENTENCES = ["Why did you not call me yesterday?", "A man sleeps."]
-LINKED = """
-import { linked, ofAttention, wordsOf } from './first_translation/words.js';
-"""
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +25,9 @@ def test_it_records_what_the_translator_looks_at(figure, page_translator):
         assert_close(mean.new_tensor(each["weights"]), mean, rtol=0, atol=0.0005001)
 
 
-def test_words_are_made_of_pieces_and_marks_stand_alone(node):
+def test_words_are_made_of_pieces_and_marks_stand_alone(js):
     pieces = ["▁be", "cause", "▁don", "'", "t", "▁go", ".", "</s>"]
-    words = node(LINKED + "console.log(JSON.stringify(wordsOf(given)));", pieces)
+    words = js(WORDS, "wordsOf(given)", pieces)
     assert words == [
         {"text": "because", "places": [0, 1]},
         {"text": "don't", "places": [2, 3, 4]},
@@ -37,7 +36,7 @@ def test_words_are_made_of_pieces_and_marks_stand_alone(node):
     ]
 
 
-def test_a_word_pays_the_mean_and_gets_the_sum_of_its_pieces(node):
+def test_a_word_pays_the_mean_and_gets_the_sum_of_its_pieces(js):
     given = {
         "sourcePieces": ["▁be", "cause", "▁it", "</s>"],
         "predictedPieces": ["▁we", "il", "▁es", "</s>"],
@@ -48,12 +47,12 @@ def test_a_word_pays_the_mean_and_gets_the_sum_of_its_pieces(node):
             [0.0, 0.0, 0.0, 1.0],
         ],
     }
-    pair = node(LINKED + "console.log(JSON.stringify(linked(given)));", given)
+    pair = js(WORDS, "linked(given)", given)
     assert [each["text"] for each in pair["german"]] == ["weil", "es"]
     assert pair["shares"] == [pytest.approx([0.6, 0.2]), pytest.approx([0.0, 0.9])]
 
 
-def test_the_engines_answer_becomes_what_is_recorded(node):
+def test_the_engines_answer_becomes_what_is_recorded(js):
     attention = {
         "sourcePieces": ["▁A", "</s>"],
         "predictedPieces": ["▁E", "in"],
@@ -62,8 +61,7 @@ def test_the_engines_answer_becomes_what_is_recorded(node):
             "data": [9.0] * 8 + [0.2, 0.8, 0.4, 0.6, 0.4, 0.6, 0.8, 0.2],
         },
     }
-    script = "console.log(JSON.stringify(ofAttention('A', given)));"
-    found = node(LINKED + script, attention)
+    found = js(WORDS, "ofAttention('A', given)", attention)
     assert found["weights"] == [pytest.approx([0.3, 0.7]), pytest.approx([0.6, 0.4])]
 
 

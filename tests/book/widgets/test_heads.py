@@ -15,6 +15,8 @@ from tformer_book.widgets import Heads
 from tformer_book.widgets._model import RUNNING
 from tformer_book.widgets.heads import damage, recorded_damage
 
+MATHS = "heads/maths.js"
+
 RECORDED = 1 / 510 + 1e-6  # one byte for each weight
 
 
@@ -91,38 +93,30 @@ def test_the_map_of_damage_is_the_fall_of_log_p_without_each_head(figure, transl
         )
 
 
-def test_the_page_and_python_draw_the_same_map_of_damage(node, figure):
-    found = node(
-        "import { falls } from './heads/maths.js';"
-        "console.log(JSON.stringify(falls(given)))",
-        figure.example["damage"],
-    )
+def test_the_page_and_python_draw_the_same_map_of_damage(js, figure):
+    found = js(MATHS, "falls(given)", figure.example["damage"])
     for site, each in figure.damage.items():
         assert_close(torch.tensor(found[site]), each, rtol=0, atol=1e-6)
 
 
-def test_small_falls_do_not_look_like_large_ones(node):
-    found = node(
-        "import { largestFall } from './heads/maths.js';"
-        "console.log(JSON.stringify(given.map((each) => largestFall(each))))",
+def test_small_falls_do_not_look_like_large_ones(js):
+    found = js(
+        MATHS,
+        "given.map((each) => largestFall(each))",
         [{"cross": [[0.5, -2]], "encoder": [[0.1, 0.2]]}, {"cross": [[1e-4]]}, {}],
     )
     assert found == [0.5, 0.01, 0.01]
 
 
-def test_a_fall_fits_its_cell_without_the_zero_before_the_point(node):
-    found = node(
-        "import { brief } from './heads/maths.js';"
-        "console.log(JSON.stringify(given.map(brief)))",
-        [0.52, -0.52, 10.52, -20.05, 0, 100.25],
-    )
+def test_a_fall_fits_its_cell_without_the_zero_before_the_point(js):
+    found = js(MATHS, "given.map(brief)", [0.52, -0.52, 10.52, -20.05, 0, 100.25])
     assert found == [".52", "−.52", "10.52", "−20.05", ".00", "100.25"]
 
 
-def test_heads_that_are_out_are_listed_layer_by_layer(node):
-    said = node(
-        "import { listed } from './heads/maths.js';"
-        "console.log(JSON.stringify(given.map((each) => listed(each, 3))))",
+def test_heads_that_are_out_are_listed_layer_by_layer(js):
+    said = js(
+        MATHS,
+        "given.map((each) => listed(each, 3))",
         [
             [["cross", 1, 2], ["cross", 1, 0], ["encoder", 0, 1]],
             [["cross", 0, head] for head in range(3)],
@@ -212,16 +206,12 @@ def test_the_page_takes_the_same_map_out_of_all_weights(node, figure, translator
         assert_close(torch.tensor(each["maps"]), wanted, rtol=0, atol=RECORDED)
 
 
-def test_changed_words_are_those_outside_a_longest_common_part(node):
+def test_changed_words_are_those_outside_a_longest_common_part(js):
     draw = random.Random(0)
     pairs = [[" ".join(draw.choices("abcde", k=draw.randint(0, 7))) for _ in range(2)]
              for _ in range(60)]  # fmt: skip
     pairs += [["Der Hund ist müde .", "Der Hund war müde ."], ["a b", "a b"], ["", ""]]
-    found = node(
-        "import { changedWords } from './heads/maths.js';"
-        "console.log(JSON.stringify(given.map(([a, b]) => changedWords(a, b))))",
-        pairs,
-    )
+    found = js(MATHS, "given.map(([a, b]) => changedWords(a, b))", pairs)
 
     def common(a, b):
         table = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
@@ -240,10 +230,10 @@ def test_changed_words_are_those_outside_a_longest_common_part(node):
                             ["müde", False], [".", False]]  # fmt: skip
 
 
-def test_how_much_less_probable_is_said_in_words(node):
-    said = node(
-        "import { lessProbable } from './heads/maths.js';"
-        "console.log(JSON.stringify(given.map(([a, b]) => lessProbable(a, b))))",
+def test_how_much_less_probable_is_said_in_words(js):
+    said = js(
+        MATHS,
+        "given.map(([a, b]) => lessProbable(a, b))",
         [[-3, -3.01], [-3, -4], [-3, -9], [-9, -3], [-1, -20]],
     )
     assert said == [
@@ -255,10 +245,10 @@ def test_how_much_less_probable_is_said_in_words(node):
     ]
 
 
-def test_the_strongest_keys_come_first_and_those_that_round_to_zero_not_at_all(node):
-    found = node(
-        "import { strongest } from './heads/weights.js';"
-        "console.log(JSON.stringify(given.map((row) => strongest(row))))",
+def test_the_strongest_keys_come_first_and_those_that_round_to_zero_not_at_all(js):
+    found = js(
+        "heads/weights.js",
+        "given.map((row) => strongest(row))",
         [[0.1, 0.004, 0.6, 0.296], [-0.5, 0.2, 0.3, -0.4], [0.001]],
     )
     assert found == [

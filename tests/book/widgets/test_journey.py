@@ -14,6 +14,8 @@ from tformer_book.widgets import Journey
 from tformer_book.widgets._model import FILES, page_model
 from tformer_book.widgets.journey import LONGEST, OPENING, STOPS, journey
 
+ADDRESS = "journey/address.js"
+
 GERMAN = "Meine Eltern wollen ihr altes Haus verkaufen."
 TEXTS = [OPENING, "A dog runs.", "Nein!", "Zwei Straßen & 3 cafés 😀"]
 TELL = """
@@ -258,16 +260,14 @@ def test_the_texts_speak_of_the_readers_own_pieces_and_numbers(shown, recorded):
         ("#stop=6&layer=-1&head=x&step=-2&piece=Infinity", {"stop": 6}),
     ],
 )
-def test_an_address_names_stop_place_and_sentence(node, hash, found):
-    script = (
-        "import { ofHash } from './journey/address.js';"
-        "console.log(JSON.stringify(ofHash(given, 15)))"
-    )
+def test_an_address_names_stop_place_and_sentence(js, hash, found):
     usual = {
         "stop": 1, "text": "", "piece": -1, "layer": 0, "head": 0, "step": -1,
         "across": -1,
     }  # fmt: skip
-    assert node(script, hash) == (found if found is None else usual | found)
+    assert js(ADDRESS, "ofHash(given, 15)", hash) == (
+        found if found is None else usual | found
+    )
 
 
 def test_an_address_keeps_stop_and_sentence(node):
@@ -297,12 +297,8 @@ def test_an_address_keeps_the_head_and_all_that_differs_from_the_beginning(node)
         assert hash == "#" + "&".join(f"{k}={v}" for k, v in state.items())
 
 
-def test_each_stop_names_the_chapter_that_it_leads_to(node):
-    script = "import { STOPS } from './journey/stops.js';"
-    stops = node(
-        script + "console.log(JSON.stringify(STOPS.map(({ title, book }) =>"
-        "[title, ...book])))"
-    )
+def test_each_stop_names_the_chapter_that_it_leads_to(js):
+    stops = js("journey/stops.js", "STOPS.map(({ title, book }) =>[title, ...book])")
     page = read(keys()["journey"])
     table = next(source(cell) for cell in page["cells"] if cell["id"] == "stops")
     assert len(stops) == STOPS
@@ -316,9 +312,8 @@ def test_each_stop_names_the_chapter_that_it_leads_to(node):
         assert f"[{heading}]({file})" in row
 
 
-def test_python_and_the_page_agree_on_what_is_usual(node):
-    script = "import { STATE } from './journey/address.js';"
-    state = node(script + "console.log(JSON.stringify(STATE))")
+def test_python_and_the_page_agree_on_what_is_usual(js):
+    state = js(ADDRESS, "STATE")
     figure = Journey()
     assert state == {name: getattr(figure, name) for name in state}
     assert json.loads(json.dumps(figure.example)) == figure.example

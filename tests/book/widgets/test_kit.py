@@ -8,6 +8,8 @@ import pytest
 from tformer_book import widgets
 from tformer_book.widgets._figure import PageFigure
 
+NUMBERS = "kit/numbers.js"
+
 FIGURES = [
     each
     for each in (getattr(widgets, name) for name in widgets.__all__)
@@ -15,29 +17,26 @@ FIGURES = [
 ]
 
 
-def test_numbers_on_the_page_have_a_real_minus_and_no_minus_zero(node):
-    shown = node(
-        "import { format } from './kit/numbers.js';"
-        "console.log(JSON.stringify([-Infinity, Infinity, NaN, -0.001, -1.5, 2]"
-        ".map((x) => format(x))))"
+def test_numbers_on_the_page_have_a_real_minus_and_no_minus_zero(js):
+    shown = js(
+        NUMBERS, "[-Infinity, Infinity, NaN, -0.001, -1.5, 2].map((x) => format(x))"
     )
     assert shown == ["−∞", "∞", "NaN", "0.00", "−1.50", "2.00"]
 
 
-def test_large_numbers_are_grouped_and_shares_stay_with_their_sign(node):
-    shown = node(
-        "import { commas, percent } from './kit/numbers.js';"
-        "console.log(JSON.stringify([...[1, 999, 1000, 1e9].map(commas), "
-        "percent(0.125), percent(0.995, 0)]))"
+def test_large_numbers_are_grouped_and_shares_stay_with_their_sign(js):
+    shown = js(
+        NUMBERS,
+        "[...[1, 999, 1000, 1e9].map(commas), percent(0.125), percent(0.995, 0)]",
     )
     assert shown == ["1", "999", "1,000", "1,000,000,000", "12.5\xa0%", "100\xa0%"]
 
 
-def test_an_exponent_is_raised_and_the_nearest_number_is_found_by_ratio(node):
-    powers, places = node(
-        "import { nearest, powerOfTen } from './kit/numbers.js';"
-        "console.log(JSON.stringify([[-12, 0, 3].map(powerOfTen),"
-        "[1, 3.9, 7, 100, 1e9].map((x) => nearest([2, 8, 1000], x))]))"
+def test_an_exponent_is_raised_and_the_nearest_number_is_found_by_ratio(js):
+    powers, places = js(
+        NUMBERS,
+        "[[-12, 0, 3].map(powerOfTen),[1, 3.9, 7, 100, 1e9].map((x) => "
+        "nearest([2, 8, 1000], x))]",
     )
     assert powers == ["10⁻¹²", "10⁰", "10³"]
     assert places == [0, 0, 1, 2, 2]  # by difference, 100 would be nearer to 8
@@ -55,14 +54,10 @@ def test_a_byte_shows_as_its_character_if_it_is_one_that_can_be_seen(node):
     assert shown == [";", "_", "~", *kept, ";", "a; b"]
 
 
-def test_a_text_has_the_characters_that_runs_of_bytes_spell(node):
+def test_a_text_has_the_characters_that_runs_of_bytes_spell(js):
     oe, dog = ["<0xC3>", "<0x96>"], ["<0xF0>", "<0x9F>", "<0x90>", "<0x95>"]
     given = [["▁", *oe, "l"], ["▁a", *dog, "▁b"], ["▁a", dog[0], dog[1]], ["▁", oe[0]]]
-    written = node(
-        "import { written } from './kit/pieces.js';"
-        "console.log(JSON.stringify(given.map(written)));",
-        given,
-    )
+    written = js("kit/pieces.js", "given.map(written)", given)
     assert written == ["Öl", "a\U0001f415 b", "a", ""]
 
 

@@ -16,6 +16,9 @@ from tformer_book.widgets._model import RUNNING, released_model
 from tformer_book.widgets._searching import search_steps
 from tformer_book.widgets.live_lab import DOUBT, LEVEL, MENDED, RIGHT, WRONG
 
+ADDRESS = "live_lab/address.js"
+MATHS = "live_lab/maths.js"
+
 ROOT = Path(__file__).resolve().parents[3]
 RUNNING_PAIR = {
     RUNNING: "Der Hund überquerte die Straße nicht, weil er müde war.",
@@ -105,14 +108,14 @@ REMARKS = "import * as remarks from './live_lab/remarks.js';"
         ("The word 猫 means cat.", "“猫” is not from one"),
     ],
 )
-def test_what_cannot_be_english_gets_a_kind_word(node, text, said):
-    found = node(REMARKS + "console.log(JSON.stringify(remarks.foreign(given)))", text)
+def test_what_cannot_be_english_gets_a_kind_word(js, text, said):
+    found = js("live_lab/remarks.js", "foreign(given)", text)
     assert said in found and bool(said) == bool(found)
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\n \t"])
-def test_nothing_is_refused_before_anything_is_loaded(node, text):
-    said = node(REMARKS + "console.log(JSON.stringify(remarks.refusal(given)))", text)
+def test_nothing_is_refused_before_anything_is_loaded(js, text):
+    said = js("live_lab/remarks.js", "refusal(given)", text)
     assert "type an English sentence" in said
 
 
@@ -128,9 +131,10 @@ def test_a_low_probability_a_piece_is_warned_of_and_no_other(node):
     assert just == high == unknown == ""
 
 
-def test_a_translation_that_was_cut_says_so(node):
-    script = "console.log(JSON.stringify(given.map((n) => remarks.cutAt(n, 128))))"
-    whole, cut = node(REMARKS + script, [127, 128])
+def test_a_translation_that_was_cut_says_so(js):
+    whole, cut = js(
+        "live_lab/remarks.js", "given.map((n) => cutAt(n, 128))", [127, 128]
+    )
     assert whole == "" and cut.startswith("Cut at 128 pieces")
 
 
@@ -143,14 +147,10 @@ def test_a_recorded_example_is_pytorchs_translation(lab):
     )
 
 
-def test_python_and_the_page_agree_on_the_usual_settings(node, lab):
-    script = "import * as lab from './live_lab/address.js'; console.log(JSON.stringify("
-    usual = node(script + "[lab.usual(), lab.SEARCHES, lab.VIEWS]))")
+def test_python_and_the_page_agree_on_the_usual_settings(js, lab):
+    usual = js(ADDRESS, "[usual(), SEARCHES, VIEWS]")
     assert usual[0] == {name: getattr(lab, name) for name in usual[0]}
-    tabs = node(
-        "import { INSIDE } from './live_lab/views.js';"
-        "console.log(JSON.stringify(INSIDE.map((each) => each.key)))"
-    )
+    tabs = js("live_lab/views.js", "INSIDE.map((each) => each.key)")
     assert usual[2] == ["alternatives", *tabs]
 
 
@@ -186,12 +186,8 @@ def test_an_address_keeps_the_whole_state(node):
         ("#text=%E0%A4%A", {"text": "\ufffd%A"}),
     ],
 )
-def test_an_address_that_makes_no_sense_gives_what_is_usual(node, hash, found):
-    read, usual = node(
-        "import { ofHash, usual } from './live_lab/address.js';"
-        "console.log(JSON.stringify([ofHash(given), usual()]))",
-        hash,
-    )
+def test_an_address_that_makes_no_sense_gives_what_is_usual(js, hash, found):
+    read, usual = js(ADDRESS, "[ofHash(given), usual()]", hash)
     assert read == (found if found is None else {**usual, "text": "a", **found})
 
 
@@ -204,16 +200,12 @@ def test_an_address_that_makes_no_sense_gives_what_is_usual(node, hash, found):
     ],
     ids=lambda each: each.search,
 )
-def test_each_piece_of_a_translation_is_found_in_the_steps_of_its_search(
-    node, settings
-):
+def test_each_piece_of_a_translation_is_found_in_the_steps_of_its_search(js, settings):
     translator = load_pretrained()
     steps = search_steps(translator, RUNNING, settings)
     best = steps[-1]["finished"][0]
-    positions = node(
-        "import { positionsOf } from './live_lab/maths.js';"
-        "console.log(JSON.stringify(positionsOf(given.steps, given.best)))",
-        {"steps": steps, "best": best},
+    positions = js(
+        MATHS, "positionsOf(given.steps, given.best)", {"steps": steps, "best": best}
     )
     assert [each["piece"] for each in positions] == [*best["pieces"], "</s>"]
     product = 1.0
@@ -227,11 +219,10 @@ def test_each_piece_of_a_translation_is_found_in_the_steps_of_its_search(
     assert product == pytest.approx(2.718281828 ** best["logProbability"], rel=1e-3)
 
 
-def test_the_lab_opens_with_the_piece_of_which_the_model_was_least_sure(node):
-    found = node(
-        "import { leastSure } from './live_lab/maths.js';"
-        "console.log(JSON.stringify(given.map((all) => "
-        "leastSure(all.map((probability) => ({ probability }))))))",
+def test_the_lab_opens_with_the_piece_of_which_the_model_was_least_sure(js):
+    found = js(
+        MATHS,
+        "given.map((all) => leastSure(all.map((probability) => ({ probability }))))",
         [[0.9, 0.2, 0.7], [0.5], [0.4, 0.3, 0.3], []],
     )
     assert found == [1, 0, 1, -1]

@@ -5,6 +5,8 @@ import torch
 
 from tformer_book.widgets import MatrixProduct
 
+MATHS = "matrix_product/maths.js"
+
 
 def pairs():
     generator = torch.Generator().manual_seed(0)
@@ -15,24 +17,16 @@ def pairs():
         yield (a + 0.5 * (i % 2)).tolist(), b.tolist()
 
 
-def test_the_page_computes_torchs_product(node):
+def test_the_page_computes_torchs_product(js):
     given = list(pairs())
-    found = node(
-        "import { multiply } from './matrix_product/maths.js';"
-        "console.log(JSON.stringify(given.map(([a, b]) => multiply(a, b).product)))",
-        given,
-    )
+    found = js(MATHS, "given.map(([a, b]) => multiply(a, b).product)", given)
     for (a, b), product in zip(given, found, strict=True):
         wanted = torch.tensor(a).double() @ torch.tensor(b).double()
         torch.testing.assert_close(torch.tensor(product).double(), wanted)
 
 
-def test_an_entry_is_worked_out_with_its_own_row_and_column(node):
-    text = node(
-        "import { explain } from './matrix_product/maths.js';"
-        "console.log(JSON.stringify(explain([[1, 2, 0], [0, 1, -3]],"
-        " [[1, 4], [2, 0], [2, 1]], 1, 1)))"
-    )
+def test_an_entry_is_worked_out_with_its_own_row_and_column(js):
+    text = js(MATHS, "explain([[1, 2, 0], [0, 1, -3]], [[1, 4], [2, 0], [2, 1]], 1, 1)")
     assert text == (
         "Row 2 of A along column 2 of B: 0 × 4 + 1 × 0 + (−3) × 1 = 0 + 0 + (−3) = −3."
     )
@@ -45,12 +39,9 @@ def test_an_entry_is_worked_out_with_its_own_row_and_column(node):
         ([[1]], [[1], [2]], "second number of the column of B has no partner"),
     ],
 )
-def test_an_impossible_product_says_which_number_is_alone(node, a, b, told):
-    product, text = node(
-        "import { explain, multiply } from './matrix_product/maths.js';"
-        "console.log(JSON.stringify([multiply(...given).product,"
-        " explain(...given, 0, 0)]))",
-        [a, b],
+def test_an_impossible_product_says_which_number_is_alone(js, a, b, told):
+    product, text = js(
+        MATHS, "[multiply(...given).product, explain(...given, 0, 0)]", [a, b]
     )
     assert product is None
     assert told in text
@@ -58,11 +49,9 @@ def test_an_impossible_product_says_which_number_is_alone(node, a, b, told):
         _ = MatrixProduct(a, b).product
 
 
-def test_another_size_keeps_the_numbers_that_stay(node):
-    smaller, larger = node(
-        "import { resized } from './matrix_product/maths.js';"
-        "console.log(JSON.stringify([resized([[5, 6], [7, 8]], 1, 2),"
-        " resized([[5, 6], [7, 8]], 3, 4)]))"
+def test_another_size_keeps_the_numbers_that_stay(js):
+    smaller, larger = js(
+        MATHS, "[resized([[5, 6], [7, 8]], 1, 2), resized([[5, 6], [7, 8]], 3, 4)]"
     )
     assert smaller == [[5, 6]]
     assert [row[:2] for row in larger[:2]] == [[5, 6], [7, 8]]

@@ -8,11 +8,7 @@ from tformer.tokenization.byte_pairs import BytePairEncoding, count_pairs, merge
 from tformer_book.widgets import MergeByMerge
 from tformer_book.widgets.merge_by_merge import ENGLISH, GERMAN, PAPER
 
-RUN = """
-import {
-  countPairs, learn, mergePair, replay,
-} from "./merge_by_merge/maths.js";
-"""
+MATHS = "merge_by_merge/maths.js"
 
 
 def texts():
@@ -26,21 +22,22 @@ def texts():
     yield from (ENGLISH, GERMAN, PAPER, "", " \n ")
 
 
-def test_the_page_learns_the_packages_merges_and_counts(node):
+def test_the_page_learns_the_packages_merges_and_counts(js):
     given = [text for text in texts() if text.split()]
-    found = node(RUN + "console.log(JSON.stringify(given.map(learn)))", given)
+    found = js(MATHS, "given.map(learn)", given)
     for text, each in zip(given, found, strict=True):
         encoding = BytePairEncoding.train([text], 10_000)
         assert each["merges"] == [" ".join(pair) for pair in encoding.merges]
         assert each["counts"] == encoding.counts
 
 
-def test_the_page_replays_merges_as_the_package_does(node):
+def test_the_page_replays_merges_as_the_package_does(js):
     encoding = BytePairEncoding.train([*texts(), "low lowest dogs cross it is"], 60)
     given = {"texts": list(texts()), "merges": [" ".join(p) for p in encoding.merges]}
-    found = node(
-        RUN + "console.log(JSON.stringify(given.texts.map((t) => "
-        "replay(t, given.merges).map((s) => [s.rank, s.words.flat()]))))",
+    found = js(
+        MATHS,
+        "given.texts.map((t) => replay(t, given.merges).map((s) => "
+        "[s.rank, s.words.flat()]))",
         given,
     )
     for text, steps in zip(given["texts"], found, strict=True):
@@ -55,11 +52,11 @@ def test_the_page_replays_merges_as_the_package_does(node):
         assert ranks == sorted(set(ranks))
 
 
-def test_the_page_counts_and_merges_one_pair_as_the_package_does(node):
+def test_the_page_counts_and_merges_one_pair_as_the_package_does(js):
     words = [["aaab", 3], ["ba", 2], ["a", 1]]
-    counts, merged = node(
-        RUN + "console.log(JSON.stringify([[...countPairs(given)], "
-        "given.map(([w]) => mergePair([...w], 'a', 'a'))]))",
+    counts, merged = js(
+        MATHS,
+        "[[...countPairs(given)], given.map(([w]) => mergePair([...w], 'a', 'a'))]",
         words,
     )
     wanted = count_pairs({tuple(word): n for word, n in words})

@@ -110,11 +110,8 @@ def test_the_longest_wave_is_just_under_two_pi_times_the_base(node):
     assert found["degrees"]["shortest"] == pytest.approx(360)
 
 
-def test_colours_end_in_orange_and_blue_and_are_pale_at_zero(node):
-    script = """
-    import { colour } from "./position_waves/maths.js";
-    console.log(JSON.stringify([-1, 0, 1].map(colour)));"""
-    low, pale, high = node(script)
+def test_colours_end_in_orange_and_blue_and_are_pale_at_zero(js):
+    low, pale, high = js("position_waves/maths.js", "[-1, 0, 1].map(colour)")
     assert low[0] > low[2]
     assert min(pale) > 230
     assert high[2] > high[0]

@@ -148,13 +148,9 @@ def test_the_stream_has_settled_where_its_first_piece_stays(ways):
         assert settled == 0 or best[settled - 1] != best[-1]
 
 
-def test_parts_have_names_for_people(node):
+def test_parts_have_names_for_people(js):
     names = ["word", "position", "layers.0.self_attention", "layers.11.feed_forward"]
-    titles = node(
-        "import { titleOf } from './residual_stream/maths.js';"
-        "console.log(JSON.stringify(given.map(titleOf)))",
-        names,
-    )
+    titles = js("residual_stream/maths.js", "given.map(titleOf)", names)
     assert titles == [
         "the word", "its position", "0 self-attention", "11 feed-forward",
     ]  # fmt: skip

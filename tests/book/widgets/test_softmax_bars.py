@@ -7,6 +7,8 @@ import torch
 
 from tformer_book.widgets import SoftmaxBars
 
+MATHS = "softmax_bars/maths.js"
+
 
 def cases():
     generator = torch.Generator().manual_seed(0)
@@ -58,23 +60,21 @@ def test_powers_end_where_32_bits_end(node):
     torch.testing.assert_close(numbers(powers), wanted, rtol=1e-5, atol=0)
 
 
-def test_numbers_are_short_and_readable(node):
-    shown = node(
-        "import { short } from './softmax_bars/maths.js';"
-        "console.log(JSON.stringify("
-        "[0, 0.5, 7.389, 148.4, 22026, 3.3e38, 1e-5, Infinity, NaN].map(short)))"
+def test_numbers_are_short_and_readable(js):
+    shown = js(
+        MATHS, "[0, 0.5, 7.389, 148.4, 22026, 3.3e38, 1e-5, Infinity, NaN].map(short)"
     )
     assert shown == [
         "0", "0.500", "7.39", "148", "2.2 × 10⁴", "3.3 × 10³⁸", "1.0 × 10⁻⁵", "∞", "NaN"
     ]  # fmt: skip
 
 
-def test_the_sentence_says_what_went_wrong(node):
+def test_the_sentence_says_what_went_wrong(js):
     settings = [(100, False), (-120, False), (0, False), (0, True)]
-    told = node(
-        "import { explain, softmax32 } from './softmax_bars/maths.js';"
-        "console.log(JSON.stringify(given.map(([added, subtract]) => explain("
-        "['a', 'b'], softmax32([2, 1], { added, subtract }), { subtract }))))",
+    told = js(
+        MATHS,
+        "given.map(([added, subtract]) => explain(['a', 'b'], "
+        "softmax32([2, 1], { added, subtract }), { subtract }))",
         settings,
     )
     assert "∞ ÷ ∞" in told[0]
@@ -85,18 +85,14 @@ def test_the_sentence_says_what_went_wrong(node):
     assert "No power is above 1" in told[3]
 
 
-def test_the_head_of_the_powers_says_what_e_is_raised_to(node):
+def test_the_head_of_the_powers_says_what_e_is_raised_to(js):
     settings = [
         {"temperature": t, "added": a, "subtract": subtract}
         for t, a, subtract in [
             (1, 0, False), (1, 120, False), (2, -5, False), (1, 120, True), (2, 0, True)
         ]
     ]  # fmt: skip
-    heads = node(
-        "import { exponent } from './softmax_bars/maths.js';"
-        "console.log(JSON.stringify(given.map(exponent)))",
-        settings,
-    )
+    heads = js(MATHS, "given.map(exponent)", settings)
     assert heads == [
         "score",
         "score + 120",

@@ -7,15 +7,10 @@ from tformer import masks
 from tformer_book.widgets import WhoSeesWhom
 from tformer_book.widgets.who_sees_whom import KINDS
 
-RUN = (
-    "import { sights } from './who_sees_whom/who_sees_whom.js';"
-    "console.log(JSON.stringify(sights()));"
-)
-
 
 @pytest.fixture(scope="module")
-def sights(node):
-    return node(RUN)
+def sights(js):
+    return js("who_sees_whom/who_sees_whom.js", "sights()")
 
 
 def seen(sight):

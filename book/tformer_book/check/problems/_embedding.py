@@ -1,11 +1,17 @@
 """What the problems of chapter *Embeddings* share."""
 
+from torch import Tensor
+
 from tformer_book.check import kit
 
-TENSOR = (
-    "a torch tensor: torch.tensor(…) makes one of a list of lists, torch.stack one of "
-    "a list of tensors"
-)
+
+def vectors(found: object) -> Tensor:
+    """What came back, which should be a tensor and is often a list."""
+    return kit.as_tensor(
+        found,
+        "a torch tensor: torch.tensor(…) makes one of a list of lists, torch.stack one "
+        "of a list of tensors",
+    )
 
 
 def explain(stopped: kit.Stopped) -> kit.Mistake:

@@ -116,13 +116,6 @@ def _ask(mine: kit.Function, size: int) -> list[Beam]:
     beams = [(list(ids), score) for ids, score in BEAMS]
     log_p = torch.tensor(NEXT, dtype=torch.float64).log()
     found = kit.call(mine, {"beams": beams, "log_p": log_p}, {"beam_size": size})
-    if beams != BEAMS:
-        raise kit.Mistake(
-            "changes-the-beams",
-            "Your function changes the beginnings that it was given. Two continuations "
-            "of one beginning then grow in the same list. Make a new list: "
-            "[*ids, piece], not ids.append(piece).",
-        )
     try:
         return [([int(x) for x in ids], float(score)) for ids, score in found]
     except (TypeError, ValueError):

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from tformer_book.check import kit
-from tformer_book.check.problems._embedding import TENSOR, explain
+from tformer_book.check.problems._embedding import explain, vectors
 
 POSITIONS_BY_ID = (
     "You look the positions up by id. A position's row belongs to the place in the "
@@ -161,7 +161,7 @@ def _probe_embedding(mine: kit.Function) -> None:
         case = _case(*sizes)
         said = f"For ids ({batch}, {length}) and a table ({size}, {width})"
         try:
-            found = case.ask(mine, _vectors)
+            found = case.ask(mine, vectors)
         except kit.Stopped as stopped:
             raise _embedding_stopped(stopped, case) from None
         except kit.Mistake as mistake:
@@ -186,10 +186,6 @@ def _probe_embedding(mine: kit.Function) -> None:
                 f"For a float32 table your vectors are {found.dtype}. Keep the type: "
                 "a plain number such as math.sqrt(d) does, a float64 tensor does not.",
             )
-
-
-def _vectors(found: object) -> Tensor:
-    return kit.as_tensor(found, TENSOR)
 
 
 _right = _of(lambda t: t.right)

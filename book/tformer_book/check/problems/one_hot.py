@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from tformer_book.check import kit
-from tformer_book.check.problems._embedding import TENSOR, explain
+from tformer_book.check.problems._embedding import explain, vectors
 
 
 def _hot(ids: Tensor, size: int) -> Tensor:
@@ -62,7 +62,7 @@ def _probe_one_hot(mine: kit.Function) -> None:
         said = f"For ids {ids.tolist()} and vocab_size {size}"
         case = kit.Case({"ids": ids, "vocab_size": size})
         try:
-            found = case.ask(mine, _vectors)
+            found = case.ask(mine, vectors)
         except kit.Stopped as stopped:
             if ids.dim() == 2:
                 raise kit.Mistake(
@@ -89,10 +89,6 @@ def _probe_one_hot(mine: kit.Function) -> None:
                 "numbers cannot be multiplied with a table of floats: hot @ table "
                 "would stop with an error. End in .float().",
             )
-
-
-def _vectors(found: object) -> Tensor:
-    return kit.as_tensor(found, TENSOR)
 
 
 @kit.grader(_probe_one_hot)

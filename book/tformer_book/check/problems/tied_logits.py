@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from tformer_book.check import kit
-from tformer_book.check.problems._embedding import TENSOR, explain
+from tformer_book.check.problems._embedding import explain, vectors
 
 
 def _right(hidden: Tensor, table: Tensor) -> Tensor:
@@ -77,7 +77,7 @@ SLIPS: kit.Table = {
 
 
 def _logits(returned: object) -> Tensor:
-    found = kit.as_tensor(returned, TENSOR)
+    found = vectors(returned)
     return found.float() if found.dtype == torch.int64 else found
 
 

@@ -4,6 +4,8 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import NamedTuple
 
+import torch
+
 
 class Answer(NamedTuple):
     problem: str
@@ -29,6 +31,17 @@ def wrong(diagnosis, hint=""):
         return mine
 
     return enter
+
+
+def without_gradient(answer):
+    """An answer whose numbers are right, and which nothing can be learned through."""
+
+    def mine(*given, **named):
+        with torch.no_grad():
+            return answer(*given, **named)
+
+    mine.__module__ = answer.__module__
+    return mine
 
 
 def load():

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from answers import right, wrong
+from answers import right, without_gradient, wrong
 
 
 @right
@@ -99,12 +99,6 @@ def numpy_arrays(query, key, value, *, mask=None):
     return w @ v, w
 
 
-@wrong("gradient-cut", "no_grad")
-def under_no_grad(query, key, value, *, mask=None):
-    with torch.no_grad():
-        return plain(query, key, value, mask=mask)
-
-
 @wrong("gradient-partly-cut", "detach")
 def weights_detached(query, key, value, *, mask=None):
     _, weights = plain(query, key, value, mask=mask)
@@ -117,44 +111,6 @@ def truth_of_the_mask(query, key, value, *, mask=None):
     if mask:
         scores = scores.masked_fill(~mask, -math.inf)
     weights = scores.softmax(-1)
-    return weights @ value, weights
-
-
-@wrong("mask-flipped", "True means may attend")
-def hides_where_true(query, key, value, *, mask=None):
-    s = query @ key.mT / math.sqrt(query.size(-1))
-    if mask is not None:
-        s += mask * -1e9
-    weights = s.softmax(-1)
-    return weights @ value, weights
-
-
-@wrong("mask-flipped")
-def fills_where_true(query, key, value, *, mask=None):
-    s = query @ key.mT / math.sqrt(query.size(-1))
-    if mask is not None:
-        s = s.masked_fill(mask, -1e9)
-    weights = s.softmax(-1)
-    return weights @ value, weights
-
-
-@wrong("mask-adds-an-axis", "unsqueeze")
-def mask_unsqueezed(query, key, value, *, mask=None):
-    s = query @ key.mT / math.sqrt(query.size(-1))
-    if mask is not None:
-        if mask.dim() > 2:
-            mask = mask.unsqueeze(1)
-        s = s.masked_fill(~mask, -math.inf)
-    weights = s.softmax(-1)
-    return weights @ value, weights
-
-
-@wrong("mask-adds-an-axis", "unsqueeze")
-def mask_always_unsqueezed(query, key, value, *, mask=None):
-    s = query @ key.mT / math.sqrt(query.size(-1))
-    if mask is not None:
-        s = s.masked_fill(~mask.unsqueeze(1), -math.inf)
-    weights = s.softmax(-1)
     return weights @ value, weights
 
 
@@ -186,112 +142,10 @@ def max_without_values(query, key, value, *, mask=None):
     return weights @ value, weights
 
 
-@wrong("softmax-over-queries")
-def softmax_over_dim_2(query, key, value, *, mask=None):
-    s = query @ key.mT / math.sqrt(query.size(-1))
-    if mask is not None:
-        s = s.masked_fill(~mask, -math.inf)
-    weights = s.softmax(-2)
-    return weights @ value, weights
-
-
-@wrong("softmax-over-queries", "second slip: The scores are not scaled")
-def two_slips(query, key, value, *, mask=None):
-    s = query @ key.mT
-    if mask is not None:
-        s = s.masked_fill(~mask, -math.inf)
-    weights = s.softmax(-2)
-    return weights @ value, weights
-
-
-@wrong("mask-multiplied", "e⁰")
-def fills_with_zero(query, key, value, *, mask=None):
-    s = query @ key.mT / math.sqrt(query.size(-1))
-    if mask is not None:
-        s = s.masked_fill(~mask, 0)
-    weights = s.softmax(-1)
-    return weights @ value, weights
-
-
-@wrong("mask-leaks", "too small")
-def fills_with_little(query, key, value, *, mask=None):
-    s = query @ key.mT / math.sqrt(query.size(-1))
-    if mask is not None:
-        s = s.masked_fill(~mask, -10)
-    weights = s.softmax(-1)
-    return weights @ value, weights
-
-
-@wrong("axes-squeezed", "squeeze")
-def squeezes(query, key, value, *, mask=None):
-    output, weights = plain(query, key, value, mask=mask)
-    return output.squeeze(), weights.squeeze()
-
-
-@wrong("random", "dropout")
-def with_dropout(query, key, value, *, mask=None):
-    output, weights = plain(query, key, value, mask=mask)
-    return F.dropout(output, 0.1), weights
-
-
-@wrong("scaled-by-width")
-def no_root(query, key, value, *, mask=None):
-    s = query @ key.mT / query.size(-1)
-    weights = s.softmax(-1)
-    return weights @ value, weights
-
-
-@wrong("only-two-axes")
-def dot_t(query, key, value, *, mask=None):
-    s = query @ key.T / math.sqrt(query.shape[1])
-    if mask is not None:
-        s = s.masked_fill(mask == 0, -1e20)
-    weights = s.softmax(1)
-    return weights @ value, weights
-
-
 @wrong("changes-inputs")
 def scales_the_query_in_place(query, key, value, *, mask=None):
     query /= math.sqrt(query.size(-1))
     weights = (query @ key.mT).softmax(-1)
-    return weights @ value, weights
-
-
-@wrong("scale-rounded", "whole number")
-def whole_root(query, key, value, *, mask=None):
-    s = query @ key.mT / (query.size(-1) // 2)
-    weights = s.softmax(-1)
-    return weights @ value, weights
-
-
-@wrong("nan", "mean")
-def minus_the_mean_overflows(query, key, value, *, mask=None):
-    s = query @ key.mT / math.sqrt(query.size(-1))
-    if mask is not None:
-        s = s.masked_fill(~mask, -1e9)
-    e = (s - s.mean(-1, keepdim=True)).exp()
-    weights = e / e.sum(-1, keepdim=True)
-    return weights @ value, weights
-
-
-@wrong("key-transposed-by-reshape", "reshape")
-def key_reshaped(query, key, value, *, mask=None):
-    s = query @ key.reshape(*key.shape[:-2], key.size(-1), key.size(-2))
-    weights = (s / math.sqrt(query.size(-1))).softmax(-1)
-    return weights @ value, weights
-
-
-@wrong("cosine", "length")
-def cosine_similarity(query, key, value, *, mask=None):
-    s = F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).mT
-    weights = s.softmax(-1)
-    return weights @ value, weights
-
-
-@wrong("log-softmax", "logarithm")
-def log_weights(query, key, value, *, mask=None):
-    s = query @ key.mT / math.sqrt(query.size(-1))
-    weights = s.log_softmax(-1)
     return weights @ value, weights
 
 
@@ -312,6 +166,9 @@ wrong("output-is-not-the-mix")(given_back(lambda o, w: (2 * o, w)))
 wrong("returns-only-one", "like the output")(given_back(lambda o, w: o))
 wrong("returns-something-else")(given_back(lambda o, w: (o, w, w)))
 right(given_back(lambda o, w: [o, w]))
+wrong("axes-squeezed", "squeeze")(given_back(lambda o, w: (o.squeeze(), w.squeeze())))
+wrong("random", "dropout")(given_back(lambda o, w: (F.dropout(o, 0.1), w)))
+wrong("gradient-cut", "no_grad")(without_gradient(plain))
 
 
 @wrong("stops-with-an-error", "query.no_such_thing()")
@@ -319,11 +176,15 @@ def no_such_method(query, key, value, *, mask=None):
     return query.no_such_thing()
 
 
+def hidden(scores, mask, fill=-math.inf):
+    return scores.masked_fill(~mask, fill)
+
+
 def scored(
     score=lambda q, k: q @ k.mT / math.sqrt(q.size(-1)),
     share=lambda s: s.softmax(-1),
     mix=lambda w, k, v: w @ v,
-    fill=lambda s, mask: s.masked_fill(~mask, -math.inf),
+    fill=hidden,
 ):
     """Attention with one step exchanged."""
 
@@ -336,16 +197,60 @@ def scored(
 
 
 wrong("mixes-the-keys")(scored(mix=lambda w, k, v: w @ k))
+
+wrong("softmax-over-queries")(scored(share=lambda s: s.softmax(-2)))
+wrong("softmax-over-queries", "second slip: The scores are not scaled")(
+    scored(lambda q, k: q @ k.mT, lambda s: s.softmax(-2))
+)
 wrong("rows-do-not-sum-to-1")(scored(share=lambda s: 0.9 * s.softmax(-1)))
 wrong("wrong-numbers")(scored(share=lambda s: (2 * s).softmax(-1)))
+wrong("log-softmax", "logarithm")(scored(share=lambda s: s.log_softmax(-1)))
 wrong("overflow")(scored(share=lambda s: s.exp() / s.exp().sum(-1, keepdim=True)))
+wrong("nan", "mean")(
+    scored(
+        share=lambda s: (
+            (e := (s - s.mean(-1, keepdim=True)).exp()) / e.sum(-1, keepdim=True)
+        ),
+        fill=lambda s, mask: hidden(s, mask, -1e9),
+    )
+)
+
 wrong("key-not-transposed")(scored(lambda q, k: q @ k))
+wrong("key-transposed-by-reshape", "reshape")(
+    scored(
+        lambda q, k: q @ k.reshape(*k.shape[:-2], -1, k.size(-2)) / q.size(-1) ** 0.5
+    )
+)
 wrong("query-and-key-swapped")(scored(lambda q, k: k @ q.mT))
 wrong("only-two-axes")(scored(lambda q, k: q @ k.t() / math.sqrt(q.size(-1))))
-wrong("mask-leaks")(scored(fill=lambda s, mask: s.masked_fill(~mask, -10.0)))
+wrong("only-two-axes")(
+    scored(lambda q, k: q @ k.T / math.sqrt(q.shape[1]), lambda s: s.softmax(1))
+)
+wrong("scaled-by-width")(scored(lambda q, k: q @ k.mT / q.size(-1)))
+wrong("scale-rounded", "whole number")(
+    scored(lambda q, k: q @ k.mT / (q.size(-1) // 2))
+)
+wrong("cosine", "length")(
+    scored(lambda q, k: F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).mT)
+)
+
+wrong("mask-flipped", "True means may attend")(
+    scored(fill=lambda s, mask: s + mask * -1e9)
+)
+wrong("mask-flipped")(scored(fill=lambda s, mask: s.masked_fill(mask, -1e9)))
+wrong("mask-multiplied", "e⁰")(scored(fill=lambda s, mask: hidden(s, mask, 0)))
+wrong("mask-leaks", "too small")(scored(fill=lambda s, mask: hidden(s, mask, -10.0)))
 wrong("nan")(scored(fill=lambda s, mask: s + (1 - mask.float()) * -math.inf))
-wrong("softmax-over-queries", "not scaled")(
-    scored(lambda q, k: q @ k.mT, lambda s: s.softmax(-2))
+wrong("mask-adds-an-axis", "unsqueeze")(
+    scored(
+        fill=lambda s, mask: hidden(s, mask.unsqueeze(1) if mask.dim() > 2 else mask)
+    )
+)
+wrong("mask-adds-an-axis", "unsqueeze")(
+    scored(fill=lambda s, mask: hidden(s, mask.unsqueeze(1)))
+)
+wrong("mask-does-not-broadcast")(
+    scored(fill=lambda s, mask: hidden(s, mask.view(s.shape)))
 )
 
 
@@ -353,15 +258,6 @@ wrong("softmax-over-queries", "not scaled")(
 def needs_a_mask(query, key, value, *, mask=None):
     scores = query @ key.mT / math.sqrt(query.size(-1))
     weights = scores.masked_fill(~mask, -math.inf).softmax(-1)
-    return weights @ value, weights
-
-
-@wrong("mask-does-not-broadcast")
-def mask_of_its_own_shape_only(query, key, value, *, mask=None):
-    scores = query @ key.mT / math.sqrt(query.size(-1))
-    if mask is not None:
-        scores = torch.where(mask.view(scores.shape), scores, -math.inf)
-    weights = scores.softmax(-1)
     return weights @ value, weights
 
 

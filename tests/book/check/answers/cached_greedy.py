@@ -1,40 +1,35 @@
+import itertools
+
 from answers import right, wrong
 
 
-@right
-def plain(step, *, bos_id, eos_id, max_len):
-    piece, cache, said = bos_id, None, []
-    while len(said) < max_len:
-        logits, cache = step(piece, cache)
-        piece = int(logits.argmax())
-        if piece == eos_id:
-            break
-        said.append(piece)
-    return said
+def looped(
+    read=lambda said, cache: (said[-1], cache),
+    ends=lambda piece, eos_id: piece == eos_id,
+    steps=range,
+):
+    """Greedy search with a cache, one step exchanged."""
+
+    def mine(step, *, bos_id, eos_id, max_len):
+        said, cache = [bos_id], None
+        for _ in steps(max_len):
+            logits, cache = step(*read(said, cache))
+            piece = int(logits.argmax())
+            if ends(piece, eos_id):
+                break
+            said.append(piece)
+        return said[1:]
+
+    return mine
 
 
-@wrong("cache-lost", "None")
-def forgets(step, *, bos_id, eos_id, max_len):
-    piece, said = bos_id, []
-    while len(said) < max_len:
-        logits, _ = step(piece, None)
-        piece = int(logits.argmax())
-        if piece == eos_id:
-            break
-        said.append(piece)
-    return said
-
-
-@wrong("reads-bos-again")
-def deaf(step, *, bos_id, eos_id, max_len):
-    cache, said = None, []
-    while len(said) < max_len:
-        logits, cache = step(bos_id, cache)
-        piece = int(logits.argmax())
-        if piece == eos_id:
-            break
-        said.append(piece)
-    return said
+plain = right(looped())
+wrong("cache-lost", "None")(looped(lambda said, cache: (said[-1], None)))
+wrong("reads-bos-again")(looped(lambda said, cache: (said[0], cache)))
+wrong("never-stops")(looped(ends=lambda piece, eos_id: False))
+wrong("endless")(
+    looped(ends=lambda piece, eos_id: False, steps=lambda max_len: itertools.count())
+)
 
 
 @wrong("reads-twice", "read each piece once")
@@ -72,25 +67,6 @@ def shorter(step, *, bos_id, eos_id, max_len):
     return plain(step, bos_id=bos_id, eos_id=eos_id, max_len=max_len - 1)
 
 
-@wrong("never-stops")
-def on_and_on(step, *, bos_id, eos_id, max_len):
-    piece, cache, said = bos_id, None, []
-    while len(said) < max_len:
-        logits, cache = step(piece, cache)
-        piece = int(logits.argmax())
-        said.append(piece)
-    return said
-
-
-@wrong("endless")
-def without_a_limit(step, *, bos_id, eos_id, max_len):
-    piece, cache, said = bos_id, None, []
-    while True:
-        logits, cache = step(piece, cache)
-        piece = int(logits.argmax())
-        said.append(piece)
-
-
 @wrong("not-the-cache")
 def gives_the_ids(step, *, bos_id, eos_id, max_len):
     said = [bos_id]
@@ -98,11 +74,5 @@ def gives_the_ids(step, *, bos_id, eos_id, max_len):
     return [int(logits.argmax())]
 
 
-@wrong("not-a-list")
-def a_text(step, *, bos_id, eos_id, max_len):
-    return "Der Hund"
-
-
-@wrong("wrong-pieces")
-def nothing(step, *, bos_id, eos_id, max_len):
-    return []
+wrong("not-a-list")(lambda step, *, bos_id, eos_id, max_len: "Der Hund")
+wrong("wrong-pieces")(lambda step, *, bos_id, eos_id, max_len: [])

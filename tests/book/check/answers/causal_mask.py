@@ -8,9 +8,7 @@ def tril(length):
     return torch.tril(torch.ones(length, length)).bool()
 
 
-@right
-def by_comparison(length):
-    return torch.arange(length)[:, None] >= torch.arange(length)
+right(lambda length: torch.arange(length)[:, None] >= torch.arange(length))
 
 
 @wrong("shape", "Batch and heads need no axis")
@@ -20,34 +18,20 @@ def as_the_annotated_transformer(size):
     return subsequent_mask == 0
 
 
-@wrong("flipped")
-def as_torch_wants_it(length):
-    return torch.triu(torch.ones(length, length, dtype=torch.bool), diagonal=1)
-
-
-@wrong("additive", "bool")
-def as_torch_generates_it(length):
-    return torch.triu(torch.full((length, length), float("-inf")), diagonal=1)
-
-
-@wrong("additive")
-def additive_little(length):
-    return (1 - torch.tril(torch.ones(length, length))) * -1e9
-
-
-@wrong("not-bool")
-def floats(length):
-    return torch.tril(torch.ones(length, length))
-
-
-@wrong("not-bool")
-def ints(length):
-    return torch.tril(torch.ones(length, length, dtype=torch.int64))
-
-
-@wrong("sees-the-next")
-def one_too_many(length):
-    return torch.ones(length, length, dtype=torch.bool).tril(1)
+wrong("flipped")(
+    lambda length: torch.triu(torch.ones(length, length, dtype=torch.bool), diagonal=1)
+)
+wrong("additive", "bool")(
+    lambda length: torch.triu(torch.full((length, length), float("-inf")), diagonal=1)
+)
+wrong("additive")(lambda length: (1 - torch.tril(torch.ones(length, length))) * -1e9)
+wrong("not-bool")(lambda length: torch.tril(torch.ones(length, length)))
+wrong("not-bool")(
+    lambda length: torch.tril(torch.ones(length, length, dtype=torch.int64))
+)
+wrong("sees-the-next")(
+    lambda length: torch.ones(length, length, dtype=torch.bool).tril(1)
+)
 
 
 @wrong("does-not-see-itself")
@@ -56,14 +40,10 @@ def strictly_before(length):
     return i[None, :] < i[:, None]
 
 
-@wrong("not-a-tensor")
-def lists(length):
-    return [[j <= i for j in range(length)] for i in range(length)]
-
-
-@wrong("sees-the-future")
-def upper(length):
-    return torch.ones(length, length).triu() == 1
+wrong("not-a-tensor")(
+    lambda length: [[j <= i for j in range(length)] for i in range(length)]
+)
+wrong("sees-the-future")(lambda length: torch.ones(length, length).triu() == 1)
 
 
 @wrong("additive")

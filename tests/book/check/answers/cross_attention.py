@@ -2,7 +2,7 @@ import math
 
 import torch
 
-from answers import right, wrong
+from answers import right, without_gradient, wrong
 from tformer.attention import attention
 
 
@@ -21,38 +21,34 @@ def by_hand(x, memory, w_query, w_key, w_value, *, mask=None):
     return torch.softmax(s, dim=-1) @ v
 
 
-@wrong("scaled-by-d-model", "√")
-def by_root_of_d(x, memory, w_query, w_key, w_value, *, mask=None):
-    q, k, v = x @ w_query, memory @ w_key, memory @ w_value
-    s = q @ k.transpose(1, 2) / math.sqrt(x.shape[-1])
-    if mask is not None:
-        s = s.masked_fill(~mask, -torch.inf)
-    return torch.softmax(s, dim=-1) @ v
+def steps(
+    root=lambda q, k, x: math.sqrt(q.size(-1)),
+    hide=lambda scores, mask: scores.masked_fill(~mask, -torch.inf),
+    late=lambda weights, mask: weights,
+):
+    """Cross-attention with one step exchanged."""
+
+    def mine(x, memory, w_query, w_key, w_value, *, mask=None):
+        q, k, v = x @ w_query, memory @ w_key, memory @ w_value
+        scores = q @ k.mT / root(q, k, x)
+        if mask is None:
+            return scores.softmax(-1) @ v
+        return late(hide(scores, mask).softmax(-1), mask) @ v
+
+    return mine
 
 
-@wrong("not-scaled")
-def unscaled(x, memory, w_query, w_key, w_value, *, mask=None):
-    q, k, v = x @ w_query, memory @ w_key, memory @ w_value
-    s = q @ k.transpose(1, 2)
-    if mask is not None:
-        s = s.masked_fill(~mask, -torch.inf)
-    return torch.softmax(s, dim=-1) @ v
-
-
-@wrong("mask-flipped")
-def flipped(x, memory, w_query, w_key, w_value, *, mask=None):
-    if mask is not None:
-        mask = ~mask
-    return by_hand(x, memory, w_query, w_key, w_value, mask=mask)
-
-
-@wrong("mask-flipped")
-def added(x, memory, w_query, w_key, w_value, *, mask=None):
-    q, k, v = x @ w_query, memory @ w_key, memory @ w_value
-    s = q @ k.transpose(1, 2) / math.sqrt(q.shape[-1])
-    if mask is not None:
-        s += mask * -1e9
-    return torch.softmax(s, dim=-1) @ v
+wrong("not-scaled")(steps(lambda q, k, x: 1))
+wrong("scaled-by-d-model", "√")(steps(lambda q, k, x: math.sqrt(x.size(-1))))
+wrong("scaled-by-length")(steps(lambda q, k, x: math.sqrt(k.size(1))))
+wrong("scaled-without-root")(steps(lambda q, k, x: k.size(2)))
+wrong("mask-flipped")(steps(hide=lambda s, mask: s.masked_fill(mask == 1, -1e9)))
+wrong("mask-flipped")(steps(hide=lambda s, mask: s + mask * -1e9))
+wrong("mask-multiplied", "e⁰")(steps(hide=lambda s, mask: s * mask))
+wrong("mask-after-softmax")(
+    steps(hide=lambda s, mask: s, late=lambda weights, mask: weights * mask)
+)
+wrong("gradient-cut")(without_gradient(by_hand))
 
 
 @wrong("queries-from-the-memory")
@@ -65,34 +61,10 @@ def both(x, memory, w_query, w_key, w_value, *, mask=None):
     return attention(x @ w_query, memory @ w_key, memory @ w_value, mask=mask)
 
 
-@wrong("gradient-cut")
-def frozen(x, memory, w_query, w_key, w_value, *, mask=None):
-    with torch.no_grad():
-        return by_hand(x, memory, w_query, w_key, w_value, mask=mask)
-
-
 @wrong("gradient-partly-cut", "detach")
 def detached_memory(x, memory, w_query, w_key, w_value, *, mask=None):
     q, k, v = x @ w_query, memory.detach() @ w_key, memory @ w_value
     return attention(q, k, v, mask=mask)[0]
-
-
-@wrong("mask-multiplied", "e⁰")
-def multiplied(x, memory, w_query, w_key, w_value, *, mask=None):
-    q, k, v = x @ w_query, memory @ w_key, memory @ w_value
-    s = q @ k.transpose(1, 2) / math.sqrt(q.shape[-1])
-    if mask is not None:
-        s = s * mask
-    return torch.softmax(s, dim=-1) @ v
-
-
-@wrong("mask-after-softmax")
-def late(x, memory, w_query, w_key, w_value, *, mask=None):
-    q, k, v = x @ w_query, memory @ w_key, memory @ w_value
-    w = torch.softmax(q @ k.transpose(1, 2) / math.sqrt(q.shape[-1]), -1)
-    if mask is not None:
-        w = w * mask
-    return w @ v
 
 
 @wrong("matrices-transposed", "transpose")
@@ -115,27 +87,7 @@ def appended(x, memory, w_query, w_key, w_value, *, mask=None):
     return attention(x @ w_query, both @ w_key, both @ w_value, mask=mask)[0]
 
 
-@wrong("scaled-by-length")
-def by_root_of_length(x, memory, w_query, w_key, w_value, *, mask=None):
-    q, k, v = x @ w_query, memory @ w_key, memory @ w_value
-    s = q @ k.transpose(1, 2) / math.sqrt(k.shape[1])
-    if mask is not None:
-        s = s.masked_fill(~mask, -torch.inf)
-    return torch.softmax(s, dim=-1) @ v
-
-
-@wrong("scaled-without-root")
-def by_width(x, memory, w_query, w_key, w_value, *, mask=None):
-    q, k, v = x @ w_query, memory @ w_key, memory @ w_value
-    s = q @ k.transpose(1, 2) / k.shape[2]
-    if mask is not None:
-        s = s.masked_fill(~mask, -torch.inf)
-    return torch.softmax(s, dim=-1) @ v
-
-
-@wrong("wrong-numbers")
-def shifted(x, memory, w_query, w_key, w_value, *, mask=None):
-    return with_attention(x, memory, w_query, w_key, w_value, mask=mask) + 0.1
+wrong("wrong-numbers")(lambda *given, **named: with_attention(*given, **named) + 0.1)
 
 
 @wrong("mask-not-optional")

@@ -1,6 +1,4 @@
-import torch
-
-from answers import right, wrong
+from answers import right, without_gradient, wrong
 
 
 @right
@@ -50,12 +48,6 @@ def itself(layer, x, memory, target_mask, source_mask):
     return layer(x, memory, target_mask, source_mask)
 
 
-@wrong("gradient-cut")
-def frozen(layer, x, memory, target_mask, source_mask):
-    with torch.no_grad():
-        return plain(layer, x, memory, target_mask, source_mask)
-
-
 @wrong("masks-swapped")
 def swapped(layer, x, memory, target_mask, source_mask):
     return plain(layer, x, memory, source_mask, target_mask)
@@ -73,6 +65,7 @@ def flipped(layer, x, memory, target_mask, source_mask):
     return plain(layer, x, memory, target_mask, ~source_mask)
 
 
+wrong("gradient-cut")(without_gradient(plain))
 wrong("wrong-numbers")(lambda layer, x, memory, target_mask, source_mask: x)
 
 

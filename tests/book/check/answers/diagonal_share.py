@@ -1,9 +1,6 @@
 from answers import right, wrong
 
-
-@right
-def by_diagonal(weights, offset):
-    return weights.diagonal(offset).mean()
+right(lambda weights, offset: weights.diagonal(offset).mean())
 
 
 @right
@@ -15,19 +12,13 @@ def by_loop(weights, offset):
     return sum(found) / len(found)
 
 
-@wrong("rows-that-have-no-such-place", "no previous piece")
-def all_rows(weights, offset):
-    return weights.diagonal(offset).sum() / len(weights)
-
-
-@wrong("wrong-direction", "other side")
-def other_side(weights, offset):
-    return weights.diagonal(-offset).mean()
-
-
-@wrong("summed")
-def added(weights, offset):
-    return weights.diagonal(offset).sum()
+wrong("rows-that-have-no-such-place", "no previous piece")(
+    lambda weights, offset: weights.diagonal(offset).sum() / len(weights)
+)
+wrong("wrong-direction", "other side")(
+    lambda weights, offset: weights.diagonal(-offset).mean()
+)
+wrong("summed")(lambda weights, offset: weights.diagonal(offset).sum())
 
 
 @wrong("counts-winners")

@@ -19,24 +19,12 @@ def own_norm(x, norm):
     return F.layer_norm(x, x.shape[-1:], norm.gain, norm.bias, norm.epsilon)
 
 
-@right
-def plain(model, source_ids):
-    return encode(model, source_ids)
-
-
-@wrong("final-norm-missing")
-def no_final_norm(model, source_ids):
-    return encode(model, source_ids, final=False)
-
-
-@wrong("mask-forgotten")
-def no_mask(model, source_ids):
-    return encode(model, source_ids, mask=False)
-
-
-@wrong("calls-the-encoder")
-def itself(model, source_ids):
-    return model.encode(source_ids)
+right(lambda *given: encode(*given))
+wrong("final-norm-missing")(
+    lambda model, source_ids: encode(model, source_ids, final=False)
+)
+wrong("mask-forgotten")(lambda model, source_ids: encode(model, source_ids, mask=False))
+wrong("calls-the-encoder")(lambda model, source_ids: model.encode(source_ids))
 
 
 @wrong("post-norm")
@@ -52,19 +40,15 @@ def post(model, source_ids):
     return x
 
 
-@wrong("pad-id-ignored", "pad_id")
-def padding_at_0(model, source_ids):
-    return by_hand(model, source_ids, pad_id=0)
-
-
-@wrong("layers-counted", "two layers")
-def two_layers(model, source_ids):
-    return by_hand(model, source_ids, n_layers=2)
-
-
-@wrong("residual-of-the-normed", "x + sublayer(norm(x))")
-def adds_to_the_normed(model, source_ids):
-    return by_hand(model, source_ids, onto="normed")
+wrong("pad-id-ignored", "pad_id")(
+    lambda model, source_ids: by_hand(model, source_ids, pad_id=0)
+)
+wrong("layers-counted", "two layers")(
+    lambda model, source_ids: by_hand(model, source_ids, n_layers=2)
+)
+wrong("residual-of-the-normed", "x + sublayer(norm(x))")(
+    lambda model, source_ids: by_hand(model, source_ids, onto="normed")
+)
 
 
 def by_hand(model, source_ids, pad_id=None, n_layers=None, onto="stream"):

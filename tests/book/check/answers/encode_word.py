@@ -3,44 +3,10 @@ from itertools import pairwise
 from answers import right, wrong
 
 
-@right
-def plain(word, merges):
-    symbols = [*word, "</w>"]
+def replayed(symbols, merges, breaks_off=False):
+    symbols = [*symbols]
     for left, right_ in merges:
-        i = 0
-        while i + 1 < len(symbols):
-            if (symbols[i], symbols[i + 1]) == (left, right_):
-                symbols[i : i + 2] = [left + right_]
-            i += 1
-    return symbols
-
-
-@wrong("no-end-mark")
-def no_mark(word, merges):
-    return _without(word, merges)
-
-
-def _without(word, merges):
-    symbols = [*word]
-    for left, right_ in merges:
-        i = 0
-        while i + 1 < len(symbols):
-            if (symbols[i], symbols[i + 1]) == (left, right_):
-                symbols[i : i + 2] = [left + right_]
-            i += 1
-    return symbols
-
-
-@wrong("merges-reversed", "learned first")
-def last_to_first(word, merges):
-    return plain(word, merges[::-1])
-
-
-@wrong("stops-too-early", "continue, not break")
-def breaks_off(word, merges):
-    symbols = [*word, "</w>"]
-    for left, right_ in merges:
-        if (left, right_) not in pairwise(symbols):
+        if breaks_off and (left, right_) not in pairwise(symbols):
             break
         i = 0
         while i + 1 < len(symbols):
@@ -50,9 +16,19 @@ def breaks_off(word, merges):
     return symbols
 
 
-@wrong("mark-glued", "symbol of its own")
-def glued(word, merges):
-    return _without([*word[:-1], word[-1] + "</w>"], merges)
+plain = right(lambda word, merges: replayed([*word, "</w>"], merges))
+wrong("no-end-mark")(replayed)
+wrong("stops-too-early", "continue, not break")(
+    lambda word, merges: replayed([*word, "</w>"], merges, breaks_off=True)
+)
 
 
+wrong("merges-reversed", "learned first")(
+    lambda word, merges: plain(word, merges[::-1])
+)
+
+
+wrong("mark-glued", "symbol of its own")(
+    lambda word, merges: replayed([*word[:-1], word[-1] + "</w>"], merges)
+)
 wrong("wrong-pieces")(lambda word, merges: [word + "</w>"])

@@ -13,21 +13,11 @@ def all_possible(found, sure, possible):
     return 1 - hits / (len(found) + len(possible))
 
 
-@wrong("possible-ignored")
-def sure_only(found, sure, possible):
-    return 1 - 2 * len(found & sure) / (len(found) + len(sure))
-
-
-@wrong("one-minus-forgotten")
-def rightness(found, sure, possible):
-    return 1 - plain(found, sure, possible)
-
-
-@wrong("wrong-links-only", "missing")
-def precision(found, sure, possible):
-    return len(found - possible) / len(found)
-
-
-@wrong("wrong-numbers")
-def off(found, sure, possible):
-    return plain(found, sure, possible) / 2
+wrong("possible-ignored")(
+    lambda found, sure, possible: 1 - 2 * len(found & sure) / (len(found) + len(sure))
+)
+wrong("one-minus-forgotten")(lambda *given: 1 - plain(*given))
+wrong("wrong-links-only", "missing")(
+    lambda found, sure, possible: len(found - possible) / len(found)
+)
+wrong("wrong-numbers")(lambda *given: plain(*given) / 2)

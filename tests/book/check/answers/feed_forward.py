@@ -17,9 +17,9 @@ def in_place_relu(x, w_1, b_1, w_2, b_2):
     return h @ w_2 + b_2
 
 
-@right
-def with_linear(x, w_1, b_1, w_2, b_2):
-    return F.linear(F.relu(F.linear(x, w_1.T, b_1)), w_2.T, b_2)
+right(
+    lambda x, w_1, b_1, w_2, b_2: F.linear(F.relu(F.linear(x, w_1.T, b_1)), w_2.T, b_2)
+)
 
 
 @right
@@ -44,19 +44,13 @@ def torch_max_zero(x, w_1, b_1, w_2, b_2):
     return torch.max(0, x @ w_1 + b_1) @ w_2 + b_2
 
 
-@wrong("relu-missing")
-def no_relu(x, w_1, b_1, w_2, b_2):
-    return (x @ w_1 + b_1) @ w_2 + b_2
-
-
-@wrong("weights-transposed")
-def as_linear_keeps_them(x, w_1, b_1, w_2, b_2):
-    return F.linear(F.relu(F.linear(x, w_1, b_1)), w_2, b_2)
-
-
-@wrong("other-activation", "gelu")
-def gelu(x, w_1, b_1, w_2, b_2):
-    return F.gelu(x @ w_1 + b_1) @ w_2 + b_2
+wrong("relu-missing")(lambda x, w_1, b_1, w_2, b_2: (x @ w_1 + b_1) @ w_2 + b_2)
+wrong("weights-transposed")(
+    lambda x, w_1, b_1, w_2, b_2: F.linear(F.relu(F.linear(x, w_1, b_1)), w_2, b_2)
+)
+wrong("other-activation", "gelu")(
+    lambda x, w_1, b_1, w_2, b_2: F.gelu(x @ w_1 + b_1) @ w_2 + b_2
+)
 
 
 @wrong("gradient-cut", "numpy")
@@ -65,31 +59,17 @@ def numpy_max(x, w_1, b_1, w_2, b_2):
     return h @ w_2 + b_2
 
 
-@wrong("residual-inside")
-def residual(x, w_1, b_1, w_2, b_2):
-    return x + plain(x, w_1, b_1, w_2, b_2)
-
-
-@wrong("norm-inside", "norm")
-def normed(x, w_1, b_1, w_2, b_2):
-    return F.layer_norm(plain(x, w_1, b_1, w_2, b_2), b_2.shape)
-
-
-@wrong("relu-after-the-second-layer", "second slip")
-def two_slips(x, w_1, b_1, w_2, b_2):
-    return ((x @ w_1) @ w_2 + b_2).relu()
-
-
-@wrong("random")
-def with_dropout(x, w_1, b_1, w_2, b_2):
-    return F.dropout(torch.relu(x @ w_1 + b_1), 0.1) @ w_2 + b_2
-
-
-@wrong("sign")
-def keeps_the_negative(x, w_1, b_1, w_2, b_2):
-    return (x @ w_1 + b_1).clamp(max=0) @ w_2 + b_2
-
-
+wrong("residual-inside")(lambda x, w_1, b_1, w_2, b_2: x + plain(x, w_1, b_1, w_2, b_2))
+wrong("norm-inside", "norm")(
+    lambda x, w_1, b_1, w_2, b_2: F.layer_norm(plain(x, w_1, b_1, w_2, b_2), b_2.shape)
+)
+wrong("relu-after-the-second-layer", "second slip")(
+    lambda x, w_1, b_1, w_2, b_2: ((x @ w_1) @ w_2 + b_2).relu()
+)
+wrong("random")(
+    lambda x, w_1, b_1, w_2, b_2: F.dropout(torch.relu(x @ w_1 + b_1), 0.1) @ w_2 + b_2
+)
+wrong("sign")(lambda x, w_1, b_1, w_2, b_2: (x @ w_1 + b_1).clamp(max=0) @ w_2 + b_2)
 wrong("wrong-numbers")(lambda x, w, b, v, c: plain(x, w, b, v, 2 * c))
 wrong("mixes-positions")(lambda x, *given: plain(x + x.mean(1, keepdim=True), *given))
 wrong("mixes-positions")(

@@ -1,17 +1,42 @@
+import itertools
+
 import torch
 
 from answers import right, wrong
 
 
-@right
-def plain(next_logits, *, bos_id, eos_id, max_len):
-    ids = [bos_id]
-    for _ in range(max_len):
-        best = int(next_logits(torch.tensor([ids]))[0, -1].argmax())
-        if best == eos_id:
-            break
-        ids.append(best)
-    return ids[1:]
+def looped(
+    choose=lambda logits: logits[0, -1].argmax(),
+    ends=lambda best, ids, eos_id: best == eos_id,
+    steps=range,
+):
+    """Greedy search with one step exchanged."""
+
+    def mine(next_logits, *, bos_id, eos_id, max_len):
+        ids = [bos_id]
+        for _ in steps(max_len):
+            best = int(choose(next_logits(torch.tensor([ids]))))
+            if ends(best, ids, eos_id):
+                break
+            ids.append(best)
+        return ids[1:]
+
+    return mine
+
+
+plain = right(looped())
+wrong("random", "argmax")(
+    looped(lambda logits: torch.multinomial(logits[0, -1].softmax(-1), 1))
+)
+wrong("max-len-ignored")(looped(steps=lambda max_len: itertools.count()))
+wrong("stops-at-repeats", "twice")(
+    looped(ends=lambda best, ids, eos_id: best == eos_id or best in ids)
+)
+wrong("stops-at-repeats", "twice in a row")(
+    looped(ends=lambda best, ids, eos_id: best in (eos_id, ids[-1]))
+)
+wrong("emits-eos")(looped(ends=lambda best, ids, eos_id: ids[-1] == eos_id))
+wrong("not-an-id")(looped(lambda logits: logits[0].argmax()))
 
 
 @right
@@ -25,18 +50,6 @@ def in_tensors(next_logits, *, bos_id, eos_id, max_len):
             break
         ys = torch.cat([ys, torch.ones(1, 1).long().fill_(next_word)], dim=1)
     return ys[0, 1:].tolist()
-
-
-@wrong("random", "argmax")
-def sampled(next_logits, *, bos_id, eos_id, max_len):
-    ids = [bos_id]
-    for _ in range(max_len):
-        p = next_logits(torch.tensor([ids]))[0, -1].softmax(-1)
-        best = torch.multinomial(p, 1).item()
-        if best == eos_id:
-            break
-        ids.append(best)
-    return ids[1:]
 
 
 @wrong("emits-bos-and-eos")
@@ -59,37 +72,6 @@ def older(next_logits, *, bos_id, eos_id, max_len):
     return ys[0].tolist()
 
 
-@wrong("emits-eos")
-def checks_late(next_logits, *, bos_id, eos_id, max_len):
-    ids = [bos_id]
-    while len(ids) <= max_len:
-        ids.append(next_logits(torch.tensor([ids]))[0, -1].argmax().item())
-        if ids[-1] == eos_id:
-            break
-    return ids[1:]
-
-
-@wrong("max-len-ignored")
-def while_true(next_logits, *, bos_id, eos_id, max_len):
-    ids = [bos_id]
-    while True:
-        best = next_logits(torch.tensor([ids]))[0, -1].argmax().item()
-        if best == eos_id:
-            return ids[1:]
-        ids.append(best)
-
-
-@wrong("stops-at-repeats", "twice")
-def avoids_repeats(next_logits, *, bos_id, eos_id, max_len):
-    ids = [bos_id]
-    for _ in range(max_len):
-        best = int(next_logits(torch.tensor([ids]))[0, -1].argmax())
-        if best == eos_id or best in ids:
-            break
-        ids.append(best)
-    return ids[1:]
-
-
 @wrong("bos-id-ignored", "bos_id=8")
 def begins_with_1(next_logits, *, bos_id, eos_id, max_len):
     return plain(next_logits, bos_id=1, eos_id=eos_id, max_len=max_len)
@@ -98,17 +80,6 @@ def begins_with_1(next_logits, *, bos_id, eos_id, max_len):
 @wrong("eos-id-ignored", "eos_id=5")
 def stops_at_2(next_logits, *, bos_id, eos_id, max_len):
     return plain(next_logits, bos_id=bos_id, eos_id=2, max_len=max_len)
-
-
-@wrong("stops-at-repeats", "twice in a row")
-def avoids_repeats_in_a_row(next_logits, *, bos_id, eos_id, max_len):
-    ids = [bos_id]
-    for _ in range(max_len):
-        best = int(next_logits(torch.tensor([ids]))[0, -1].argmax())
-        if best in (eos_id, ids[-1]):
-            break
-        ids.append(best)
-    return ids[1:]
 
 
 @wrong("tensors-not-ids", "(1, 5)")
@@ -123,24 +94,9 @@ def no_item(next_logits, *, bos_id, eos_id, max_len):
     return list(torch.tensor(found))
 
 
-def reading(choose):
-    """A loop that reads the piece from the logits in another way."""
-
-    def mine(next_logits, *, bos_id, eos_id, max_len):
-        ids = [bos_id]
-        for _ in range(max_len):
-            ids.append(int(choose(next_logits(torch.tensor([ids])))))
-        return ids[1:]
-
-    return mine
-
-
-wrong("not-an-id")(reading(lambda logits: logits[0].argmax()))
-
-
-@wrong("not-a-batch")
-def one_axis(next_logits, *, bos_id, eos_id, max_len):
-    return next_logits(torch.tensor([bos_id]))
+wrong("not-a-batch")(
+    lambda next_logits, *, bos_id, eos_id, max_len: next_logits(torch.tensor([bos_id]))
+)
 
 
 @wrong("endless", "60 calls")

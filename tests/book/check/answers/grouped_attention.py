@@ -50,9 +50,9 @@ def first(query, key, value, *, mask=None):
     return attention(query, key[:, :1], value[:, :1], mask=mask)[0]
 
 
-@wrong("mask-ignored")
-def unmasked(query, key, value, *, mask=None):
-    return plain(query, key, value)[0]
+wrong("mask-ignored")(
+    lambda query, key, value, *, mask=None: plain(query, key, value)[0]
+)
 
 
 @wrong("does-not-fit", "2 times")
@@ -60,9 +60,9 @@ def ungrouped(query, key, value, *, mask=None):
     return attention(query, key, value, mask=mask)[0]
 
 
-@wrong("scale-missing")
-def unscaled(query, key, value, *, mask=None):
-    return plain(query * 2, key, value, mask=mask)[0]
+wrong("scale-missing")(
+    lambda query, key, value, *, mask=None: plain(query * 2, key, value, mask=mask)[0]
+)
 
 
 @wrong("gradient-cut", "detach")

@@ -54,9 +54,9 @@ def left(targets, *, pad_id, bos_id, eos_id):
     return whole[:, :-1], whole[:, 1:]
 
 
-@wrong("bos-and-eos-swapped", "changed places")
-def swapped(targets, *, pad_id, bos_id, eos_id):
-    return filled(targets, pad_id, eos_id, bos_id)
+wrong("bos-and-eos-swapped", "changed places")(
+    lambda targets, *, pad_id, bos_id, eos_id: filled(targets, pad_id, eos_id, bos_id)
+)
 
 
 @wrong("bos-and-eos-swapped", "changed places")

@@ -1,9 +1,6 @@
 from answers import right, wrong
 
-
-@right
-def plain(pieces):
-    return "".join(pieces).replace("</w>", " ").strip()
+right(lambda pieces: "".join(pieces).replace("</w>", " ").strip())
 
 
 @wrong("rstrip", "removesuffix")
@@ -16,6 +13,4 @@ def strips_characters(pieces):
     return text.rstrip()
 
 
-@wrong("no-blanks")
-def no_blanks(pieces):
-    return "".join(pieces).replace("</w>", "")
+wrong("no-blanks")(lambda pieces: "".join(pieces).replace("</w>", ""))

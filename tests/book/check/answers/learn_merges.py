@@ -16,53 +16,35 @@ def merged(symbols, pair):
     return tuple(out)
 
 
-@right
-def plain(words, n_merges):
-    state = {(*word, "</w>"): n for word, n in words.items()}
-    merges = []
-    while len(merges) < n_merges:
-        counts = Counter()
-        for symbols, n in state.items():
-            for pair in pairwise(symbols):
-                counts[pair] += n
-        if not counts:
-            break
-        best = min(counts, key=lambda pair: (-counts[pair], pair))
-        merges.append(best)
-        state = {merged(symbols, best): n for symbols, n in state.items()}
-    return merges
+def learned(
+    choose=lambda counts: min(counts, key=lambda pair: (-counts[pair], pair)),
+    mark=("</w>",),
+    checks=True,
+):
+    """Merges learned with one step exchanged."""
+
+    def mine(words, n_merges):
+        state = {(*word, *mark): n for word, n in words.items()}
+        merges = []
+        while len(merges) < n_merges:
+            counts = Counter()
+            for symbols, n in state.items():
+                for pair in pairwise(symbols):
+                    counts[pair] += n
+            if checks and not counts:
+                break
+            best = choose(counts)
+            merges.append(best)
+            state = {merged(symbols, best): n for symbols, n in state.items()}
+        return merges
+
+    return mine
 
 
-@wrong("stops-where-nothing-is-left")
-def never_checks(words, n_merges):
-    state = {(*word, "</w>"): n for word, n in words.items()}
-    merges = []
-    for _ in range(n_merges):
-        counts = Counter()
-        for symbols, n in state.items():
-            for pair in pairwise(symbols):
-                counts[pair] += n
-        best = min(counts, key=lambda pair: (-counts[pair], pair))
-        merges.append(best)
-        state = {merged(symbols, best): n for symbols, n in state.items()}
-    return merges
-
-
-@wrong("ties")
-def most_common(words, n_merges):
-    state = {(*word, "</w>"): n for word, n in words.items()}
-    merges = []
-    for _ in range(n_merges):
-        counts = Counter()
-        for symbols, n in state.items():
-            for pair in pairwise(symbols):
-                counts[pair] += n
-        if not counts:
-            break
-        best = counts.most_common(1)[0][0]
-        merges.append(best)
-        state = {merged(symbols, best): n for symbols, n in state.items()}
-    return merges
+plain = right(learned())
+wrong("stops-where-nothing-is-left")(learned(checks=False))
+wrong("ties")(learned(lambda counts: counts.most_common(1)[0][0]))
+wrong("no-end-mark")(learned(mark=()))
 
 
 @wrong("not-counted-again")
@@ -74,26 +56,7 @@ def once(words, n_merges):
     return sorted(counts, key=lambda pair: (-counts[pair], pair))[:n_merges]
 
 
-@wrong("strings-not-pairs")
-def strings(words, n_merges):
-    return ["".join(pair) for pair in plain(words, n_merges)]
-
-
-@wrong("no-end-mark")
-def without_mark(words, n_merges):
-    state = {tuple(word): n for word, n in words.items()}
-    merges = []
-    while len(merges) < n_merges:
-        counts = Counter()
-        for symbols, n in state.items():
-            for pair in pairwise(symbols):
-                counts[pair] += n
-        if not counts:
-            break
-        best = min(counts, key=lambda pair: (-counts[pair], pair))
-        merges.append(best)
-        state = {merged(symbols, best): n for symbols, n in state.items()}
-    return merges
+wrong("strings-not-pairs")(lambda *given: ["".join(pair) for pair in plain(*given)])
 
 
 @wrong("endless")

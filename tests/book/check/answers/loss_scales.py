@@ -1,62 +1,34 @@
 from answers import right, wrong
 
 
-@right
-def plain(is_finite, patience=3):
-    scale, good, scales = 2.0**16, 0, []
-    for fine in is_finite:
-        if not fine:
-            scale, good = scale / 2, 0
-        else:
-            good += 1
-            if good == patience:
-                scale, good = scale * 2, 0
-        scales.append(scale)
-    return scales
+def scaled(
+    enough=lambda good, patience: good == patience,
+    doubled=lambda good: 0,
+    halved=lambda good: 0,
+):
+    """The scales, with another rule for when to double or what to count from."""
+
+    def mine(is_finite, patience=3):
+        scale, good, scales = 2.0**16, 0, []
+        for fine in is_finite:
+            if not fine:
+                scale, good = scale / 2, halved(good)
+            else:
+                good += 1
+                if enough(good, patience):
+                    scale, good = scale * 2, doubled(good)
+            scales.append(scale)
+        return scales
+
+    return mine
 
 
-@right
-def integers(is_finite, patience=3):
-    return [int(x) for x in plain(is_finite, patience)]
+plain = right(scaled())
+wrong("count-not-reset-by-a-bad-step")(scaled(halved=lambda good: good))
+wrong("count-not-reset-by-doubling")(
+    scaled(lambda good, patience: good >= patience, doubled=lambda good: good)
+)
+wrong("one-too-patient")(scaled(lambda good, patience: good > patience))
 
 
-@wrong("count-not-reset-by-a-bad-step")
-def keeps_the_count(is_finite, patience=3):
-    scale, good, scales = 2.0**16, 0, []
-    for fine in is_finite:
-        if fine:
-            good += 1
-            if good == patience:
-                scale, good = scale * 2, 0
-        else:
-            scale /= 2
-        scales.append(scale)
-    return scales
-
-
-@wrong("count-not-reset-by-doubling")
-def doubles_on(is_finite, patience=3):
-    scale, good, scales = 2.0**16, 0, []
-    for fine in is_finite:
-        if fine:
-            good += 1
-            if good >= patience:
-                scale *= 2
-        else:
-            scale, good = scale / 2, 0
-        scales.append(scale)
-    return scales
-
-
-@wrong("one-too-patient")
-def patient(is_finite, patience=3):
-    scale, good, scales = 2.0**16, 0, []
-    for fine in is_finite:
-        if not fine:
-            scale, good = scale / 2, 0
-        else:
-            good += 1
-            if good > patience:
-                scale, good = scale * 2, 0
-        scales.append(scale)
-    return scales
+right(lambda *given: [int(x) for x in plain(*given)])

@@ -67,9 +67,9 @@ def none_exchanged(ids, chance, others, mask_id):
     return ids.masked_fill(chosen & (chance < 0.12), mask_id), ids.where(chosen, 0)
 
 
-@wrong("labels-everywhere")
-def copies(ids, chance, others, mask_id):
-    return plain(ids, chance, others, mask_id)[0], ids
+wrong("labels-everywhere")(
+    lambda ids, chance, others, mask_id: (plain(ids, chance, others, mask_id)[0], ids)
+)
 
 
 @wrong("labels-from-the-inputs")
@@ -91,16 +91,8 @@ def specials(ids, chance, others, mask_id):
     return inputs, ids.where(chance < 0.15, 0)
 
 
-@wrong("hidden-by-padding")
-def padding(ids, chance, others, mask_id):
-    return plain(ids, chance, others, 0)
-
-
-@wrong("swapped")
-def swapped(ids, chance, others, mask_id):
-    return plain(ids, chance, others, mask_id)[::-1]
-
-
-@wrong("not-two")
-def inputs_only(ids, chance, others, mask_id):
-    return plain(ids, chance, others, mask_id)[0]
+wrong("hidden-by-padding")(
+    lambda ids, chance, others, mask_id: plain(ids, chance, others, 0)
+)
+wrong("swapped")(lambda *given, **named: plain(*given, **named)[::-1])
+wrong("not-two")(lambda *given, **named: plain(*given, **named)[0])

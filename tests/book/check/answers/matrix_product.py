@@ -47,11 +47,7 @@ def silent_error(a, b):
     return loops(a, b)
 
 
-@wrong("whole-numbers", "int64")
-def in_whole_numbers(a, b):
-    return loops(a, b).long()
-
-
+wrong("whole-numbers", "int64")(lambda *given: loops(*given).long())
 wrong("wrong-numbers", "Entry (0, 0) is (")(lambda a, b: loops(a, b) + 1)
 wrong("unhelpful-error")(lambda a, b: (a[:, :, None] * b[None]).sum(1))
 

@@ -1,4 +1,5 @@
 import math
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -21,11 +22,56 @@ def attend(q, k, v, mask, root=None):
     return s.softmax(-1) @ v
 
 
-@right
-def plain(layer, query, key, value, *, mask=None):
-    q, k, v = layer.to_query(query), layer.to_key(key), layer.to_value(value)
-    q, k, v = (heads(x, layer.n_heads) for x in (q, k, v))
-    return layer.to_output(back(attend(q, k, v, mask)))
+def steps(
+    attend=attend, merge=back, finish=lambda layer, x: layer.to_output(x), masks=None
+):
+    """The layer with one step exchanged."""
+
+    def mine(layer, query, key, value, *, mask=None):
+        projected = layer.to_query(query), layer.to_key(key), layer.to_value(value)
+        q, k, v = map(partial(heads, n=layer.n_heads), projected)
+        if masks and mask is not None:
+            mask = masks(mask)
+        return finish(layer, merge(attend(q, k, v, mask)))
+
+    return mine
+
+
+def hiding(hide):
+    """A layer that hides scores in another way."""
+
+    def hidden(q, k, v, mask):
+        scores = q @ k.mT / math.sqrt(q.size(-1))
+        scores = scores if mask is None else hide(scores, mask)
+        return scores.softmax(-1) @ v
+
+    return steps(hidden)
+
+
+plain = right(steps())
+wrong("scaled-by-d-model")(
+    steps(lambda q, k, v, mask: attend(q, k, v, mask, q.size(1) * q.size(-1)))
+)
+wrong("no-output-projection")(steps(finish=lambda layer, x: x))
+wrong("keys-from-the-query")(
+    lambda layer, query, key, value, *, mask=None: plain(
+        layer, query, query, query, mask=mask
+    )
+)
+wrong("not-transposed-back")(steps(merge=lambda x: x.reshape(len(x), x.size(2), -1)))
+
+
+@wrong("gradient-cut", "no_grad")
+def frozen(layer, query, key, value, *, mask=None):
+    with torch.no_grad():
+        return plain(layer, query, key, value, mask=mask)
+
+
+wrong("mask-adds-an-axis", "unsqueeze")(steps(masks=lambda mask: mask.unsqueeze(1)))
+wrong("mask-flipped")(steps(masks=torch.logical_not))
+wrong("not-scaled", "second slip: Softmax runs over the axis of heads")(
+    steps(lambda q, k, v, mask: (q @ k.mT).softmax(1) @ v)
+)
 
 
 @right
@@ -51,64 +97,7 @@ def head_by_head(layer, query, key, value, *, mask=None):
     return layer.to_output(torch.cat(outs, -1))
 
 
-@wrong("scaled-by-d-model")
-def whole_width(layer, query, key, value, *, mask=None):
-    q, k, v = layer.to_query(query), layer.to_key(key), layer.to_value(value)
-    d = q.size(-1)
-    q, k, v = (heads(x, layer.n_heads) for x in (q, k, v))
-    return layer.to_output(back(attend(q, k, v, mask, root=d)))
-
-
-@wrong("no-output-projection")
-def no_output(layer, query, key, value, *, mask=None):
-    q, k, v = layer.to_query(query), layer.to_key(key), layer.to_value(value)
-    q, k, v = (heads(x, layer.n_heads) for x in (q, k, v))
-    return back(attend(q, k, v, mask))
-
-
-@wrong("keys-from-the-query")
-def self_only(layer, query, key, value, *, mask=None):
-    q, k, v = layer.to_query(query), layer.to_key(query), layer.to_value(query)
-    q, k, v = (heads(x, layer.n_heads) for x in (q, k, v))
-    return layer.to_output(back(attend(q, k, v, mask)))
-
-
-@wrong("not-transposed-back")
-def merged_by_view(layer, query, key, value, *, mask=None):
-    q, k, v = layer.to_query(query), layer.to_key(key), layer.to_value(value)
-    q, k, v = (heads(x, layer.n_heads) for x in (q, k, v))
-    out = attend(q, k, v, mask)
-    return layer.to_output(out.reshape(query.shape))
-
-
-@wrong("gradient-cut", "no_grad")
-def frozen(layer, query, key, value, *, mask=None):
-    with torch.no_grad():
-        return plain(layer, query, key, value, mask=mask)
-
-
-@wrong("mask-adds-an-axis", "unsqueeze")
-def unsqueezed_mask(layer, query, key, value, *, mask=None):
-    if mask is not None:
-        mask = mask.unsqueeze(1)
-    return plain(layer, query, key, value, mask=mask)
-
-
-@wrong("mask-flipped")
-def flipped(layer, query, key, value, *, mask=None):
-    return plain(layer, query, key, value, mask=None if mask is None else ~mask)
-
-
-@wrong("returns-several")
-def weights_too(layer, query, key, value, *, mask=None):
-    return plain(layer, query, key, value, mask=mask), None
-
-
-@wrong("not-scaled", "second slip: Softmax runs over the axis of heads")
-def two_slips(layer, query, key, value, *, mask=None):
-    q, k, v = layer.to_query(query), layer.to_key(key), layer.to_value(value)
-    q, k, v = (heads(x, layer.n_heads) for x in (q, k, v))
-    return layer.to_output(back((q @ k.mT).softmax(1) @ v))
+wrong("returns-several")(lambda *given, **named: (plain(*given, **named), None))
 
 
 @wrong("gradient-in-place")
@@ -123,23 +112,7 @@ def in_place(layer, query, key, value, *, mask=None):
     return layer.to_output(back(s @ v))
 
 
-@wrong("wrong-numbers")
-def doubled(layer, query, key, value, *, mask=None):
-    return 2 * plain(layer, query, key, value, mask=mask)
-
-
-def hiding(hide):
-    """A layer that hides scores in another way."""
-
-    def mine(layer, query, key, value, *, mask=None):
-        q, k, v = layer.to_query(query), layer.to_key(key), layer.to_value(value)
-        q, k, v = (heads(x, layer.n_heads) for x in (q, k, v))
-        scores = q @ k.mT / math.sqrt(q.size(-1))
-        if mask is not None:
-            scores = hide(scores, mask)
-        return layer.to_output(back(scores.softmax(-1) @ v))
-
-    return mine
+wrong("wrong-numbers")(lambda *given, **named: 2 * plain(*given, **named))
 
 
 def exactly(scores, mask):

@@ -14,19 +14,9 @@ def plain(config, source, target):
     return layers + 2 * target * d * v
 
 
-@right
-def as_tensor(config, source, target):
-    return torch.tensor(plain(config, source, target))
-
-
-@wrong("multiplications-only", "multiplied and added")
-def half(config, source, target):
-    return plain(config, source, target) // 2
-
-
-@wrong("backward-too")
-def with_backward(config, source, target):
-    return 3 * plain(config, source, target)
+right(lambda *given: torch.tensor(plain(*given)))
+wrong("multiplications-only", "multiplied and added")(lambda *given: plain(*given) // 2)
+wrong("backward-too")(lambda *given: 3 * plain(*given))
 
 
 @wrong("vocabulary-forgotten")
@@ -42,9 +32,7 @@ def six_n(config, source, target):
     return plain(config, source, target) - pairs * config.d_model
 
 
-@wrong("scores-without-mixing")
-def scores_only(config, source, target):
-    return (plain(config, source, target) + six_n(config, source, target)) // 2
+wrong("scores-without-mixing")(lambda *given: (plain(*given) + six_n(*given)) // 2)
 
 
 @wrong("memory-per-target")
@@ -65,11 +53,5 @@ def swapped(config, source, target):
     return plain(other, source, target)
 
 
-@wrong("wrong-count", "FlopCounterMode")
-def one_more(config, source, target):
-    return plain(config, source, target) + 1
-
-
-@wrong("not-a-whole-number")
-def fraction(config, source, target):
-    return plain(config, source, target) + 0.5
+wrong("wrong-count", "FlopCounterMode")(lambda *given: plain(*given) + 1)
+wrong("not-a-whole-number")(lambda *given: plain(*given) + 0.5)

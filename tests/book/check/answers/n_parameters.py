@@ -14,21 +14,11 @@ def plain(config):
     return total + (2 * n if config.norm == "pre" else 0)
 
 
-@right
-def as_numpy(config):
-    return np.int64(plain(config))
-
-
-@right
-def as_tensor(config):
-    return torch.tensor(plain(config))
-
-
-@wrong("final-norms-forgotten")
-def no_final_norms(config):
-    return plain(config) - (4 * config.d_model if config.norm == "pre" else 0)
-
-
+right(lambda config: np.int64(plain(config)))
+right(lambda config: torch.tensor(plain(config)))
+wrong("final-norms-forgotten")(
+    lambda config: plain(config) - (4 * config.d_model if config.norm == "pre" else 0)
+)
 wrong("wrong-count", "7 too many")(lambda config: plain(config) + 7)
 wrong("wrong-count", "should be a letter")(
     lambda config: plain(config) if config.vocab_size == 101 else 1

@@ -17,19 +17,11 @@ def all_hands(a, b):
     return int(fit(a, b, torch.arange(-1000, 1001)))
 
 
-@right
-def as_numpy(a, b):
-    return np.int64(int(fit(a, b, torch.arange(-1000, 1001))))
-
-
-@right
-def as_tensor(a, b):
-    return fit(a, b, torch.arange(-1000, 1001))
-
-
-@wrong("range-ends-early", "1_001")
-def one_short(a, b):
-    return int(fit(a, b, torch.arange(-1000, 1000)))
+right(lambda a, b: np.int64(int(fit(a, b, torch.arange(-1000, 1001)))))
+right(lambda a, b: fit(a, b, torch.arange(-1000, 1001)))
+wrong("range-ends-early", "1_001")(
+    lambda a, b: int(fit(a, b, torch.arange(-1000, 1000)))
+)
 
 
 @wrong("slowest-hand-only", "vote")

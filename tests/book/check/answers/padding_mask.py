@@ -8,9 +8,7 @@ def indexed(ids, pad_id):
     return (ids != pad_id)[:, None, None, :]
 
 
-@right
-def unsqueezed(ids, pad_id=0):
-    return (ids != pad_id).unsqueeze(1).unsqueeze(2)
+right(lambda ids, pad_id=0: (ids != pad_id).unsqueeze(1).unsqueeze(2))
 
 
 @right
@@ -34,39 +32,15 @@ def true_where_padding(ids, pad_id):
     return (ids == pad_id)[:, None, None, :]
 
 
-@wrong("axes-missing")
-def two_axes(ids, pad_id):
-    return ids != pad_id
-
-
-@wrong("axes-missing")
-def three_axes(ids, pad_id):
-    return (ids != pad_id).unsqueeze(1)
-
-
-@wrong("wrong-axis")
-def on_the_queries(ids, pad_id):
-    return (ids != pad_id)[:, None, :, None]
-
-
-@wrong("not-bool")
-def floats(ids, pad_id):
-    return (ids != pad_id).float()[:, None, None, :]
-
-
-@wrong("pad-id-ignored")
-def zero(ids, pad_id):
-    return (ids != 0)[:, None, None, :]
-
-
-@wrong("pad-id-ignored")
-def truth(ids, pad_id):
-    return ids.bool()[:, None, None]
-
-
-@wrong("additive")
-def additive(ids, pad_id):
-    return torch.where(ids == pad_id, -torch.inf, 0.0)[:, None, None]
+wrong("axes-missing")(lambda ids, pad_id: ids != pad_id)
+wrong("axes-missing")(lambda ids, pad_id: (ids != pad_id).unsqueeze(1))
+wrong("wrong-axis")(lambda ids, pad_id: (ids != pad_id)[:, None, :, None])
+wrong("not-bool")(lambda ids, pad_id: (ids != pad_id).float()[:, None, None, :])
+wrong("pad-id-ignored")(lambda ids, pad_id: (ids != 0)[:, None, None, :])
+wrong("pad-id-ignored")(lambda ids, pad_id: ids.bool()[:, None, None])
+wrong("additive")(
+    lambda ids, pad_id: torch.where(ids == pad_id, -torch.inf, 0.0)[:, None, None]
+)
 
 
 @wrong("hides-queries")

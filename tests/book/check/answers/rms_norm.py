@@ -29,24 +29,16 @@ def unit(x, gain, epsilon):
     return gain * x / torch.sqrt((x**2).sum(-1, keepdim=True) + epsilon)
 
 
-@wrong("root-forgotten")
-def no_root(x, gain, epsilon):
-    return gain * x / ((x**2).mean(-1, keepdim=True) + epsilon)
-
-
-@wrong("epsilon-outside-the-root")
-def outside(x, gain, epsilon):
-    return gain * x / ((x**2).mean(-1, keepdim=True).sqrt() + epsilon)
-
-
-@wrong("gain-missing")
-def no_gain(x, gain, epsilon):
-    return x / torch.sqrt((x**2).mean(-1, keepdim=True) + epsilon)
-
-
-@wrong("gain-plus-one")
-def gemma(x, gain, epsilon):
-    return plain(x, 1 + gain, epsilon)
+wrong("root-forgotten")(
+    lambda x, gain, epsilon: gain * x / ((x**2).mean(-1, keepdim=True) + epsilon)
+)
+wrong("epsilon-outside-the-root")(
+    lambda x, gain, epsilon: gain * x / ((x**2).mean(-1, keepdim=True).sqrt() + epsilon)
+)
+wrong("gain-missing")(
+    lambda x, gain, epsilon: x / torch.sqrt((x**2).mean(-1, keepdim=True) + epsilon)
+)
+wrong("gain-plus-one")(lambda x, gain, epsilon: plain(x, 1 + gain, epsilon))
 
 
 @wrong("over-the-positions")
@@ -54,14 +46,10 @@ def positions(x, gain, epsilon):
     return gain * x / torch.sqrt((x**2).mean(-2, keepdim=True) + epsilon)
 
 
-@wrong("over-everything")
-def everything(x, gain, epsilon):
-    return gain * x / torch.sqrt((x**2).mean() + epsilon)
-
-
-@wrong("epsilon-ignored")
-def fixed(x, gain, epsilon=1e-6):
-    return plain(x, gain, 1e-6)
+wrong("over-everything")(
+    lambda x, gain, epsilon: gain * x / torch.sqrt((x**2).mean() + epsilon)
+)
+wrong("epsilon-ignored")(lambda x, gain, epsilon=1e-06: plain(x, gain, 1e-6))
 
 
 @wrong("gradient-partly-cut", "detach")

@@ -35,29 +35,11 @@ def llama(x):
     return x * angle.cos() + torch.cat([-b, a], dim=-1) * angle.sin()
 
 
-@wrong("turned-back")
-def backwards(x):
-    return turned(x, -angles(x))
-
-
-@wrong("positions-from-one")
-def from_one(x):
-    return turned(x, angles(x, start=1))
-
-
-@wrong("doubled-exponent")
-def doubled(x):
-    return turned(x, angles(x, factor=2))
-
-
-@wrong("half-exponent")
-def half(x):
-    return turned(x, angles(x, factor=0.5))
-
-
-@wrong("one-speed")
-def one_speed(x):
-    return turned(x, angles(x, factor=0))
+wrong("turned-back")(lambda x: turned(x, -angles(x)))
+wrong("positions-from-one")(lambda x: turned(x, angles(x, start=1)))
+wrong("doubled-exponent")(lambda x: turned(x, angles(x, factor=2)))
+wrong("half-exponent")(lambda x: turned(x, angles(x, factor=0.5)))
+wrong("one-speed")(lambda x: turned(x, angles(x, factor=0)))
 
 
 @wrong("not-woven")

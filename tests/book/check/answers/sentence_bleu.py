@@ -45,9 +45,7 @@ def sacrebleus_own(hypothesis, reference):
     return metric.corpus_score([" ".join(hypothesis)], [[" ".join(reference)]]).score
 
 
-@wrong("from-0-to-1", "multiply by 100")
-def from_0_to_1(hypothesis, reference):
-    return plain(hypothesis, reference) / 100
+wrong("from-0-to-1", "multiply by 100")(lambda *given: plain(*given) / 100)
 
 
 @wrong("not-clipped")
@@ -79,9 +77,7 @@ def arithmetic(hypothesis, reference):
     return 100 * brevity(hypothesis, reference) * sum(shares) / 4
 
 
-@wrong("no-brevity-penalty")
-def no_penalty(hypothesis, reference):
-    return 100 * geometric(smoothed(counts(hypothesis, reference)))
+wrong("no-brevity-penalty")(lambda *given: 100 * geometric(smoothed(counts(*given))))
 
 
 @wrong("reward-for-length", "at most 1")
@@ -107,6 +103,4 @@ def words(hypothesis, reference):
     return "39 BLEU"
 
 
-@wrong("wrong-score")
-def constant(hypothesis, reference):
-    return 39.1
+wrong("wrong-score")(lambda hypothesis, reference: 39.1)

@@ -1,9 +1,6 @@
 from answers import right, wrong
 
-
-@right
-def plain(target_ids):
-    return target_ids[:, :-1], target_ids[:, 1:]
+right(lambda target_ids: (target_ids[:, :-1], target_ids[:, 1:]))
 
 
 @wrong("wrong-way-round")
@@ -11,11 +8,9 @@ def reversed_order(target_ids):
     return target_ids[:, 1:], target_ids[:, :-1]
 
 
-@wrong("dtype", "labels")
-def float_labels(target_ids):
-    return target_ids[:, :-1], target_ids[:, 1:].float()
-
-
+wrong("dtype", "labels")(
+    lambda target_ids: (target_ids[:, :-1], target_ids[:, 1:].float())
+)
 wrong("widths-differ")(lambda target_ids: (target_ids, target_ids[:, 1:]))
 wrong("shape")(lambda target_ids: (target_ids[:, :-3], target_ids[:, 3:]))
 wrong("wrong-numbers")(lambda t: (t[:, :-1], t[:, 1:].masked_fill(t[:, 1:] == 8, 9)))

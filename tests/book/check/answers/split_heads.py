@@ -41,14 +41,8 @@ def other_way_round(x, n_heads):
     return x.reshape(b, t, d // n_heads, n_heads).permute(0, 3, 1, 2)
 
 
-@wrong("returns-several")
-def a_list(x, n_heads):
-    return list(x.chunk(n_heads, dim=-1))
-
-
-@wrong("axis-lost", "squeeze")
-def squeezed(x, n_heads):
-    return view_and_transpose(x, n_heads).squeeze()
+wrong("returns-several")(lambda x, n_heads: list(x.chunk(n_heads, dim=-1)))
+wrong("axis-lost", "squeeze")(lambda *given: view_and_transpose(*given).squeeze())
 
 
 @right

@@ -56,14 +56,12 @@ def joined_by_or(target_ids, pad_id):
     return my_padding_mask(target_ids, pad_id) | my_causal_mask(target_ids.size(1))
 
 
-@wrong("padding-forgotten")
-def causal_alone(target_ids, pad_id):
-    return my_causal_mask(target_ids.size(1))
-
-
-@wrong("future-forgotten")
-def padding_alone(target_ids, pad_id):
-    return my_padding_mask(target_ids, pad_id)
+wrong("padding-forgotten")(
+    lambda target_ids, pad_id: my_causal_mask(target_ids.size(1))
+)
+wrong("future-forgotten")(
+    lambda target_ids, pad_id: my_padding_mask(target_ids, pad_id)
+)
 
 
 @wrong("made-from-the-source")

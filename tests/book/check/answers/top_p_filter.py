@@ -27,9 +27,7 @@ def by_a_loop(p, top_p):
     return left / mass
 
 
-@wrong("not-scaled", "sum to 1")
-def not_scaled(p, top_p):
-    return kept(p, top_p)
+wrong("not-scaled", "sum to 1")(lambda *given: kept(*given))
 
 
 @wrong("last-piece-missing")
@@ -67,14 +65,8 @@ def ascending(p, top_p):
     return left / left.sum()
 
 
-@wrong("order-lost")
-def sorted_numbers(p, top_p):
-    return plain(p, top_p).sort(descending=True).values
-
-
-@wrong("nothing-cut")
-def nothing(p, top_p):
-    return p
+wrong("order-lost")(lambda *given: plain(*given).sort(descending=True).values)
+wrong("nothing-cut")(lambda p, top_p: p)
 
 
 @wrong("a-threshold")

@@ -8,36 +8,14 @@ def plain(n_parameters, optimizer):
     return 4 * n_parameters * (2 + AVERAGES[optimizer])
 
 
-@wrong("gradients-forgotten")
-def no_gradients(n_parameters, optimizer):
-    return 4 * n_parameters * (1 + AVERAGES[optimizer])
-
-
-@wrong("one-average-for-adam")
-def one_average(n_parameters, optimizer):
-    return 4 * n_parameters * (2 + min(1, AVERAGES[optimizer]))
-
-
-@wrong("averages-forgotten")
-def no_averages(n_parameters, optimizer):
-    return 8 * n_parameters
-
-
-@wrong("always-adam")
-def adam(n_parameters, optimizer):
-    return 16 * n_parameters
-
-
-@wrong("numbers-not-bytes")
-def numbers(n_parameters, optimizer):
-    return plain(n_parameters, optimizer) // 4
-
-
-@wrong("half-precision")
-def halves(n_parameters, optimizer):
-    return plain(n_parameters, optimizer) // 2
-
-
-@wrong("wrong-count")
-def another(n_parameters, optimizer):
-    return plain(n_parameters, optimizer) + 1
+wrong("gradients-forgotten")(
+    lambda n_parameters, optimizer: 4 * n_parameters * (1 + AVERAGES[optimizer])
+)
+wrong("one-average-for-adam")(
+    lambda n_parameters, optimizer: 4 * n_parameters * (2 + min(1, AVERAGES[optimizer]))
+)
+wrong("averages-forgotten")(lambda n_parameters, optimizer: 8 * n_parameters)
+wrong("always-adam")(lambda n_parameters, optimizer: 16 * n_parameters)
+wrong("numbers-not-bytes")(lambda *given: plain(*given) // 4)
+wrong("half-precision")(lambda *given: plain(*given) // 2)
+wrong("wrong-count")(lambda *given: plain(*given) + 1)
