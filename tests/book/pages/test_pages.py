@@ -27,7 +27,7 @@ MOST_LAYOUT_SHIFT = 0.1
 CONTRAST = {"runOnly": ["color-contrast"]}
 BUT_CONTRAST = {"rules": {"color-contrast": {"enabled": False}}}
 # Leave only visible code that looks like none before it: tokens of the same classes and
-# colours, in a place that has the same classes all around. (axe judges no single letter.)
+# colours, in a place of the same classes all around. (axe judges no single letter.)
 UNLIKE = """() => {
   const known = new Set();
   for (const code of document.querySelectorAll('.highlight')) {
