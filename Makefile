@@ -11,7 +11,8 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 BIN := .venv/bin
 PY := $(BIN)/python
 JOBS ?= 2        # chapters at a time
-WORKERS ?= 2     # tests at a time
+# Tests at a time: one more than cores, since those in Chromium wait now and then.
+WORKERS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 PORT ?= 8000
 RUN ?= runs/first
 draft := $(if $(DRAFT),--draft)

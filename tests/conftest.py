@@ -9,7 +9,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: xdist uses the co
 import contextlib
 import functools
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 from unittest import mock
 
@@ -34,11 +34,20 @@ hypothesis.settings.register_profile("explore", deadline=None, max_examples=300)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
-) -> None:
-    """Refuse what keeps xdist from sharing out the tests as they are meant to be."""
+) -> Generator[None]:
+    """Have xdist share out the tests as they are meant to be, or refuse to begin.
+
+    What a module's tests share is made once: they run in one worker.
+    """
+    for item in items:
+        made = item._fixtureinfo.name2fixturedefs.values()
+        shared = any(each[-1].scope == "module" for each in made)
+        if shared and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+    yield
     for item in items:
         if " at 0x" in item.nodeid:
             raise pytest.UsageError(f"a test is named after an address: {item.nodeid}")

@@ -17,12 +17,12 @@ from tformer_book.press.chapters import ROOT
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--workers", default="2", help="tests at a time")
-    parser.add_argument("--jobs", default="2", help="chapters at a time")
+    parser.add_argument("--workers", required=True, help="tests at a time")
+    parser.add_argument("--jobs", required=True, help="chapters at a time")
     options = parser.parse_args()
     python = sys.executable
     environment = dict(os.environ)
-    # A test sees one thread, so that two at a time do not fight for the cores.
+    # A test sees one thread, so that several at a time do not fight for the cores.
     one_thread = {**environment, "OMP_NUM_THREADS": "1"}
     pytest = [python, "-m", "pytest", "-n", options.workers, "--dist", "loadgroup"]
     execute = [python, "-m", "tformer_book.press.execute", "--jobs", options.jobs]

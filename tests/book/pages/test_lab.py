@@ -595,11 +595,3 @@ def test_every_control_has_a_name(lab):
         || e.textContent.trim())).map(e => e.outerHTML)"""
     )
     assert unnamed == []
-
-
-@pytest.mark.parametrize("name", [p for p in driver.site_pages() if p != LAB])
-def test_every_page_links_the_lab(visit, name):
-    with visit(name, settle=False) as seen:
-        link = seen.page.locator("a.tf-lab-link")
-        assert link.is_visible()
-        assert link.evaluate("e => e.href").endswith("/" + LAB)

@@ -11,18 +11,45 @@ from tformer_book.press import browser as driver
 from tformer_book.press.chapters import HTML, ROOT, address
 from tformer_book.press.pictures import BOX, ROOM
 
+LAB = address("lab")
 PAGES = driver.site_pages()
 CHAPTERS = [p for p in PAGES if p.startswith("book/") and "intro" not in p]
 NOTEBOOKS = [p for p in CHAPTERS if (ROOT / p).with_suffix(".ipynb").is_file()]
+WITH_FIGURES = [
+    page
+    for page in PAGES
+    if (notebook := (ROOT / page).with_suffix(".ipynb")).is_file()
+    and "tformer_book.widgets" in notebook.read_text("utf-8")
+]
+WIDTHS = (1366, 1200, 992, 768, 390, 320)  # of a window, in which figures must fit
 MOST_KILOBYTES = 1000
 MOST_LAYOUT_SHIFT = 0.1
-# What axe judges where. Contrast takes four times as long as all the rest; it depends
-# on the theme, and the rest on the width of the window.
-AXE = {"wide": {}, "phone": {"rules": {"color-contrast": {"enabled": False}}}}
+# Contrast takes axe four times as long as all the rest, and depends on the theme.
+CONTRAST = {"runOnly": ["color-contrast"]}
+BUT_CONTRAST = {"rules": {"color-contrast": {"enabled": False}}}
+# Leave only visible code that looks like none before it: tokens of the same classes and
+# colours, in a place of the same classes all around. (axe judges no single letter.)
+UNLIKE = """() => {
+  const known = new Set();
+  for (const code of document.querySelectorAll('.highlight')) {
+    let place = '';
+    for (let e = code.parentElement; e; e = e.parentElement) place += e.className + '/';
+    const before = known.size, tokens = code.checkVisibility()
+      ? [code, ...code.querySelectorAll('*')] : [];
+    for (const e of tokens) {
+      const {color, backgroundColor, opacity, fontSize, fontWeight} =
+        getComputedStyle(e);
+      known.add([place, e.className, e.textContent.length > 1, color, backgroundColor,
+        opacity, fontSize, fontWeight].join());
+    }
+    if (known.size === before) code.remove();
+  }
+}"""
 NIGHT = """() => {
   for (const name of ['theme', 'mode']) document.documentElement.dataset[name] = 'dark';
   return new Promise((done) => setTimeout(done, 100));
 }"""
+UNFOLD = "document.querySelectorAll('details').forEach((e) => { e.open = true; })"
 AT_ONCE = "* { transition: none !important }"  # half-way a colour would be judged pale
 HEIGHTS = """
 all => all.map((e) => [e.id, e.querySelector('.tf-widget').offsetHeight])
@@ -38,6 +65,34 @@ MOVING = """() => {
       found.add(e.tagName + '.' + e.className);
   }
   return [...found];
+}"""
+# What sticks out of its figure and cannot be scrolled to, and sliders that lie one upon
+# the other: [what, how many pixels].
+FAULTS = """() => {
+  const found = [];
+  const boxOf = (e) => e.getBoundingClientRect();
+  for (const figure of document.querySelectorAll('.tfk')) {
+    const column = boxOf(figure);
+    if (!column.width) continue;
+    for (const e of figure.querySelectorAll('*')) {
+      const box = boxOf(e);
+      if (!box.width || !box.height) continue;
+      let inside = e.parentElement;
+      while (inside !== figure && getComputedStyle(inside).overflowX === 'visible')
+        inside = inside.parentElement;
+      if (inside !== figure) continue;
+      const out = Math.max(box.right - column.right, column.left - box.left);
+      const name = `${figure.className}: ${e.tagName} ${e.className}`;
+      if (out > 1.5) found.push([name, out]);
+    }
+    const parts = [...figure.querySelectorAll('.tfk-slider > *')].map(boxOf);
+    parts.forEach((a, i) => parts.slice(i + 1).forEach((b) => {
+      const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+      const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+      if (wide > 2 && high > 4) found.push([`${figure.className}: sliders`, wide]);
+    }));
+  }
+  return found;
 }"""
 # Where the focus is, and whether something there shows it.
 FOCUS = """() => {
@@ -76,6 +131,18 @@ def each(names):
 _FACTS = {}
 
 
+def faults_of_figures(page):
+    """Return what is wrong with a page's figures, by the width of the window."""
+    page.evaluate(UNFOLD)
+    found = {}
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_timeout(200)
+        if faults := page.evaluate(FAULTS):
+            found[width] = faults
+    return found
+
+
 def look_at(seen, size):
     """Return what one visit of a page brought to light."""
     page = seen.page
@@ -92,18 +159,25 @@ def look_at(seen, size):
         "figures": dict(page.eval_on_selector_all(".tf-figure[id]", HEIGHTS)),
         "widgets": page.locator(".tf-widget").count(),
         "drawn_widgets": page.locator(".tf-widget-view > *").count(),
+        "lab links": page.locator("a.tf-lab-link:visible").evaluate_all(
+            "all => all.map((e) => e.href)"
+        ),
         "images": page.eval_on_selector_all(
             ".bd-article img",
             "all => all.map(e => [e.alt, e.naturalWidth, e.src])",
         ),
-        "axe": seen.axe(**AXE[size]),
+        "axe": seen.axe(**BUT_CONTRAST),
     }
     if size == "wide":  # the same page by night, for a reader who wants stillness
-        page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+        page.emulate_media(reduced_motion="reduce")
         found["moving"] = page.evaluate(MOVING)
+        page.evaluate(UNLIKE)
+        found["contrast"] = seen.axe(**CONTRAST)
+        page.emulate_media(color_scheme="dark", reduced_motion="reduce")
         page.add_style_tag(content=AT_ONCE)
         page.evaluate(NIGHT)
-        found["axe by night"] = seen.axe(runOnly=["color-contrast"])
+        found["contrast by night"] = seen.axe(**CONTRAST)
+        found["faults of figures"] = faults_of_figures(page)
     else:  # the same page at 200 percent on a desk
         width, height = driver.SIZES["zoomed"]
         page.set_viewport_size({"width": width, "height": height})
@@ -225,8 +299,13 @@ def test_a_script_that_was_smuggled_in_does_not_run(visit):
 @each(PAGES)
 @pytest.mark.parametrize(
     ("size", "found"),
-    [("wide", "axe"), ("wide", "axe by night"), ("phone", "axe")],
-    ids=["wide-light", "wide-dark", "phone-light"],
+    [
+        ("wide", "axe"),
+        ("phone", "axe"),
+        ("wide", "contrast"),
+        ("wide", "contrast by night"),
+    ],
+    ids=["wide", "phone", "light", "dark"],
 )
 def test_axe_finds_nothing_serious(facts, name, size, found):
     assert facts(name, size=size)[found] == []
@@ -239,6 +318,16 @@ def test_every_formula_chart_and_widget_is_drawn(facts, name):
     assert seen["formula_errors"] == 0
     assert seen["drawn_charts"] >= seen["charts"]
     assert seen["drawn_widgets"] >= seen["widgets"]
+
+
+@each(WITH_FIGURES)
+def test_no_figure_runs_out_of_its_column(facts, name):
+    assert facts(name)["faults of figures"] == {}
+
+
+@each([name for name in PAGES if name != LAB])
+def test_every_page_links_the_lab(facts, name):
+    assert any(link.endswith("/" + LAB) for link in facts(name)["lab links"])
 
 
 @each(PAGES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+import transformers  # its models are imported by those who use them
 
 from tformer import decode, interop
 from tformer.config import TransformerConfig
@@ -23,12 +23,12 @@ CONFIGS = {
 
 def opened(folder):
     """The model and the tokenizer, and that no weight was missing or left over."""
-    model, told = AutoModelForSeq2SeqLM.from_pretrained(
+    model, told = transformers.AutoModelForSeq2SeqLM.from_pretrained(
         folder, output_loading_info=True
     )
     unknown = {name: told[name] for name in ("missing_keys", "unexpected_keys")}
     assert not any(unknown.values()), unknown
-    return model.eval(), AutoTokenizer.from_pretrained(folder)
+    return model.eval(), transformers.AutoTokenizer.from_pretrained(folder)
 
 
 def logits_of(model, source_ids, target_ids, pad_id):
@@ -102,7 +102,7 @@ def test_their_tokenizer_writes_the_same_ids_and_reads_them_the_same(
 ):
     translator = translator_of(algorithm=algorithm)
     interop.export(translator, "hf", tmp_path / "hf")
-    theirs = AutoTokenizer.from_pretrained(tmp_path / "hf")
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path / "hf")
     for text in texts:
         ids = translator.encode(text)
         assert theirs(text).input_ids == ids

@@ -8,8 +8,8 @@ import shutil
 import pytest
 import sentencepiece
 import torch
+import transformers  # its models are imported by those who use them
 from safetensors.torch import load_file, save_file
-from transformers import AutoTokenizer, MarianConfig, MarianMTModel
 
 from tformer import decode, interop
 from tformer.interop.marian import load_marian
@@ -56,7 +56,7 @@ def checkpoint(folder, **changes):
     (folder / "vocab.json").write_text(json.dumps(numbers), "utf-8")
     about = {"source_lang": "en", "target_lang": "de", "separate_vocabs": False}
     (folder / "tokenizer_config.json").write_text(json.dumps(about))
-    config = MarianConfig(
+    config = transformers.MarianConfig(
         **{
             "vocab_size": len(pieces),
             "decoder_vocab_size": len(pieces),
@@ -79,7 +79,7 @@ def checkpoint(folder, **changes):
             **changes,
         }
     )
-    model = MarianMTModel(config).eval()
+    model = transformers.MarianMTModel(config).eval()
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
         weights = dict(model.named_parameters())
@@ -149,7 +149,8 @@ def test_every_logit_is_theirs_and_bos_is_never_said(changes, tmp_path):
 
 def test_it_translates_text_as_transformers_does(there):
     folder, model = there
-    translator, tokenizer = load_marian(folder), AutoTokenizer.from_pretrained(folder)
+    translator = load_marian(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     config = translator.model.config
     batch = tokenizer(ENGLISH, return_tensors="pt", padding=True)
     for text, ids in zip(ENGLISH, batch.input_ids.tolist(), strict=True):
@@ -169,7 +170,8 @@ def test_it_translates_text_as_transformers_does(there):
 
 def test_source_and_target_are_cut_by_their_own_models(there):
     folder, _ = there
-    translator, theirs = load_marian(folder), AutoTokenizer.from_pretrained(folder)
+    translator = load_marian(folder)
+    theirs = transformers.AutoTokenizer.from_pretrained(folder)
     for text in [*ENGLISH, *GERMAN, "unheard-of: 漢字", ""]:
         ours = translator.tokenizer
         assert [*ours.encode(text), ours.eos_id] == theirs(text).input_ids
