@@ -2,27 +2,11 @@
 // the page before a function is called: runs in Node, too.
 // A figure writes `import { h, slider } from "../kit/kit.js";`.
 import { commas, format, nearest } from "./numbers.js";
+import { html, render } from "./vendor/lit.js";
 
 // Build an element: attribute true is set without value, false and null are left out.
-const SVG = new Set([
-  "svg",
-  "g",
-  "line",
-  "path",
-  "circle",
-  "rect",
-  "text",
-  "tspan",
-  "polygon",
-  "polyline",
-  "title",
-  "defs",
-  "marker",
-]);
 export function h(tag, attributes = {}, ...children) {
-  const node = SVG.has(tag)
-    ? document.createElementNS("http://www.w3.org/2000/svg", tag)
-    : document.createElement(tag);
+  const node = document.createElement(tag);
   put(node, attributes);
   node.append(...children);
   return node;
@@ -59,26 +43,35 @@ export function figure(el, name, label) {
 }
 
 // State of the model. `read` gives it by name; `commit` sets several values and redraws
-// once; `stop` ends it.
+// once; `set(name)` is what hears a control of one value; `stop` ends it.
 export function bind(model, names, update) {
   let writing = false;
   const heard = () => writing || update();
   for (const name of names) model.on(`change:${name}`, heard);
+  function commit(changes) {
+    writing = true;
+    for (const [name, value] of Object.entries(changes)) model.set(name, value);
+    writing = false;
+    model.save_changes();
+    update();
+  }
   return {
     /** @returns {any} */
     read: () => Object.fromEntries(names.map((name) => [name, model.get(name)])),
-    commit(changes) {
-      writing = true;
-      for (const [name, value] of Object.entries(changes)) model.set(name, value);
-      writing = false;
-      model.save_changes();
-      update();
-    },
+    commit,
+    set: (name) => (value) => commit({ [name]: value }),
     stop() {
       for (const name of names) model.off(`change:${name}`, heard);
     },
   };
 }
+
+// What ends a figure: it stops its parts, each of which has stop() or is what stops it.
+export const stopping =
+  (...parts) =>
+  () => {
+    for (const each of parts) each.stop ? each.stop() : each();
+  };
 
 // One of several, as chips. `pick(i)` shows a choice without calling onPick.
 // Every control carries data-control, by which the tests find it.
@@ -120,25 +113,27 @@ export function presets(name, legend, all, onPick) {
   return { set, show };
 }
 
-// On or off, as a chip; several of them in `choice(legend, ...)`.
-export function toggle(name, text, on, onChange) {
-  const input = h("input", { type: "checkbox", "data-control": name });
-  input.checked = on;
-  input.addEventListener("change", () => onChange(input.checked));
-  const span = h("span", {}, text);
-  return { box: h("label", { class: "tfk-chip" }, input, span), input, text: span };
+// Let controls, by the names of what they set, show a state: each its own value.
+export function showAll(controls, state) {
+  for (const [name, { show }] of Object.entries(controls)) show(state[name]);
 }
+
+// On or off: as a chip (several of them in `choice(legend, ...)`), and as a box to tick
+// with its text beside it.
+const onOrOff = (look) => (name, text, on, onChange) => {
+  const input = h("input", { type: "checkbox", "data-control": name });
+  input.addEventListener("change", () => onChange(input.checked));
+  const show = (isOn) => {
+    input.checked = isOn;
+  };
+  show(on);
+  const span = h("span", {}, text);
+  return { box: h("label", { class: look }, input, span), input, text: span, show };
+};
+export const toggle = onOrOff("tfk-chip");
+export const check = onOrOff("tfk-check");
 export const choice = (legend, ...boxes) =>
   h("fieldset", { class: "tfk-choice" }, h("legend", {}, legend), ...boxes);
-
-// On or off, as a box to tick with its text beside it.
-export function check(name, text, on, onChange) {
-  const input = h("input", { type: "checkbox", "data-control": name });
-  input.checked = on;
-  input.addEventListener("change", () => onChange(input.checked));
-  const span = h("span", {}, text);
-  return { box: h("label", { class: "tfk-check" }, input, span), input, text: span };
-}
 
 // A slider with its name before and its value behind. `show(x)` sets both.
 export function slider(
@@ -226,35 +221,22 @@ export function liveRegion({ pause = 700, isShown = false } = {}) {
   };
 }
 
-// The text table behind a picture, folded: `show(rows)` takes a name and texts per row.
+// The text table behind a picture, folded: `show(columns, rows)` takes a name and texts
+// per row.
 export function textTable(summary, corner = "") {
-  const head = h("tr");
-  const body = h("tbody");
-  const node = h(
-    "details",
-    { class: "tfk-table" },
-    h("summary", {}, summary),
-    h(
-      "div",
-      { class: "tfk-scroll", tabindex: 0, role: "region", "aria-label": summary },
-      h("table", {}, h("thead", {}, head), body),
-    ),
-  );
-  const show = (columns, rows) => {
-    head.replaceChildren(
-      ...[corner, ...columns].map((name) => h("th", { scope: "col" }, name)),
+  const node = h("details", { class: "tfk-table" });
+  const row = ([name, ...cells]) =>
+    html`<tr><th scope="row">${name}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`;
+  const show = (columns, rows) =>
+    render(
+      html`<summary>${summary}</summary>
+        <div class="tfk-scroll" tabindex="0" role="region" aria-label=${summary}><table>
+          <thead><tr>${[corner, ...columns].map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+          <tbody>${rows.map(row)}</tbody>
+        </table></div>`,
+      node,
     );
-    body.replaceChildren(
-      ...rows.map(([name, ...cells]) =>
-        h(
-          "tr",
-          {},
-          h("th", { scope: "row" }, name),
-          ...cells.map((cell) => h("td", {}, cell)),
-        ),
-      ),
-    );
-  };
+  show([], []);
   return { node, show };
 }
 
@@ -287,12 +269,6 @@ export const holdsPage = {
   handleEvent: (event) => event.preventDefault(),
   passive: false,
 };
-
-// Let the pointer drag an SVG node: onMove as for `follow`.
-export function draggable(node, onMove, options = { holdsPage: false }) {
-  if (options.holdsPage) node.addEventListener("touchstart", holdsPage, holdsPage);
-  node.addEventListener("pointerdown", (event) => follow(event, onMove));
-}
 
 // Hear how wide a node is, in CSS pixels, when that changes; returns what ends it.
 export function onWidth(node, redraw) {
