@@ -163,15 +163,14 @@ function siteMap(site, { onMove, onPick }) {
 
 // Columns and rows of the same as a table.
 function tableOf({ attention }, found) {
-  const heads = upTo(attention.cross.shape[1]);
   const cell = (fall) => (fall === undefined ? "–" : format(fall, 3));
-  const rows = SITES.flatMap((site) =>
-    upTo(attention[site].shape[0]).map((layer) => [
+  const rowsOf = (site) => {
+    const [nLayers, nHeads] = attention[site].shape;
+    return upTo(nLayers).map((layer) => [
       `${TITLES[site]}, layer ${layer}`,
-      ...upTo(attention[site].shape[1]).map((head) =>
-        cell(found[site]?.[layer]?.[head]),
-      ),
-    ]),
-  );
-  return [heads.map((head) => `head ${head}`), rows];
+      ...upTo(nHeads).map((head) => cell(found[site]?.[layer]?.[head])),
+    ]);
+  };
+  const heads = upTo(attention.cross.shape[1]).map((head) => `head ${head}`);
+  return [heads, SITES.flatMap(rowsOf)];
 }

@@ -1,7 +1,7 @@
 // The heads of a Transformer: all in small, one or two in large, and what the model says
 // without some of them. It knows an engine (engine/client.js), no widget.
 import { onColours } from "../kit/colours.js";
-import { h, liveRegion, radios } from "../kit/kit.js";
+import { h, liveRegion, oneOf, showAll } from "../kit/kit.js";
 import { html, render } from "../kit/vendor/lit.js";
 import { damageMap } from "./damage.js";
 import { knockOutPanel } from "./knockout.js";
@@ -32,7 +32,6 @@ const ABOUT = {
 };
 const COMPARISONS = ["alone", "beside", "difference"];
 const COMPARED = ["one head", "two heads", "difference"];
-const FORMS = ["matrix", "lines"];
 // What the view shows; Python has traits of the same names. head null: the layer's mean.
 export const STATE = {
   site: "cross",
@@ -208,28 +207,26 @@ export class HeadsView {
 
 // What the reader chooses: the site, and how it is pictured.
 function controlsOf(change) {
-  const sites = radios("site", "Where", Object.values(TITLES), 0, (i) =>
-    change({ site: SITES[i], locked: -1 }),
-  );
-  const forms = radios("form", "As", FORMS, 0, (i) => change({ form: FORMS[i] }));
-  const comparisons = radios("compare", "Show", COMPARED, 0, (i) =>
-    change({ compare: COMPARISONS[i] }),
-  );
+  const set = (name) => (value) => change({ [name]: value });
+  const toSite = (site) => change({ site, locked: -1 });
+  const controls = {
+    site: oneOf("site", "Where", SITES, toSite, Object.values(TITLES)),
+    form: oneOf("form", "As", ["matrix", "lines"], set("form")),
+    compare: oneOf("compare", "Show", COMPARISONS, set("compare"), COMPARED),
+  };
   // With this list the row says what it compares with.
-  function row({ site, form, compare, other }, [nLayers, nHeads]) {
-    sites.pick(SITES.indexOf(site));
-    forms.pick(FORMS.indexOf(form));
-    comparisons.pick(COMPARISONS.indexOf(compare));
+  function row(state, [nLayers, nHeads]) {
+    showAll(controls, state);
     const choices = upTo(nLayers).flatMap((layer) =>
       [...upTo(nHeads), null].map((head) => [layer, head]),
     );
     const option = (each, i) =>
-      html`<option value=${i} .selected=${same(each, other)}>${nameOf(...each)}</option>`;
+      html`<option value=${i} .selected=${same(each, state.other)}>${nameOf(...each)}</option>`;
     return html`
-      <div class="tfh-row">${forms.set}${comparisons.set}
-        <label class="tfh-with">with <select data-control="other" ?disabled=${compare === "alone"}
+      <div class="tfh-row">${controls.form.set}${controls.compare.set}
+        <label class="tfh-with">with <select data-control="other" ?disabled=${state.compare === "alone"}
           @change=${({ target }) => change({ other: choices[target.value] })}>${choices.map(option)}</select></label>
       </div>`;
   }
-  return { sites: sites.set, row };
+  return { sites: controls.site.set, row };
 }
