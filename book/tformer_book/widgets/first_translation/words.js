@@ -1,6 +1,8 @@
 // Words of pieces, and how much of its attention each German word paid to each English
 // one. No page: it runs in Node, too.
-import { headMap, upTo } from "../heads/weights.js";
+
+import { headMap } from "../heads/weights.js";
+import { upTo } from "../kit/lists.js";
 import { percent } from "../kit/numbers.js";
 import { written } from "../kit/pieces.js";
 

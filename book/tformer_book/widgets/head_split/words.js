@@ -1,4 +1,5 @@
 // What stands on a side of the figure at a step, and what there is to see in it.
+import { listed } from "../kit/lists.js";
 import { format, percent } from "../kit/numbers.js";
 import { inHeads, times, WORDS } from "./maths.js";
 
@@ -56,11 +57,7 @@ export function codeOf(stage, { words, width, heads: n, wrongSplit, wrongMerge }
   ][stage - 1];
 }
 
-const list = (names) =>
-  names.length < 2
-    ? names.join("")
-    : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
-const named = (indices) => list(indices.map((i) => WORDS[i]));
+const named = (indices) => listed(indices.map((i) => WORDS[i]));
 
 // Heads before they attend.
 function tellOfHeads(made, { words, heads: n, wrongSplit }) {
@@ -127,7 +124,7 @@ export function tellOfCell({ kind, caption, rows, columns, cells }, i, j) {
     (k) => `${percent(x.heads[k], 0)} from numbers of head ${k}`,
   );
   const askers = counting(x.askers).map((k) => `“${WORDS[k]}”`);
-  return `${place}: ${format(x.value)}, ${list(sources)}, asked for by ${list(askers)}.`;
+  return `${place}: ${format(x.value)}, ${listed(sources)}, asked for by ${listed(askers)}.`;
 }
 
 // The places of shares that are more than a rounding error.

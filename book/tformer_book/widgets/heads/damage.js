@@ -2,11 +2,12 @@
 // knock-outs leave the words as they were: so the map counts log-probability.
 import { grid } from "../kit/grid.js";
 import { h, textTable } from "../kit/kit.js";
+import { same, upTo } from "../kit/lists.js";
 import { requests } from "../kit/model.js";
 import { format } from "../kit/numbers.js";
 import { html, nothing, render } from "../kit/vendor/lit.js";
 import { brief, falls, largestFall, lessProbable } from "./maths.js";
-import { allAt, isOut, nameOf, SITES, same, TITLES, upTo } from "./weights.js";
+import { allAt, isOut, nameOf, SITES, TITLES } from "./weights.js";
 
 // engine may be null: then only what is known is shown. onPick(site, layer, head) hears
 // which head is to be knocked out alone.

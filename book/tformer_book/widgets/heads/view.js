@@ -2,6 +2,7 @@
 // without some of them. It knows an engine (engine/client.js), no widget.
 import { onColours } from "../kit/colours.js";
 import { h, liveRegion, oneOf, showAll } from "../kit/kit.js";
+import { same, upTo } from "../kit/lists.js";
 import { html, render } from "../kit/vendor/lit.js";
 import { damageMap } from "./damage.js";
 import { knockOutPanel } from "./knockout.js";
@@ -16,10 +17,8 @@ import {
   nameOf,
   rowText,
   SITES,
-  same,
   TITLES,
   titleOf,
-  upTo,
 } from "./weights.js";
 
 const ABOUT = {
