@@ -1,8 +1,9 @@
 // The small map at the top of a chapter, with names only; in the book each of its boxes
 // leads to the chapter about that part.
 import { onArrows, within } from "../kit/arrows.js";
+import { isInTheBook } from "../kit/chapters.js";
 import { nothing, render, svg } from "../kit/vendor/lit.js";
-import { chapterOf, isInTheBook } from "./chapters.js";
+import { chapterOf } from "./chapters.js";
 import { box, map, UPWARDS } from "./drawing.js";
 import { layout } from "./layout.js";
 

@@ -1,5 +1,6 @@
 // The one map of the model: every part with its shape and its number of parameters.
 import { onArrows, within } from "../kit/arrows.js";
+import { isInTheBook } from "../kit/chapters.js";
 import {
   bind,
   check,
@@ -14,7 +15,6 @@ import {
 import { commas } from "../kit/numbers.js";
 import { player } from "../kit/player.js";
 import { render as draw } from "../kit/vendor/lit.js";
-import { isInTheBook } from "./chapters.js";
 import { drawCompact } from "./compact.js";
 import { UPWARDS } from "./drawing.js";
 import { layout } from "./layout.js";

@@ -1,7 +1,7 @@
 // The settings of a run: each control says what it changed.
+import { isInTheBook } from "../kit/chapters.js";
 import { button, check, h, oneOf, select, uid } from "../kit/kit.js";
 import { html } from "../kit/vendor/lit.js";
-import { isInTheBook } from "../model_map/chapters.js";
 import { settingsOf } from "../training/settings.js";
 import { TASKS } from "../training/tasks.js";
 import { SWITCHES } from "./words.js";
