@@ -8,18 +8,7 @@ import { damageMap } from "./damage.js";
 import { knockOutPanel } from "./knockout.js";
 import { overviewOf } from "./overview.js";
 import { picturesOf } from "./panes.js";
-import {
-  allAt,
-  axes,
-  clamp,
-  headsAt,
-  isOut,
-  nameOf,
-  rowText,
-  SITES,
-  TITLES,
-  titleOf,
-} from "./weights.js";
+import * as heads from "./weights.js";
 
 const ABOUT = {
   encoder:
@@ -68,7 +57,7 @@ export class HeadsView {
     this.panel = knockOutPanel(engine, {
       note,
       onKnock: () => this.#toggle(this.#headsAt(state.layer, state.head)),
-      onKnockSite: () => this.#toggle(allAt(this.#given.attention, state.site)),
+      onKnockSite: () => this.#toggle(heads.allAt(this.#given.attention, state.site)),
       onRestore: () => this.#knockOut([]),
       onAnswer: (words) => {
         this.#drawDamage();
@@ -131,12 +120,12 @@ export class HeadsView {
     Object.assign(this.state, changes);
     this.#update();
     this.onState({ ...changes });
-    const head = changes.locked === undefined ? `${titleOf(this.state)}. ` : "";
+    const head = changes.locked === undefined ? `${heads.titleOf(this.state)}. ` : "";
     this.live.announce(head + this.#rowText());
   }
 
   #headsAt(layer, head) {
-    return headsAt(this.#given.attention, this.state.site, layer, head);
+    return heads.headsAt(this.#given.attention, this.state.site, layer, head);
   }
 
   // Knock these heads out; if all of them are, restore them.
@@ -144,7 +133,7 @@ export class HeadsView {
     const others = this.state.knocked_out.filter(
       (each) => !these.some((one) => same(one, each)),
     );
-    const areOut = these.every((each) => isOut(this.state, each));
+    const areOut = these.every((each) => heads.isOut(this.state, each));
     this.#knockOut(areOut ? others : [...others, ...these]);
   }
 
@@ -164,8 +153,8 @@ export class HeadsView {
   #update() {
     const { attention } = this.#given;
     if (!attention) return;
-    clamp(this.state, attention);
-    const { rows } = axes(attention, this.state.site);
+    heads.clamp(this.state, attention);
+    const { rows } = heads.axes(attention, this.state.site);
     this.#hovered = Math.min(this.#hovered, rows.length - 1);
     this.overview.show(this.#scene);
     this.pictures.show(attention, this.state);
@@ -187,7 +176,7 @@ export class HeadsView {
         ${controls.sites}
         <p class="tfh-about">${ABOUT[state.site]}</p>
         ${overview.node}${panel.node}${damage.node}
-        <p class="tfh-title">${titleOf(state)}</p>
+        <p class="tfh-title">${heads.titleOf(state)}</p>
         ${controls.row(state, this.#given.attention[state.site].shape)}
         ${pictures.node}
         <p class="tfh-where" data-where>${this.#rowText()}</p>
@@ -200,7 +189,7 @@ export class HeadsView {
     return this.state.locked >= 0 ? this.state.locked : this.#hovered;
   }
   #rowText() {
-    return rowText(this.#given.attention, this.state, this.#active);
+    return heads.rowText(this.#given.attention, this.state, this.#active);
   }
 }
 
@@ -209,7 +198,7 @@ function controlsOf(change) {
   const set = (name) => (value) => change({ [name]: value });
   const toSite = (site) => change({ site, locked: -1 });
   const controls = {
-    site: oneOf("site", "Where", SITES, toSite, Object.values(TITLES)),
+    site: oneOf("site", "Where", heads.SITES, toSite, Object.values(heads.TITLES)),
     form: oneOf("form", "As", ["matrix", "lines"], set("form")),
     compare: oneOf("compare", "Show", COMPARISONS, set("compare"), COMPARED),
   };
@@ -220,7 +209,7 @@ function controlsOf(change) {
       [...upTo(nHeads), null].map((head) => [layer, head]),
     );
     const option = (each, i) =>
-      html`<option value=${i} .selected=${same(each, state.other)}>${nameOf(...each)}</option>`;
+      html`<option value=${i} .selected=${same(each, state.other)}>${heads.nameOf(...each)}</option>`;
     return html`
       <div class="tfh-row">${controls.form.set}${controls.compare.set}
         <label class="tfh-with">with <select data-control="other" ?disabled=${state.compare === "alone"}

@@ -77,23 +77,17 @@ export const stopping =
 // Every control carries data-control, by which the tests find it.
 export function radios(name, legend, items, current, onPick) {
   const group = uid();
-  const set = h("fieldset", { class: "tfk-choice" }, h("legend", {}, legend));
-  const inputs = items.map((text, i) => {
-    const input = h("input", {
-      type: "radio",
-      name: group,
-      value: i,
-      "data-control": `${name}-${i}`,
+  const chip = (text, i) =>
+    html`<label class="tfk-chip"><input type="radio" name=${group} value=${i}
+      data-control="${name}-${i}" @change=${({ target }) => target.checked && onPick(i)}><span>${text}</span></label>`;
+  const set = h("fieldset", { class: "tfk-choice" });
+  render(html`<legend>${legend}</legend>${items.map(chip)}`, set);
+  const inputs = [...set.querySelectorAll("input")];
+  const pick = (at) =>
+    inputs.forEach((input, i) => {
+      input.checked = i === at;
     });
-    input.checked = i === current;
-    input.addEventListener("change", () => input.checked && onPick(i));
-    set.append(h("label", { class: "tfk-chip" }, input, h("span", {}, text)));
-    return input;
-  });
-  const pick = (i) =>
-    inputs.forEach((input, j) => {
-      input.checked = j === i;
-    });
+  pick(current);
   return { set, inputs, pick };
 }
 
@@ -143,30 +137,20 @@ export function slider(
   onInput,
 ) {
   const id = uid();
-  const input = h("input", {
-    type: "range",
-    min,
-    max,
-    step,
-    id,
-    class: kind,
-    "data-control": name,
-  });
-  const output = h("output", { for: id });
-  const caption = h("span", { class: "tfk-slider-name" }, label);
-  input.addEventListener("input", () => onInput(Number(input.value)));
+  const box = h("label", { for: id, class: "tfk-slider" });
+  render(
+    html`<span class="tfk-slider-name">${label}</span><input type="range" min=${min}
+      max=${max} step=${step} id=${id} class=${kind} data-control=${name}
+      @input=${() => onInput(Number(input.value))}><output for=${id}></output>`,
+    box,
+  );
+  const [caption, input, output] = /** @type {any} */ (box.children);
   const show = (x) => {
     if (Number(input.value) !== x) input.value = x;
     say(output, text(x));
     input.setAttribute("aria-valuetext", text(x));
   };
-  return {
-    box: h("label", { for: id, class: "tfk-slider" }, caption, input, output),
-    input,
-    output,
-    text: caption,
-    show,
-  };
+  return { box, input, output, text: caption, show };
 }
 
 // A slider over a list of numbers. `show(x)` says x, even if the list has only one near it.
