@@ -1,7 +1,7 @@
 // The heads of a Transformer: all in small, one or two in large, and what the model says
 // without some of them. It knows an engine (engine/client.js), no widget.
 import { onColours } from "../kit/colours.js";
-import { h, liveRegion, oneOf, showAll } from "../kit/kit.js";
+import { h, liveRegion, oneOf, showAll, stopping } from "../kit/kit.js";
 import { same, upTo } from "../kit/lists.js";
 import { html, render } from "../kit/vendor/lit.js";
 import { damageMap } from "./damage.js";
@@ -110,10 +110,7 @@ export class HeadsView {
   }
 
   stop() {
-    this.panel.stop();
-    this.damage.stop();
-    this.live.stop();
-    this.endColours();
+    stopping(this.panel, this.damage, this.live, this.endColours)();
   }
 
   #change(changes) {

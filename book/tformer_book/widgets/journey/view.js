@@ -1,7 +1,7 @@
 // The frame of the journey: the way from stop to stop, and the stop that is shown.
 import { ALONG, arrowKeys, within } from "../kit/arrows.js";
 import { onColours } from "../kit/colours.js";
-import { h, liveRegion } from "../kit/kit.js";
+import { h, liveRegion, stopping } from "../kit/kit.js";
 import { html, nothing, render } from "../kit/vendor/lit.js";
 import { STATE } from "./address.js";
 import { fit } from "./facts.js";
@@ -82,11 +82,7 @@ export function journeyView({ initial, linked, onState }) {
       Object.assign(state, given);
       draw();
     },
-    stop() {
-      leave?.();
-      live.stop();
-      endColours();
-    },
+    stop: stopping(() => leave?.(), live, endColours),
   };
 }
 

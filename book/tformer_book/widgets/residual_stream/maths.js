@@ -48,12 +48,8 @@ export const settled = (rows) =>
 
 // The stream before a part, drawn upwards, what it adds, at its true angle to that, and
 // their sum: corners { from, tip, end } in a drawing of this size, y downwards.
-export function triangle(
-  { before, added, cosine },
-  width = 200,
-  height = 200,
-  margin = 14,
-) {
+export function triangle({ before, added, cosine }, width = 200, height = 200) {
+  const margin = 14;
   const along = cosine ?? 1;
   const across = Math.sqrt(Math.max(0, 1 - along ** 2));
   const corners = [
