@@ -36,6 +36,7 @@ function controlsOf({ read, commit, set }) {
     beat: BEAT,
   });
   const whole = { min: 2, max: WORDS.length, step: 1, digits: 0 };
+  const names = ["none", ...WORDS];
   const numbers = STAGES.map((_, i) => i + 1);
   const titles = STAGES.map((name, i) => `${i + 1} ${name}`);
   const to = (stage) => moves.go(stage - 1);
@@ -47,10 +48,7 @@ function controlsOf({ read, commit, set }) {
     mistake: oneOf("mistake", "No transpose", MISTAKES, set("mistake")),
     d_model: oneOf("width", "d_model", WIDTHS, set("d_model")),
     n_heads: oneOf("heads", "heads H", HEADS, set("n_heads")),
-    word: oneOf("word", "Frame", [-1, ...WORDS.keys()], set("word"), [
-      "none",
-      ...WORDS,
-    ]),
+    word: oneOf("word", "Frame", [-1, ...WORDS.keys()], set("word"), names),
   };
   const frames = [...controls.word.set.querySelectorAll("label")];
   function show(state) {

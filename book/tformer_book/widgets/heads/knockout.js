@@ -29,11 +29,8 @@ export function knockOutPanel(engine, { note, onAnswer, ...actions }) {
     () => now && draw(),
   );
   function draw() {
-    const isBusy = asked.busy();
-    render(
-      panelOf({ ...now, engine, result, isBusy, said: asked.node }, actions),
-      node,
-    );
+    const about = { ...now, engine, result, isBusy: asked.busy(), said: asked.node };
+    render(panelOf(about, actions), node);
   }
 
   async function ask() {

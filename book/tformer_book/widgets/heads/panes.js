@@ -24,10 +24,8 @@ export function picturesOf(tools) {
     const { site, layer, head, form, compare } = state;
     const signed = compare === "difference";
     const maps = mapsOf(attention, state);
-    const names = [
-      signed ? titleOf(state) : nameOf(layer, head),
-      nameOf(...state.other),
-    ];
+    const first = signed ? titleOf(state) : nameOf(layer, head);
+    const names = [first, nameOf(...state.other)];
     const isPair = maps.length === 2;
     const about = {
       ...axes(attention, site),

@@ -106,13 +106,11 @@ export function unpack(example) {
     shape,
     data: Float32Array.from(atob(bytes), (c) => c.charCodeAt(0) / 255),
   });
-  const { encoder, decoder, cross } = example;
-  return {
-    ...example,
-    encoder: tensor(encoder),
-    decoder: tensor(decoder),
-    cross: tensor(cross),
-  };
+  const unpacked = ["encoder", "decoder", "cross"].map((site) => [
+    site,
+    tensor(example[site]),
+  ]);
+  return { ...example, ...Object.fromEntries(unpacked) };
 }
 
 export const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
@@ -136,28 +134,21 @@ export function requests(atFirst, onBusy = () => {}) {
     );
   }
   const tell = (said) => show({ said });
-  function onProgress({ loaded, total }) {
-    const said = `Loading the model: ${megabytes(loaded)}`;
-    if (!total) show({ said, isIdle: false, share: nothing });
-    else
-      show({
-        said: `${said} of ${megabytes(total)}`,
-        isIdle: false,
-        share: loaded / total,
-      });
+  function progress({ loaded, total }) {
+    const all = total ? ` of ${megabytes(total)}` : "";
+    const said = `Loading the model: ${megabytes(loaded)}${all}`;
+    show({ said, isIdle: false, share: total ? loaded / total : nothing });
   }
   async function run(work) {
     const before = running;
     const mine = new AbortController();
     const isMine = () => running === mine;
+    const onProgress = (each) => isMine() && progress(each);
     running = mine;
     tell("The model is working …");
     onBusy(true);
     try {
-      const done = work({
-        signal: mine.signal,
-        onProgress: (each) => isMine() && onProgress(each),
-      });
+      const done = work({ signal: mine.signal, onProgress });
       before?.abort(); // only now: a model that both wait for goes on loading
       await done;
       if (isMine()) tell("Computed on your machine.");
@@ -173,13 +164,9 @@ export function requests(atFirst, onBusy = () => {}) {
     }
   }
   show({});
-  return {
-    node,
-    busy: () => running !== null,
-    run,
-    tell,
-    stop: () => running?.abort(),
-  };
+  const busy = () => running !== null;
+  const stop = () => running?.abort();
+  return { node, busy, run, tell, stop };
 }
 
 // The line where a reader types a sentence and asks. onAsk(text, { signal, onProgress })

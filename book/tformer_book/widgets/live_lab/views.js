@@ -25,12 +25,10 @@ export const INSIDE = [
         initial: { knocked_out: state.knocked_out },
         onState: ({ knocked_out }) => knocked_out && onState({ knocked_out }),
       });
-      const show = async ({ text, pieces, prefix, recorded }, tools) =>
-        view.show(
-          recorded?.attention ?? (await engine.attention(text, pieces, tools)),
-          text,
-          prefix,
-        );
+      async function show({ text, pieces, prefix, recorded }, tools) {
+        const known = recorded?.attention;
+        view.show(known ?? (await engine.attention(text, pieces, tools)), text, prefix);
+      }
       return { view, show, set: ({ knocked_out }) => view.set({ knocked_out }) };
     },
   },
@@ -67,18 +65,12 @@ export const INSIDE = [
         if (!found) {
           const greedy = [];
           const scored = await engine.score(text, pieces, tools);
-          await engine.translate(text, {
-            search: "greedy",
-            onStep: (step) => greedy.push(step),
-            ...tools,
-          });
+          const onStep = (step) => greedy.push(step);
+          await engine.translate(text, { search: "greedy", onStep, ...tools });
           found = { scored, greedy };
         }
-        return view.show(text, {
-          translation: german,
-          scored: found.scored,
-          steps: found.greedy,
-        });
+        const { scored, greedy: steps } = found;
+        return view.show(text, { translation: german, scored, steps });
       }
       return { view, show };
     },

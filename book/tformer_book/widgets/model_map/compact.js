@@ -25,10 +25,8 @@ export function drawCompact(root, all, light) {
   const placed = layout(all, true);
   const chapters = placed.boxes.map(({ part }) => chapterOf(part, location.pathname));
   // One stop for the Tab key, arrows within.
-  let stop = Math.max(
-    0,
-    chapters.findIndex((each) => each.isHere),
-  );
+  const here = chapters.findIndex((each) => each.isHere);
+  let stop = Math.max(0, here);
 
   function group(b) {
     const look = light.includes(b.part.id) ? "tfm-lit" : light.length ? "tfm-dim" : "";

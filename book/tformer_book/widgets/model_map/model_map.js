@@ -72,7 +72,7 @@ function renderLarge(root, model) {
   let ids = []; // of the boxes on the map
   let chosen;
 
-  function choose(id) {
+  function onChoose(id) {
     state.commit({ selected: id });
     root.querySelector(`[data-part="${id}"]`)?.focus();
   }
@@ -86,17 +86,10 @@ function renderLarge(root, model) {
   const moves = inTheBook ? { ...UPWARDS, Enter: 0 } : UPWARDS;
   const keys = onArrows(moves, (by, { key }) => {
     if (key === "Enter") root.querySelector(".tfm-chapter").click();
-    else choose(idAt(ids.indexOf(chosen.id) + by));
+    else onChoose(idAt(ids.indexOf(chosen.id) + by));
   });
   const below = [live.node, table.node];
-  const tools = {
-    ...controls,
-    steps: walker.nodes,
-    below,
-    inTheBook,
-    keys,
-    onChoose: choose,
-  };
+  const tools = { ...controls, steps: walker.nodes, below, inTheBook, keys, onChoose };
 
   function update(speak = true) {
     const { selected, ...c } = state.read();

@@ -54,11 +54,8 @@ function render({ model, el }) {
   const live = liveRegion();
   const settings = read();
   const text = model.get("text") || exampleOf(settings.task);
-  const commit = state.set("settings");
-  const ours = session(
-    { settings, text },
-    { changed, commit, announce: live.announce },
-  );
+  const heard = { changed, commit: state.set("settings"), announce: live.announce };
+  const ours = session({ settings, text }, heard);
   const change = (changes) => ours.begin({ ...ours.state().settings, ...changes });
   const seed = kept("seed", (said) => {
     if (/^\d{1,9}$/.test(said)) change({ seed: Number(said) });
