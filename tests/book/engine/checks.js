@@ -34,9 +34,8 @@ const translatorOf = async ({ weights, tokenizer }, read, kernel = fastest) =>
 function pack({ shape, data }) {
   const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   let text = "";
-  for (let i = 0; i < bytes.length; i += 8192) {
+  for (let i = 0; i < bytes.length; i += 8192)
     text += String.fromCharCode(...bytes.subarray(i, i + 8192));
-  }
   return { shape, data: btoa(text) };
 }
 

@@ -58,9 +58,8 @@ function mayAttend(mask, b, i, j) {
 function softmaxInPlace(scores) {
   let top = -Infinity;
   for (let j = 0; j < scores.length; j++) if (scores[j] > top) top = scores[j];
-  if (top === -Infinity) {
+  if (top === -Infinity)
     throw new RangeError("a query may attend to no key: show it at least one");
-  }
   let total = 0;
   for (let j = 0; j < scores.length; j++)
     total += scores[j] = Math.exp(scores[j] - top);

@@ -47,7 +47,7 @@ class Engine {
     this.#loading ??= this.#begin();
     const loading = this.#loading;
     const { promise, listeners, stopper } = loading;
-    const listener = (progress) => onProgress(progress);
+    const listener = (progress) => onProgress(progress); // one for each who waits
     listeners.add(listener);
     const stopped = new Promise((_, reject) => {
       signal?.addEventListener("abort", () => {
@@ -149,13 +149,8 @@ class Engine {
   #open(worker) {
     const port = openPort(worker);
     port.onmessage = ({ data }) => this.#hear(data);
-    port.onerror = ({ message }) => {
-      this.#fail(
-        new Error(
-          `the engine cannot run here: ${message ?? "its script was not loaded"}`,
-        ),
-      );
-    };
+    port.onerror = ({ message = "its script was not loaded" }) =>
+      this.#fail(new Error(`the engine cannot run here: ${message}`));
     return port;
   }
 

@@ -35,12 +35,11 @@ export function transformerConfig(fields) {
   const named = Object.keys({ ...CHOICES, ...PARTS });
   const known = [...SIZES, ...SPECIAL, ...named, ...IGNORED];
   const unknown = Object.keys(config).filter((name) => !known.includes(name));
-  if (unknown.length) {
+  if (unknown.length)
     throw new RangeError(
       `unknown configuration fields: ${unknown.join(", ")}; this page is older than the ` +
         "model: reload it",
     );
-  }
   const demand = (name, holds, rule) => {
     if (!holds)
       throw new RangeError(`${name}=${JSON.stringify(config[name])} must be ${rule}`);

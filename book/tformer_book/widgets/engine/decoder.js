@@ -93,9 +93,8 @@ export class Decoder extends Module {
   }
 
   forward(x, memory, targetMask = null, sourceMask = null, cache = null) {
-    for (const [number, layer] of this.layers.entries()) {
+    for (const [number, layer] of this.layers.entries())
       x = layer.call(x, memory, targetMask, sourceMask, cache?.layers[number]);
-    }
     return this.finalNorm.call(x);
   }
 }

@@ -98,12 +98,11 @@ export class Tokenizer {
 
   #piece(id) {
     const piece = this.#pieces[id];
-    if (!piece) {
+    if (!piece)
       throw new RangeError(
         `piece id ${id} is outside the vocabulary of ${this.vocabSize} (0 to vocab_size - 1); ` +
           "were these ids made by a different tokenizer?",
       );
-    }
     return piece;
   }
 
@@ -246,9 +245,8 @@ export class Tokenizer {
       if (!this.#idOf.has(characters[start])) offer(start, start + 1, unknown);
     }
     const path = [];
-    for (let end = length; end > 0; end = from[end]) {
+    for (let end = length; end > 0; end = from[end])
       path.unshift(characters.slice(from[end], end).join(""));
-    }
     return path;
   }
 }

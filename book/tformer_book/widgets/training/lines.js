@@ -30,11 +30,10 @@ export function readLines(text) {
   const words = [
     ...new Set(pairs.flatMap(({ source, target }) => [...source, ...target])),
   ];
-  if (words.length > MOST_WORDS) {
+  if (words.length > MOST_WORDS)
     throw new RangeError(
       `the lines have ${words.length} different symbols, more than ${MOST_WORDS}: take fewer lines or simpler words`,
     );
-  }
   return { pairs, words: words.sort(), spaced };
 }
 
@@ -52,22 +51,19 @@ function pairOf(line, number, spaced) {
     sides.splice(0, 1, all.slice(0, middle), all.slice(middle));
   }
   const [source, target] = sides;
-  if (sides.length > 2) {
+  if (sides.length > 2)
     throw new RangeError(
       `line ${number} has ${sides.length - 1} tabs or wide gaps: keep the one between source and target`,
     );
-  }
-  if (!source.length || !target.length) {
+  if (!source.length || !target.length)
     throw new RangeError(
       `line ${number} has no ${source.length ? "target" : "source"}: give both, with a tab between them`,
     );
-  }
   for (const side of sides) {
-    if (side.length > LONGEST) {
+    if (side.length > LONGEST)
       throw new RangeError(
         `line ${number} has a side of ${side.length} symbols, more than ${LONGEST}: shorten it`,
       );
-    }
   }
   return { source, target };
 }

@@ -37,12 +37,11 @@ export class Run {
     const dice = new Dice(this.settings.seed, "weights");
     this.model = new Model(this.settings, this.vocabulary.length, dice);
     this.nParameters = this.model.nParameters;
-    if (this.nParameters > MOST_PARAMETERS) {
+    if (this.nParameters > MOST_PARAMETERS)
       throw new RangeError(
         `the model would have ${commas(this.nParameters)} parameters, more than ${commas(MOST_PARAMETERS)}: ` +
           "take a smaller width or fewer layers",
       );
-    }
     this.#weights = this.model.weights;
     this.#adam = new Adam(this.#weights);
   }
@@ -136,12 +135,11 @@ export class Run {
 
   #pair({ source, target }) {
     this.#longest = Math.max(this.#longest, target.length);
-    if (this.settings.shape === "encoder" && target.length > source.length) {
+    if (this.settings.shape === "encoder" && target.length > source.length)
       throw new RangeError(
         `an encoder alone cannot write “${target.join(" ")}” for “${source.join(" ")}”, which ` +
           "is shorter: take the shape encoder-decoder",
       );
-    }
     return { source: this.#idsOf(source), target: this.#idsOf(target) };
   }
 
@@ -167,11 +165,10 @@ export class Run {
       );
     }
     const most = MAX_LENGTH - this.#longest - 4;
-    if (!source.length || source.length > most) {
+    if (!source.length || source.length > most)
       throw new RangeError(
         `there are ${source.length} symbols: give 1 to ${most} of them`,
       );
-    }
     return this.#idsOf(source);
   }
 }

@@ -100,15 +100,12 @@ function best(hypotheses, count, only) {
 }
 
 function checkOptions(n, beamSize, lengthPenalty) {
-  if (!(Number.isInteger(beamSize) && beamSize >= 1)) {
+  if (!(Number.isInteger(beamSize) && beamSize >= 1))
     throw new RangeError(`beamSize=${beamSize} must be at least 1`);
-  }
-  if (!(lengthPenalty >= 0)) {
+  if (!(lengthPenalty >= 0))
     throw new RangeError(`lengthPenalty=${lengthPenalty} must not be negative`);
-  }
-  if (!(Number.isInteger(n) && n >= 1 && n <= beamSize)) {
+  if (!(Number.isInteger(n) && n >= 1 && n <= beamSize))
     throw new RangeError(
       `n=${n} must be at least 1 and at most beamSize=${beamSize}: a wider beam finds more`,
     );
-  }
 }

@@ -71,18 +71,15 @@ export function distribution(
   logP,
   { temperature = USUAL.temperature, topK = USUAL.topK, topP = USUAL.topP } = {},
 ) {
-  if (!(temperature >= 1e-6 && temperature < Infinity)) {
+  if (!(temperature >= 1e-6 && temperature < Infinity))
     throw new RangeError(
       `temperature=${temperature} must be above 0 (at least 1e-6) and finite; where the ` +
         "best piece should always win, use greedy",
     );
-  }
-  if (topK !== null && !(Number.isInteger(topK) && topK >= 1)) {
+  if (topK !== null && !(Number.isInteger(topK) && topK >= 1))
     throw new RangeError(`topK=${topK} must be a whole number, 1 or more, or null`);
-  }
-  if (topP !== null && !(topP > 0 && topP <= 1)) {
+  if (topP !== null && !(topP > 0 && topP <= 1))
     throw new RangeError(`topP=${topP} must be in (0, 1], or null`);
-  }
   const top = logP[argmax(logP)];
   const p = Float64Array.from(logP, (each) => Math.exp((each - top) / temperature));
   if (topK !== null || topP !== null) {

@@ -124,7 +124,6 @@ function oneRow(x, w, y, row, nIn, nOut) {
     y[i + 6] = a6;
     y[i + 7] = a7;
   }
-  for (; column < nOut; column++) {
+  for (; column < nOut; column++)
     y[row * nOut + column] = dot(x, p, w, column * nIn, nIn);
-  }
 }
