@@ -48,7 +48,9 @@ export function attentionWeights(model, sourceIds, targetIds) {
     () => model.call(sourceIds, targetIds),
   );
   const first = (name) => seen[name][0];
-  return Object.fromEntries(names.map(([site, each]) => [site, stack(each.map(first))]));
+  return Object.fromEntries(
+    names.map(([site, each]) => [site, stack(each.map(first))]),
+  );
 }
 
 // L tensors (B, …) -> (B, L, …)

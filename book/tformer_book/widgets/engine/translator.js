@@ -238,7 +238,12 @@ export class Translator {
 
   /** @param {Record<string, any>} hypothesis */
   #spelled({ ids, ...rest }) {
-    return { ids, pieces: this.#pieces(ids), text: this.tokenizer.decode(ids), ...rest };
+    return {
+      ids,
+      pieces: this.#pieces(ids),
+      text: this.tokenizer.decode(ids),
+      ...rest,
+    };
   }
 
   // A step of a search for people: the hypotheses spelled out, the candidates with their

@@ -27,10 +27,8 @@ export function wordsOf(pieces) {
       groups.push([]);
     groups.at(-1).push(i);
   }
-  return groups.map((places) => ({
-    text: written(places.map((i) => pieces[i])),
-    places,
-  }));
+  const textOf = (places) => written(places.map((i) => pieces[i]));
+  return groups.map((places) => ({ text: textOf(places), places }));
 }
 
 // A mark stands by itself: "horse" and "." are two.

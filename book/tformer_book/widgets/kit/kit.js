@@ -88,7 +88,7 @@ export function radios(name, legend, items, current, onPick) {
       input.checked = i === at;
     });
   pick(current);
-  return { set, inputs, pick };
+  return { set, inputs, pick, show: pick };
 }
 
 // One of several values, as chips with their texts: onPick and `show` know them by value.

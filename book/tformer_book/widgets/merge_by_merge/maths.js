@@ -82,9 +82,7 @@ export function cutting(text, isOwn, merges, counts, alphabet, curves) {
   const rules = isOwn ? learn(text) : { merges, counts };
   const letters = new Set(isOwn ? split(text).join("") : alphabet);
   return {
-    text,
-    isOwn,
-    letters,
+    ...{ text, isOwn, letters },
     curves: isOwn ? [] : curves,
     counts: rules.counts,
     total: rules.merges.length,
@@ -99,15 +97,9 @@ export function after(cut, merges) {
   const index = cut.steps.findLastIndex(({ rank }) => rank < n);
   const { words } = cut.steps[index];
   const pieces = words.flat();
-  return {
-    ...cut,
-    n,
-    index,
-    words,
-    pieces,
-    coming: cut.steps[index + 1],
-    unknown: pieces.filter((piece) => isUnknown(cut, piece)).length,
-  };
+  const unknown = pieces.filter((piece) => isUnknown(cut, piece)).length;
+  const coming = cut.steps[index + 1];
+  return { ...cut, n, index, words, pieces, coming, unknown };
 }
 
 export const isUnknown = ({ letters }, piece) =>

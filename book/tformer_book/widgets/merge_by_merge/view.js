@@ -1,6 +1,7 @@
 // What the figure shows and says of a text after some merges.
 
 import { commas, format } from "../kit/numbers.js";
+import { heads } from "../kit/table.js";
 import { html, live, nothing, repeat } from "../kit/vendor/lit.js";
 import { curve } from "./curve.js";
 import { END, isUnknown, upcoming } from "./maths.js";
@@ -94,16 +95,13 @@ export function next({ words, isOwn, coming, counts }) {
 // The merges that come next, in five rows whether there are as many or not.
 function mergeTable(s) {
   const rows = upcoming(s);
+  const title = s.isOwn
+    ? "The most frequent pairs in your text now"
+    : "The next merges that change your text";
   while (rows.length < 5) rows.push([null, null, ""]);
   return html`<div class="tfmm-table"><table>
-    <caption>${
-      s.isOwn
-        ? "The most frequent pairs in your text now"
-        : "The next merges that change your text"
-    }</caption>
-    <thead><tr>${["merge", "pair", "becomes", "count"].map(
-      (name) => html`<th scope="col">${name}</th>`,
-    )}</tr></thead>
+    <caption>${title}</caption>
+    ${heads(["merge", "pair", "becomes", "count"])}
     <tbody>${rows.map(
       ([name, pair, count]) => html`<tr>
         <th scope="row">${name && commas(name)}</th>

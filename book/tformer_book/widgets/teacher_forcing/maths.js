@@ -8,9 +8,9 @@ const SAME = 1e-3; // how far the engine rounds: a change below this is none
 // -> [{ reads, label, p, best, agrees, moved (see there), own: null or { reads, piece, p },
 //       same: whether both have read the same so far }]
 export function align(positions, steps, before = null) {
-  const taken = steps.map(({ candidates: [each], hypotheses: [from] }) => ({
-    ...each,
-    p: Math.exp(each.logProbability - from.logProbability),
+  const taken = steps.map(({ candidates: [{ piece, id, ...each }], hypotheses }) => ({
+    ...{ piece, id },
+    p: Math.exp(each.logProbability - hypotheses[0].logProbability),
   }));
   const length = Math.max(positions.length, taken.length);
   const shifts = before ? moved(before, positions) : [];
@@ -25,9 +25,7 @@ export function align(positions, steps, before = null) {
       best: given?.next[0].piece,
       agrees: given && given.next[0].id === given.id,
       moved: shifts[t] ?? null,
-      own: mine
-        ? { reads: t ? taken[t - 1].piece : "<s>", piece: mine.piece, p: mine.p }
-        : null,
+      own: mine ? { ...mine, reads: t ? taken[t - 1].piece : "<s>" } : null,
       same: same && Boolean(given && mine),
     };
     same = row.same && given.id === mine.id;
