@@ -4,7 +4,7 @@ import { sinusoids } from "../engine/positions.js";
 import { row } from "../engine/tensor.js";
 import { segment } from "../kit/chart.js";
 import { bind, figure, liveRegion, slider, stopping } from "../kit/kit.js";
-import { commas, format } from "../kit/numbers.js";
+import { format, roughly } from "../kit/numbers.js";
 import { player } from "../kit/player.js";
 import { render as draw, html } from "../kit/vendor/lit.js";
 
@@ -25,8 +25,6 @@ export function dials(dModel, p) {
   }));
 }
 
-const wave = (x) => (x < 100 ? format(x, 1) : commas(Math.round(x)));
-
 // The line `tfc-sin` falls from the tip to the axis and is as long as the sine; `tfc-cos`
 // goes from the middle to its foot.
 function dial({ sin, cos, turn }, i) {
@@ -41,7 +39,7 @@ function dial({ sin, cos, turn }, i) {
     </svg>
     <figcaption>
       <strong>hand ${i}</strong>
-      <span>a turn: ${wave(turn)} positions</span>
+      <span>a turn: ${roughly(turn)} positions</span>
       <span class="tfc-numbers">sin ${format(sin, 3)} · cos ${format(cos, 3)}</span>
     </figcaption>
   </figure>`;

@@ -158,13 +158,9 @@ export function shownOf(all, { chosen, axes, kind, words, homes }) {
   const [x, y] = [2 * axes, 2 * axes + 1].map((a) => ids.map((j) => all.at[a][j]));
   const found = onMap(x, y, 0, upTo(near.length, 1), near.length + 4);
   const lost = near.filter((_, k) => found.ranks[k] > near.length).map(([j]) => j);
-  return {
-    ...{ ...all, ...found, i, near, axes, words, homes, ids, x, y },
-    kind: ofKind,
-    named: named.size,
-    lost: new Set(lost),
-    seeds: new Set(words.filter((_, k) => homes[k] === k)),
-  };
+  const seeds = new Set(words.filter((_, k) => homes[k] === k));
+  const own = { kind: ofKind, named: named.size, lost: new Set(lost), seeds };
+  return { ...all, ...found, i, near, axes, words, homes, ids, x, y, ...own };
 }
 
 // Where all of it lies in a drawing, and how far from its dot each name is, or null. Dots

@@ -16,10 +16,10 @@ function render({ model, el }) {
     update(),
   );
   // The chosen entry stays inside the product.
-  const kept = ({ a, b, row, column }) => ({
-    ...{ a, b, row: Math.min(row, a.length - 1) },
-    column: Math.min(column, b[0].length - 1),
-  });
+  const kept = ({ a, b, row, column }) => {
+    const [i, j] = [Math.min(row, a.length - 1), Math.min(column, b[0].length - 1)];
+    return { a, b, row: i, column: j };
+  };
   const state = () => kept(read());
   function set(changes) {
     commit(kept({ ...state(), ...changes }));

@@ -82,7 +82,9 @@ export function cutting(text, isOwn, merges, counts, alphabet, curves) {
   const rules = isOwn ? learn(text) : { merges, counts };
   const letters = new Set(isOwn ? split(text).join("") : alphabet);
   return {
-    ...{ text, isOwn, letters },
+    text,
+    isOwn,
+    letters,
     curves: isOwn ? [] : curves,
     counts: rules.counts,
     total: rules.merges.length,

@@ -11,12 +11,13 @@ import {
   stopping,
   textTable,
 } from "../kit/kit.js";
+import { plural } from "../kit/numbers.js";
 import { player } from "../kit/player.js";
 import { remembered } from "../kit/remembered.js";
 import { render as draw } from "../kit/vendor/lit.js";
 import { sizeScale, tableOf } from "./curve.js";
 import { after, cutting } from "./maths.js";
-import { cost, many, next, page } from "./view.js";
+import { cost, next, page } from "./view.js";
 
 const BEAT = 1100; // ms from merge to merge
 const NOTCHES = 200; // of the slider
@@ -104,7 +105,7 @@ function controlsOf(get, state, { set, goTo, commit }) {
     },
     beat: BEAT,
   });
-  const text = () => many(state().n, "merge");
+  const text = () => plural(state().n, "merge");
   const size = slider(
     "size",
     "merges",

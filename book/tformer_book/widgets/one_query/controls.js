@@ -3,25 +3,22 @@ import { check, radios, slider } from "../kit/kit.js";
 import { format } from "../kit/numbers.js";
 import { LIMIT, STEP } from "./maths.js";
 
-const AXES = [
-  ["x", "across"],
-  ["y", "up"],
-];
 const STEPS = ["Compare", "Scale", "Mask", "Softmax", "Mix"];
 
 // An example as it is at first, with all steps.
-export const settingsOf = ({ tokens, query, key, value, selected }) => ({
-  ...{ tokens, query, key, value, selected, visible: tokens.map(() => true) },
-  ...{ scaled: true, temperature: 1, step: STEPS.length },
-});
+export const settingsOf = ({ tokens, query, key, value, selected }) => {
+  const visible = tokens.map(() => true);
+  const whole = { scaled: true, temperature: 1, step: STEPS.length };
+  return { tokens, query, key, value, selected, visible, ...whole };
+};
 
 // The sliders of the query and of the chosen key, how sharp the softmax is, the steps.
 // now() -> { query, key, chosen }: where the two are.
 export function controlsOf(s, now, { onQuery, onKey }, { commit, set }) {
   const range = { min: -LIMIT, max: LIMIT, step: STEP };
   const axis = (kind, at, onMove) => {
-    const [name, label] = AXES[at];
-    return slider(`${kind}-${name}`, label, { ...range, kind: `tfk-${kind}` }, (x) =>
+    const [name, label] = [`${kind}-${"xy"[at]}`, ["across", "up"][at]];
+    return slider(name, label, { ...range, kind: `tfk-${kind}` }, (x) =>
       onMove(now()[kind].with(at, x)),
     );
   };
@@ -31,8 +28,8 @@ export function controlsOf(s, now, { onQuery, onKey }, { commit, set }) {
   const names = STEPS.map((name, i) => `${i + 1} ${name}`);
   return {
     axes: [
-      ...[axis("query", 0, onQuery), axis("query", 1, onQuery)],
-      ...[axis("key", 0, moveKey), axis("key", 1, moveKey)],
+      ...[0, 1].map((at) => axis("query", at, onQuery)),
+      ...[0, 1].map((at) => axis("key", at, moveKey)),
     ],
     temperature: slider("temperature", "temperature", heat, set("temperature")),
     scaled: check("scaled", divide, s.scaled, set("scaled")),

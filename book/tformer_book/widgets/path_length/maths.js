@@ -1,7 +1,7 @@
 // The way of a signal between two tokens, in five kinds of layers.
 // Runs in Node, too; the tests hold it to `tformer.analysis.paths`, which is held to real
 // layers.
-import { commas } from "../kit/numbers.js";
+import { plural } from "../kit/numbers.js";
 
 const DILATED = "dilated convolution";
 export const KINDS = [
@@ -88,8 +88,6 @@ export function cone(kind, start, end, kernel, n, most = 900) {
   }
   return edges;
 }
-
-export const plural = (n, word) => `${commas(n)} ${word}${n === 1 ? "" : "s"}`;
 
 // One sentence on what is drawn.
 export function explain({ kind, start, end, length, kernel, words }) {

@@ -12,10 +12,10 @@ import {
   slider,
   stopping,
 } from "../kit/kit.js";
-import { commas } from "../kit/numbers.js";
+import { commas, plural } from "../kit/numbers.js";
 import { player } from "../kit/player.js";
 import { render as draw, html } from "../kit/vendor/lit.js";
-import { explain, KINDS, plural, route, stopsOf } from "./maths.js";
+import { explain, KINDS, route, stopsOf } from "./maths.js";
 import { drawing, table } from "./view.js";
 
 const LENGTHS = [

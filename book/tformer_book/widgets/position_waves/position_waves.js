@@ -36,14 +36,10 @@ function render({ model, el }) {
   function state() {
     const { d_model, base, position, offset, pair, variant, step } = bound.read();
     const d = Math.max(2, Math.min(128, 2 * Math.round(d_model / 2)));
-    return {
-      ...{ d, base, variant },
-      p: clamp(position, REACH),
-      k: clamp(offset, REACH),
-      i: clamp(pair, d / 2),
-      step: clamp(step, STEPS.length),
-      isNarrow: root.clientWidth > 0 && root.clientWidth < 544,
-    };
+    const [p, k] = [position, offset].map((each) => clamp(each, REACH));
+    const isNarrow = root.clientWidth > 0 && root.clientWidth < 544;
+    const i = clamp(pair, d / 2);
+    return { d, base, p, k, i, variant, step: clamp(step, STEPS.length), isNarrow };
   }
   const parts = partsOf(state, bound);
   const on = {

@@ -9,7 +9,7 @@ import {
   segment,
   viewBox,
 } from "../kit/chart.js";
-import { commas, format } from "../kit/numbers.js";
+import { commas, format, roughly } from "../kit/numbers.js";
 import { html, nothing, svg } from "../kit/vendor/lit.js";
 import { clock, TENS, wave } from "./hands.js";
 import { heatMap } from "./maps.js";
@@ -66,14 +66,12 @@ const legend = html`<p class="tfp-legend">
   <span class="tfp-scale" aria-hidden="true">−1<i></i>1</span>
 </p>`;
 
-const turns = (x) => (x < 100 ? format(x, 1) : commas(Math.round(x)));
-
 function worked({ d, base, p, k, i, step }, speed) {
   const further = ` Going on by k = ${k} turns the hand by ${format(k * speed, 3)}, wherever it stands.`;
   return (
     `Pair ${i}: the angle at p = ${p} is p ÷ ${commas(base)}^(2·${i}/${d}) = ${p} ÷ ` +
     `${format(1 / speed, 2)} = ${format(p * speed, 3)} radians. ` +
-    `One turn takes ${turns((2 * Math.PI) / speed)} positions.${step ? further : ""}`
+    `One turn takes ${roughly((2 * Math.PI) / speed)} positions.${step ? further : ""}`
   );
 }
 
@@ -123,7 +121,7 @@ function compared({ d, base, p, k, variant }, both, products) {
       product: format(products[n][k], 3),
       spread: `${format(found.least)} … ${format(found.most)}`,
       error: format(found.error, 3),
-      waves: `${turns(found.shortest)} … ${turns(found.longest)}`,
+      waves: `${roughly(found.shortest)} … ${roughly(found.longest)}`,
       still: `${found.still} of ${d}`,
       nearest: `${format(distance, 3)} (${rows.join(", ")})`,
     };

@@ -8,9 +8,9 @@ const SAME = 1e-3; // how far the engine rounds: a change below this is none
 // -> [{ reads, label, p, best, agrees, moved (see there), own: null or { reads, piece, p },
 //       same: whether both have read the same so far }]
 export function align(positions, steps, before = null) {
-  const taken = steps.map(({ candidates: [{ piece, id, ...each }], hypotheses }) => ({
-    ...{ piece, id },
-    p: Math.exp(each.logProbability - hypotheses[0].logProbability),
+  const taken = steps.map(({ candidates: [each], hypotheses: [from] }) => ({
+    ...each,
+    p: Math.exp(each.logProbability - from.logProbability),
   }));
   const length = Math.max(positions.length, taken.length);
   const shifts = before ? moved(before, positions) : [];
@@ -25,13 +25,15 @@ export function align(positions, steps, before = null) {
       best: given?.next[0].piece,
       agrees: given && given.next[0].id === given.id,
       moved: shifts[t] ?? null,
-      own: mine ? { ...mine, reads: t ? taken[t - 1].piece : "<s>" } : null,
+      own: mine ? { reads: t ? taken[t - 1].piece : "<s>", ...choiceOf(mine) } : null,
       same: same && Boolean(given && mine),
     };
     same = row.same && given.id === mine.id;
     return row;
   });
 }
+
+const choiceOf = ({ piece, p }) => ({ piece, p });
 
 // How far the next piece's distribution moved at each position: the largest change of a
 // probability, or the least that it can be where one of the two does not show it. Null
@@ -74,9 +76,5 @@ export function laid(rows, split) {
   const own = rows.flatMap(({ own: each }, position) =>
     each ? [{ position, piece: each.piece, p: each.p, wrote: null }] : [],
   );
-  return {
-    trunk: given.slice(0, end),
-    teacher: given.slice(end),
-    own: own.slice(end),
-  };
+  return { trunk: given.slice(0, end), teacher: given.slice(end), own: own.slice(end) };
 }

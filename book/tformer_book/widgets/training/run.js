@@ -76,14 +76,7 @@ export class Run {
       : this.#accuracy(sources.map((source) => this.#written([source])[0]));
     const trainLoss = this.#losses.length ? mean(this.#losses) : null;
     this.#losses = [];
-    return {
-      step: this.#step,
-      loss,
-      accuracy,
-      alone,
-      tokens,
-      trainLoss,
-    };
+    return { step: this.#step, loss, accuracy, alone, tokens, trainLoss };
   }
 
   // What the model writes for symbols, or for a text that has them.

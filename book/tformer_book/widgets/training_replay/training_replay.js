@@ -25,6 +25,7 @@ const WORDS = [
   ...["To the first checkpoint", "One checkpoint back"],
   ...["One checkpoint on", "To the last checkpoint"],
 ];
+const AXES = { rowAxis: "German, query", columnAxis: "English, key" };
 const NOTES =
   "Translations: beam 4. The maps are those of the last decoder layer, mean of its heads, while it reads the translation of the person: the same German at each step, so that the maps can be compared.";
 
@@ -49,10 +50,7 @@ function walking(frames, at, commit) {
 function mapOf(sentences, onCell) {
   const map = grid(
     "Cross-attention: rows are queries, the German pieces about to be written; columns are keys, the English pieces",
-    {
-      ...{ rowAxis: "German, query", columnAxis: "English, key" },
-      ...{ onMove: onCell, onPick: onCell, onHover: onCell },
-    },
+    { ...AXES, onMove: onCell, onPick: onCell, onHover: onCell },
   );
   const most = Math.max(...sentences.map((each) => each.target_pieces.length));
   map.node.style.setProperty("--rows", String(most));
