@@ -36,10 +36,9 @@ export function attentionWeights(
         const q = (b * nQueries + i) * width + h * headWidth;
         for (let j = 0; j < nKeys; j++) {
           const k = (b * nKeys + j) * width + h * headWidth;
-          const seen = !mask || mayAttend(mask, b, i, j);
-          scores[j] = seen
-            ? dot(query.data, q, key.data, k, headWidth) * scale
-            : -Infinity;
+          scores[j] = -Infinity;
+          if (!mask || mayAttend(mask, b, i, j))
+            scores[j] = dot(query.data, q, key.data, k, headWidth) * scale;
         }
         softmaxInPlace(scores);
       }
@@ -50,9 +49,8 @@ export function attentionWeights(
 
 function mayAttend(mask, b, i, j) {
   const [batch, nQueries, nKeys] = mask.shape;
-  return mask.data[
-    ((batch > 1 ? b : 0) * nQueries + (nQueries > 1 ? i : 0)) * nKeys + j
-  ];
+  const row = (batch > 1 ? b : 0) * nQueries + (nQueries > 1 ? i : 0);
+  return mask.data[row * nKeys + j];
 }
 
 function softmaxInPlace(scores) {

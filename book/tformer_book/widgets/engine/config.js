@@ -5,13 +5,8 @@ import { ACTIVATIONS } from "./feedforward.js";
 import { PARTS } from "./parts.js";
 
 const SIZES = [
-  "vocab_size",
-  "d_model",
-  "n_heads",
-  "d_ff",
-  "n_encoder_layers",
-  "n_decoder_layers",
-  "max_len",
+  ...["vocab_size", "d_model", "n_heads", "d_ff", "max_len"],
+  ...["n_encoder_layers", "n_decoder_layers"],
 ];
 const SPECIAL = ["pad_id", "bos_id", "eos_id", "unk_id"];
 /** @type {Record<string, any[]>} */

@@ -64,12 +64,8 @@ export class DecoderLayer extends Module {
       const { selfAttention } = this;
       let [keys, values] = selfAttention.projectMemory(h);
       if (cache) [keys, values] = cache.extend(keys, values);
-      return selfAttention.attend(
-        selfAttention.toQuery.call(h),
-        keys,
-        values,
-        targetMask,
-      );
+      const query = selfAttention.toQuery.call(h);
+      return selfAttention.attend(query, keys, values, targetMask);
     };
     const lookAcross = (h) => {
       const { crossAttention } = this;

@@ -57,10 +57,8 @@ export class Transformer extends Module {
       );
     // With a cache there is one new query, and all that is cached is its past.
     const seen = cache ? null : targetMask(targetIds, this.config.pad_id);
-    const x = this.positions.call(
-      this.targetEmbedding.call(targetIds),
-      cache?.length ?? 0,
-    );
+    const word = this.targetEmbedding.call(targetIds);
+    const x = this.positions.call(word, cache?.length ?? 0);
     return this.decoder.call(x, memory, seen, mask, cache);
   }
 

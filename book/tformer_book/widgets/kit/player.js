@@ -2,6 +2,14 @@
 // where there is a beat (in ms), one that plays them.
 import { button, put, say, slider } from "./kit.js";
 
+// The words for going through some things, such as checkpoints.
+export const wordsFor = (thing, onward) => [
+  `To the first ${thing}`,
+  `One ${thing} back`,
+  `One ${thing} ${onward}`,
+  `To the last ${thing}`,
+];
+
 // words: of start, back, forward, end, for a screen reader. at() and last() say where we
 // are and where the end is; to(i) goes there.
 export function player({ words, at, last, to, beat = 0 }) {

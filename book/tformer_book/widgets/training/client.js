@@ -25,11 +25,8 @@ class Trainer {
 
   constructor(settings) {
     this.#worker.onmessage = ({ data }) => this.#tell(data);
-    this.#worker.onerror = ({ message }) =>
-      this.#tell({
-        kind: "failed",
-        message: `training cannot run here: ${message ?? "its script was not loaded"}`,
-      });
+    this.#worker.onerror = ({ message: why = "its script was not loaded" }) =>
+      this.#tell({ kind: "failed", message: `training cannot run here: ${why}` });
     this.restart(settings);
   }
 

@@ -23,13 +23,11 @@ export function readLines(text) {
       `give ${FEWEST} to ${MOST} lines, each a source, a tab (or two spaces) and a target: there are ${found}`,
     );
   }
-  const spaced = lines.some(({ line }) =>
-    sidesOf(line).some((side) => /\S\s+\S/.test(side)),
-  );
+  const isSpaced = (side) => /\S\s+\S/.test(side);
+  const spaced = lines.some(({ line }) => sidesOf(line).some(isSpaced));
   const pairs = lines.map(({ line, number }) => pairOf(line, number, spaced));
-  const words = [
-    ...new Set(pairs.flatMap(({ source, target }) => [...source, ...target])),
-  ];
+  const all = pairs.flatMap(({ source, target }) => [...source, ...target]);
+  const words = [...new Set(all)];
   if (words.length > MOST_WORDS)
     throw new RangeError(
       `the lines have ${words.length} different symbols, more than ${MOST_WORDS}: take fewer lines or simpler words`,

@@ -91,19 +91,17 @@ export class Run {
     const expected = this.#corpus.answer(source);
     const batch = batchOf([{ source: ids, target: said }], this.settings);
     const say = (row) => row.map((id) => this.vocabulary[id]);
+    const inWords = ({ rows, columns, ...map }) => {
+      return { ...map, rows: say(rows), columns: say(columns) };
+    };
+    const { lengths } = this.#corpus;
     return {
       source,
       written: say(said),
       expected,
       right: expected && same(say(said), expected),
-      lengths: isWithin(source.length, this.#corpus.lengths)
-        ? null
-        : this.#corpus.lengths,
-      maps: attentionMaps(this.model, this.#reading, batch).map((map) => ({
-        ...map,
-        rows: say(map.rows),
-        columns: say(map.columns),
-      })),
+      lengths: isWithin(source.length, lengths) ? null : lengths,
+      maps: attentionMaps(this.model, this.#reading, batch).map(inWords),
     };
   }
 
@@ -173,8 +171,6 @@ const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 // The share of labels, padding aside, that have the highest score.
 function shareOfRight(logits, labels) {
   const wanted = labels.flat();
-  const real = wanted.map((label, i) => [label, i]).filter(([label]) => label !== PAD);
-  return (
-    real.filter(([label, i]) => likeliest(logits, i) === label).length / real.length
-  );
+  const real = [...wanted.keys()].filter((i) => wanted[i] !== PAD);
+  return real.filter((i) => likeliest(logits, i) === wanted[i]).length / real.length;
 }

@@ -15,16 +15,12 @@ import {
   wantsStillness,
 } from "../kit/kit.js";
 import { commas, format } from "../kit/numbers.js";
-import { player } from "../kit/player.js";
+import { player, wordsFor } from "../kit/player.js";
 import { render as draw, html } from "../kit/vendor/lit.js";
 import { sharpness } from "./maths.js";
 import { bare, lossChart, rateText, readout, words } from "./view.js";
 
 const PAUSE = 1400; // ms a frame, when it plays
-const WORDS = [
-  ...["To the first checkpoint", "One checkpoint back"],
-  ...["One checkpoint on", "To the last checkpoint"],
-];
 const AXES = { rowAxis: "German, query", columnAxis: "English, key" };
 const NOTES =
   "Translations: beam 4. The maps are those of the last decoder layer, mean of its heads, while it reads the translation of the person: the same German at each step, so that the maps can be compared.";
@@ -33,7 +29,7 @@ const NOTES =
 function walking(frames, at, commit) {
   const last = frames.length - 1;
   const walk = player({
-    words: WORDS,
+    words: wordsFor("checkpoint", "on"),
     at,
     last: () => last,
     to: (i) => commit({ frame: within(i, frames.length) }),

@@ -45,11 +45,9 @@ export function* beamSteps(model, sourceIds, options = {}) {
     if (!isDone) for (const each of grown) each.fate = "grown";
     yield { hypotheses, candidates, finished: [...beam.finished] };
     if (isDone) return beam.finished.slice(0, n);
-    step.extend(
-      grown.map((each) => each.parent),
-      grown.map((each) => each.id),
-    );
-    totals = grown.map((each) => each.logProbability);
+    const column = (name) => grown.map((each) => each[name]);
+    step.extend(column("parent"), column("id"));
+    totals = column("logProbability");
   }
 }
 
