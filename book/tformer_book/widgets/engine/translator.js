@@ -106,9 +106,8 @@ export class Translator {
     const heads = [];
     for (const head of all) {
       const alone = [{ ...head, gain: 0 }];
-      const { logProbability } = this.#scaled(alone, () =>
-        score(model, sourceIds, ids),
-      );
+      const without = this.#scaled(alone, () => score(model, sourceIds, ids));
+      const { logProbability } = without;
       heads.push({ ...head, logProbability, done: heads.length + 1, of: all.length });
       yield heads.at(-1);
     }
@@ -206,12 +205,12 @@ export class Translator {
     const [found] = translation === null ? this.nBest(text, { n: 1, gains }) : [];
     const ids = found?.ids ?? this.#idsOf(translation);
     const target = [bos_id, ...ids];
+    const isText = typeof translation === "string";
     const said = {
       sourcePieces: this.#pieces(source),
       targetPieces: this.#pieces(target),
       predictedPieces: this.#pieces([...ids, eos_id]),
-      translation:
-        typeof translation === "string" ? translation : this.tokenizer.decode(ids),
+      translation: isText ? translation : this.tokenizer.decode(ids),
     };
     return { source, target, said };
   }

@@ -32,13 +32,12 @@ class MultiHeadAttention extends Module {
   }
 
   forward(query, key, mask) {
-    const { nHeads, scale } = this;
-    const [q, k, v] = [
+    const { output, weights } = attention(
       this.toQuery.call(query),
       this.toKey.call(key),
       this.toValue.call(key),
-    ];
-    const { output, weights } = attention(q, k, v, { mask, nHeads, scale });
+      { mask, nHeads: this.nHeads, scale: this.scale },
+    );
     this.weights.call(weights);
     return this.toOutput.call(output);
   }
