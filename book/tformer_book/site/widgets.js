@@ -31,21 +31,16 @@ class Model {
     }
   }
   emit(event, ...rest) {
-    for (const listener of [...(this.listeners[event] ?? [])]) listener(...rest);
+    for (const listener of this.listeners[event] ?? []) listener(...rest);
   }
   on(events, listener) {
-    for (const event of events.split(" ")) {
-      this.listeners[event] ??= [];
-      this.listeners[event].push(listener);
-    }
+    for (const event of events.split(" "))
+      this.listeners[event] = [...(this.listeners[event] ?? []), listener];
   }
   off(events, listener) {
-    if (!events) this.listeners = {};
-    else
-      for (const event of events.split(" "))
-        this.listeners[event] = listener
-          ? (this.listeners[event] ?? []).filter((each) => each !== listener)
-          : [];
+    const stays = (each) => listener && each !== listener;
+    for (const event of events?.split(" ") ?? Object.keys(this.listeners))
+      this.listeners[event] = (this.listeners[event] ?? []).filter(stays);
   }
   save_changes() {}
   send() {}
@@ -62,10 +57,8 @@ function load(figure) {
     const address = (suffix) =>
       new URL(`${figure}/${figure}.${suffix}`, import.meta.url).href;
     const both = Promise.all([import(address("js")), loadStyle(address("css"))]);
-    loaded.set(
-      figure,
-      both.then(([module]) => module.default),
-    );
+    const drawn = both.then(([module]) => module.default);
+    loaded.set(figure, drawn);
   }
   return loaded.get(figure);
 }

@@ -34,9 +34,8 @@ const translatorOf = async ({ weights, tokenizer }, read, kernel = fastest) =>
 function pack({ shape, data }) {
   const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   let text = "";
-  for (let i = 0; i < bytes.length; i += 8192) {
+  for (let i = 0; i < bytes.length; i += 8192)
     text += String.fromCharCode(...bytes.subarray(i, i + 8192));
-  }
   return { shape, data: btoa(text) };
 }
 
@@ -53,9 +52,18 @@ async function complaint(call) {
   }
 }
 
-function unpack({ shape, data }, Numbers = Float32Array) {
-  const bytes = Uint8Array.from(atob(data), (each) => each.charCodeAt(0));
-  return new Tensor(shape, new Numbers(bytes.buffer));
+const bytes = (text) =>
+  Uint8Array.from(atob(text), (each) => each.charCodeAt(0)).buffer;
+
+const unpack = ({ shape, data }, Numbers = Float32Array) =>
+  new Tensor(shape, new Numbers(bytes(data)));
+
+// Whatever a walk through steps yields, and what it returns.
+function walked(steps) {
+  const told = [];
+  let step = steps.next();
+  for (; !step.done; step = steps.next()) told.push(step.value);
+  return { told, found: step.value };
 }
 
 // Products of vectors with weights, by both kernels, one after another in one memory.
@@ -126,11 +134,8 @@ export async function streams(cases, read) {
     writes.map(({ name, ...tensors }) => ({ name, ...packAll(tensors) }));
   const results = [];
   for (const { file, source, target } of cases) {
-    const { encoder, decoder } = residualStream(
-      await modelOf(file, read),
-      source,
-      target,
-    );
+    const model = await modelOf(file, read);
+    const { encoder, decoder } = residualStream(model, source, target);
     results.push({ encoder: told(encoder), decoder: told(decoder) });
   }
   return results;
@@ -146,12 +151,9 @@ export async function names({ file }, read) {
 // What a sweep over all heads finds, each told of in turn; and log p after it.
 export async function damages({ files, text, translation }, read) {
   const translator = await translatorOf(files, read);
-  const steps = translator.damage(text, translation);
-  const told = [];
-  let step = steps.next();
-  for (; !step.done; step = steps.next()) told.push(step.value);
+  const { told, found } = walked(translator.damage(text, translation));
   const { logProbability: after } = translator.score(text, translation);
-  return { ...step.value, told, after };
+  return { ...found, told, after };
 }
 
 // What the model says to ids that it cannot read.
@@ -165,8 +167,6 @@ export async function badIds({ file, cases }, read) {
 
 // What is said to a damaged file. Each case: bytes in base64.
 export async function damagedWeights({ cases }) {
-  const bytes = (text) =>
-    Uint8Array.from(atob(text), (each) => each.charCodeAt(0)).buffer;
   const open = async (text) => {
     const { tensors, metadata } = await loadTensors(bytes(text));
     loadParameters(new Transformer(metadata.config), tensors);
@@ -234,33 +234,25 @@ export async function badSearches({ file, source, cases }, read) {
 
 // The released model on sentences: ids by greedy and by beam search.
 export async function translateAll({ files, texts }, read) {
-  const { model, tokenizer, ...rest } = await translatorOf(files, read);
-  void rest;
+  const { model, tokenizer } = await translatorOf(files, read);
   const { eos_id } = model.config;
   return texts.map((text) => {
     const source = [...tokenizer.encode(text), eos_id];
-    return {
-      source,
-      greedy: greedy(model, source),
-      beam: beamSearch(model, source),
-    };
+    return { source, greedy: greedy(model, source), beam: beamSearch(model, source) };
   });
 }
 
 // What a figure sees of one translation, step by step.
 export async function stepByStep({ files, text, options }, read) {
   const translator = await translatorOf(files, read);
-  const steps = translator.steps(text, options);
-  const seen = [];
-  let step = steps.next();
-  for (; !step.done; step = steps.next()) seen.push(step.value);
+  const { told: steps, found } = walked(translator.steps(text, options));
   const attention = translator.attention(text);
   const { encoder, decoder, cross, ...pieces } = attention;
   return {
-    steps: seen,
-    found: step.value,
-    scored: translator.score(text, step.value.text),
-    scoredByPieces: translator.score(text, step.value.hypotheses[0].pieces),
+    steps,
+    found,
+    scored: translator.score(text, found.text),
+    scoredByPieces: translator.score(text, found.hypotheses[0].pieces),
     attention: { ...packAll({ encoder, decoder, cross }), ...pieces },
     unknownSearch: await complaint(() =>
       translator.translate(text, { search: "best" }),
@@ -297,8 +289,6 @@ export async function badText({ file, units }, read) {
 }
 
 export async function damagedTokenizers({ cases }) {
-  const bytes = (text) =>
-    Uint8Array.from(atob(text), (each) => each.charCodeAt(0)).buffer;
   return Promise.all(cases.map((text) => complaint(() => new Tokenizer(bytes(text)))));
 }
 

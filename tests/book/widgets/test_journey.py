@@ -302,11 +302,11 @@ def test_each_stop_names_the_chapter_that_it_leads_to(js):
     page = read(keys()["journey"])
     table = next(source(cell) for cell in page["cells"] if cell["id"] == "stops")
     assert len(stops) == STOPS
-    for number, (title, name, address) in enumerate(stops, start=1):
-        file = address.replace(".html", ".ipynb")
+    for number, (title, name, heading_shown) in enumerate(stops, start=1):
+        file = f"{name}.ipynb"
         chapter = read(ROOT / "book" / file)
         heading = source(chapter["cells"][0]).splitlines()[0].removeprefix("# ")
-        assert name == heading
+        assert heading_shown == heading
         assert f"| {number} | {title} |" in table
         row = next(row for row in table.splitlines() if row.startswith(f"| {number} "))
         assert f"[{heading}]({file})" in row

@@ -44,9 +44,9 @@ def test_every_experiment_and_switch_has_its_words(node):
 
 
 def test_links_lead_to_chapters_of_the_book():
-    words = (ROOT / "book/tformer_book/widgets/playground/words.js").read_text("utf-8")
+    words = (ROOT / "book/tformer_book/widgets/kit/chapters.js").read_text("utf-8")
     links = re.findall(r'\["(\d\d-[a-z-]+)", "([^"]+)"\]', words)
-    assert len(links) == 8
+    assert len(links) == 13
     for page, title in links:
         chapter = Path(ROOT / f"book/{page}.ipynb").read_text("utf-8")
         assert re.search(rf'"# {title}\b', chapter), page

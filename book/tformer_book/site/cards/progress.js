@@ -1,6 +1,6 @@
 // What the reader knows of each card, kept under the card's id: cards that this page
 // doesn't have stay as they are, and whatever cannot be read counts as nothing.
-import { keys, read, remove, write } from "../keep/keep.js";
+import { attempt, keys, read, remove, write } from "../keep/keep.js";
 
 const START = "tf-cards:";
 const NUMBERS = ["passed", "ease", "interval", "asked", "due"];
@@ -10,15 +10,9 @@ const here = {}; // for as long as the page is open, should the browser keep not
 
 /** @returns {Progress | null} */
 function parsed(text) {
-  try {
-    const entry = JSON.parse(text);
-    const isWhole =
-      typeof entry.again === "boolean" &&
-      NUMBERS.every((name) => Number.isSafeInteger(entry[name]) && entry[name] >= 0);
-    return isWhole ? entry : null;
-  } catch {
-    return null;
-  }
+  const entry = attempt(() => JSON.parse(text));
+  const isCount = (name) => Number.isSafeInteger(entry[name]) && entry[name] >= 0;
+  return typeof entry?.again === "boolean" && NUMBERS.every(isCount) ? entry : null;
 }
 
 /** The progress of all cards, as last saved, perhaps in another tab. */

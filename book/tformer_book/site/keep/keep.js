@@ -26,41 +26,30 @@ export function pageAt(address) {
 
 export const page = pageAt(location.href);
 
-/** @returns {string | null} */
-export function read(key) {
+/** What some work gives, or, where it fails, something else. */
+export function attempt(work, otherwise = null) {
   try {
-    return localStorage.getItem(key);
+    return work();
   } catch {
-    return null;
+    return otherwise;
   }
 }
+
+/** @returns {string | null} */
+export const read = (key) => attempt(() => localStorage.getItem(key));
 
 /** Keep a value; false if the browser won't. */
-export function write(key, value) {
-  try {
+export const write = (key, value) =>
+  attempt(() => {
     localStorage.setItem(key, value);
     return true;
-  } catch {
-    return false;
-  }
-}
+  }, false);
 
-export function remove(key) {
-  try {
-    localStorage.removeItem(key);
-  } catch {
-    // What cannot be kept need not be removed.
-  }
-}
+export const remove = (key) => attempt(() => localStorage.removeItem(key));
 
 /** Every key that begins so; all that are the book's by default. */
-export function keys(start = OURS) {
-  try {
-    return Object.keys(localStorage).filter((key) => key.startsWith(start));
-  } catch {
-    return [];
-  }
-}
+export const keys = (start = OURS) =>
+  attempt(() => Object.keys(localStorage), []).filter((key) => key.startsWith(start));
 
 /** Whether this browser keeps anything at all. */
 export function keeps() {
@@ -71,13 +60,9 @@ export function keeps() {
 
 /** Where the reader was on a page; null if nowhere, or if what is kept is damaged. */
 export function placeOn(name) {
-  try {
-    const place = JSON.parse(read(`tf-place:${name}`));
-    const whole = PAGE.test(name) && place.id && place.title && place.at > 0;
-    return whole ? place : null;
-  } catch {
-    return null;
-  }
+  const place = attempt(() => JSON.parse(read(`tf-place:${name}`)));
+  const isWhole = PAGE.test(name) && place?.id && place.title && place.at > 0;
+  return isWhole ? place : null;
 }
 
 /** All that is kept, as the text of a file. */
@@ -88,12 +73,7 @@ export function exported() {
 
 /** What a file holds, by key. Throws an Error with a sentence for the reader. */
 function entriesOf(text) {
-  let file = null;
-  try {
-    file = JSON.parse(text);
-  } catch {
-    // Said below.
-  }
+  const file = attempt(() => JSON.parse(text));
   if (file?.format === FORMAT && file.version > VERSION)
     throw new Error("This file comes from a newer edition of the book.");
   const entries = Object.entries(file?.entries ?? {});

@@ -49,26 +49,24 @@ function keepSeen() {
   mark();
 }
 
-let looking = false;
-function lookSoon() {
-  if (looking || !isChapter) return;
-  looking = true;
-  setTimeout(() => {
-    looking = false;
-    keepPlace();
-    keepSeen();
-  }, EVERY);
+/** Do some work soon, and only once however often it is asked for until then. */
+function once(work, later) {
+  let isWaiting = false;
+  return () => {
+    if (isWaiting) return;
+    isWaiting = true;
+    later(() => {
+      isWaiting = false;
+      work();
+    });
+  };
 }
-
-let drawing = false;
-function drawSoon() {
-  if (drawing) return;
-  drawing = true;
-  requestAnimationFrame(() => {
-    drawing = false;
-    showBar();
-  });
-}
+const look = () => {
+  keepPlace();
+  keepSeen();
+};
+const lookSoon = once(look, (act) => setTimeout(act, EVERY));
+const drawSoon = once(showBar, requestAnimationFrame);
 
 /** Offer the way back: to a section of this page or, on the first page, to any. */
 function goOn() {
@@ -98,6 +96,6 @@ function chapterOf(name) {
 
 goOn();
 showBar();
-addEventListener("scroll", lookSoon, { passive: true });
+if (isChapter) addEventListener("scroll", lookSoon, { passive: true });
 addEventListener("scroll", drawSoon, { passive: true });
 addEventListener("resize", drawSoon);

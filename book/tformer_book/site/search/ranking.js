@@ -170,9 +170,8 @@ export class Finder {
   /** Every word as the book spells it, and how often. */
   #spelled() {
     const counts = new Map();
-    for (const { title, text } of this.entries)
-      for (const word of words(`${title} ${text}`))
-        counts.set(word, (counts.get(word) ?? 0) + 1);
+    const all = this.entries.flatMap(({ title, text }) => words(`${title} ${text}`));
+    for (const word of all) counts.set(word, (counts.get(word) ?? 0) + 1);
     return counts;
   }
 
@@ -191,17 +190,13 @@ export class Finder {
         const next = typed.slice(i, i + phrase.length);
         return [...phrase].sort().join(" ") === next.sort().join(" ");
       };
-      const groups = this.same
-        .map((group) => ({ group, own: group.filter(starts) }))
-        .filter(({ own }) => own.length);
-      const length = Math.max(
-        1,
-        ...groups.flatMap(({ own }) => own.map((phrase) => phrase.length)),
-      );
+      const met = this.same.flat().filter(starts);
+      const length = Math.max(1, ...met.map((phrase) => phrase.length));
+      const longest = new Set(met.filter((phrase) => phrase.length === length));
       const own = typed.slice(i, i + length);
-      const others = groups
-        .filter(({ own: met }) => met.some((phrase) => phrase.length === length))
-        .flatMap(({ group }) => group);
+      const others = this.same
+        .filter((group) => group.some((phrase) => longest.has(phrase)))
+        .flat();
       i += length;
       const isLast = i === typed.length && own.at(-1) === last;
       parts.push({ wordings: [own, ...others], size: length, isLast });

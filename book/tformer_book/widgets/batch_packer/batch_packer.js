@@ -5,7 +5,9 @@ import {
   liveRegion,
   oneOf,
   onWidth,
+  showAll,
   slider,
+  stopping,
   textTable,
   uid,
 } from "../kit/kit.js";
@@ -18,7 +20,7 @@ const LEAST = 260; // width of the drawing
 
 function render({ model, el }) {
   const root = figure(el, "tfbp", "Sentence pairs packed into batches");
-  const { read, commit, stop } = bind(model, NAMES, () => update());
+  const { read, set, stop } = bind(model, NAMES, () => update());
   let width = 700;
   /** @returns {Record<string, any>} */
   function state() {
@@ -27,15 +29,27 @@ function render({ model, el }) {
     const sentences = Math.max(1, now.sentences);
     return { ...now, sentences, tokens: Math.max(longest, now.tokens), longest, width };
   }
-  const parts = partsOf(commit);
+  const whole = { min: 1, step: 1, digits: 0 };
+  const controls = {
+    order: oneOf("order", "Order", ORDERS, set("order")),
+    cut: oneOf("cut", "Cut", CUTS, set("cut")),
+    sentences: slider("sentences", "pairs", { ...whole, max: 24 }, set("sentences")),
+    tokens: slider("tokens", "tokens", { ...whole, max: 640 }, set("tokens")),
+  };
+  const behind = textTable("The batches as a table", "batch");
+  const live = liveRegion();
+  const parts = { ...controls, behind, live, hatch: uid() };
 
   function update(speak = true) {
     const s = state();
     const found = pack(s);
-    parts.show(s);
-    parts.behind.show(...tableOf(found));
+    controls.tokens.input.min = s.longest;
+    showAll(controls, s);
+    controls.sentences.box.classList.toggle("tfbp-idle", s.cut === CUTS[1]);
+    controls.tokens.box.classList.toggle("tfbp-idle", s.cut === CUTS[0]);
+    behind.show(...tableOf(found));
     draw(page(s, found, parts), root);
-    if (speak) parts.live.announce(explain(s, found));
+    if (speak) live.announce(explain(s, found));
   }
 
   update(false);
@@ -43,35 +57,7 @@ function render({ model, el }) {
     width = Math.max(LEAST, now);
     update(false);
   });
-  return () => {
-    unwatch();
-    parts.live.stop();
-    stop();
-  };
-}
-
-function partsOf(commit) {
-  const whole = { min: 1, step: 1, digits: 0 };
-  const orders = oneOf("order", "Order", ORDERS, (order) => commit({ order }));
-  const cuts = oneOf("cut", "Cut", CUTS, (cut) => commit({ cut }));
-  const sentences = slider("sentences", "pairs", { ...whole, max: 24 }, (x) =>
-    commit({ sentences: x }),
-  );
-  const tokens = slider("tokens", "tokens", { ...whole, max: 640 }, (x) =>
-    commit({ tokens: x }),
-  );
-  const behind = textTable("The batches as a table", "batch");
-  function show(s) {
-    orders.show(s.order);
-    cuts.show(s.cut);
-    tokens.input.min = s.longest;
-    sentences.show(s.sentences);
-    tokens.show(s.tokens);
-    sentences.box.classList.toggle("tfbp-idle", s.cut === CUTS[1]);
-    tokens.box.classList.toggle("tfbp-idle", s.cut === CUTS[0]);
-  }
-  const [live, hatch] = [liveRegion(), uid()];
-  return { orders, cuts, sentences, tokens, behind, show, live, hatch };
+  return stopping(unwatch, live, stop);
 }
 
 export default { render };

@@ -1,6 +1,6 @@
 // Sentence pairs packed into batches, and what padding costs them. Runs in Node; the tests
 // hold it to `tformer.data`.
-import { percent } from "../kit/numbers.js";
+import { percent, plural } from "../kit/numbers.js";
 
 export const ORDERS = ["as they come", "sorted by length"];
 export const CUTS = ["by pairs", "by tokens"];
@@ -68,8 +68,6 @@ export function measure(batches, lengths) {
     smallest: Math.min(...sizes),
   };
 }
-
-const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
 
 /** @param {Record<string, any>} state @param {any} found */
 export function explain({ order, cut, sentences, tokens }, found) {

@@ -1,6 +1,7 @@
 // The batches as bars, and every method's cost in a table.
 
 import { percent } from "../kit/numbers.js";
+import { heads, scrolling } from "../kit/table.js";
 import { html, nothing, svg } from "../kit/vendor/lit.js";
 import { CUTS, explain, ORDERS, pack } from "./maths.js";
 
@@ -82,18 +83,15 @@ function method(s, { order, cut }) {
 
 // s: the state, with the drawing's `width`; found: its batches, as `pack` gives them.
 export const page = (s, found, parts) => html`
-  ${parts.orders.set} ${parts.cuts.set}
+  ${parts.order.set} ${parts.cut.set}
   <div class="tfbp-controls">${parts.sentences.box}${parts.tokens.box}</div>
   ${drawing(s, found, s.width, parts.hatch)}
   <p class="tfbp-said">${explain(s, found)}</p>
-  <div class="tfk-scroll" tabindex="0" role="region" aria-label="All methods compared">
-    <table>
-      <thead><tr>${["method", "steps", "padding", "largest batch", "smallest"].map(
-        (name) => html`<th scope="col">${name}</th>`,
-      )}</tr></thead>
-      <tbody>${METHODS.map((each) => method(s, each))}</tbody>
-    </table>
-  </div>
+  ${scrolling(
+    "All methods compared",
+    html`<table>${heads(["method", "steps", "padding", "largest batch", "smallest"])}
+      <tbody>${METHODS.map((each) => method(s, each))}</tbody></table>`,
+  )}
   ${parts.behind.node} ${parts.live.node}`;
 
 // Columns and rows of the batches as a table.

@@ -2,8 +2,9 @@
 // maths and runs in Node; the tests hold it to `tformer.positions.sinusoids`.
 import { sinusoids } from "../engine/positions.js";
 import { row } from "../engine/tensor.js";
-import { bind, figure, liveRegion, slider } from "../kit/kit.js";
-import { commas, format } from "../kit/numbers.js";
+import { segment } from "../kit/chart.js";
+import { bind, figure, liveRegion, slider, stopping } from "../kit/kit.js";
+import { format, roughly } from "../kit/numbers.js";
 import { player } from "../kit/player.js";
 import { render as draw, html } from "../kit/vendor/lit.js";
 
@@ -24,8 +25,6 @@ export function dials(dModel, p) {
   }));
 }
 
-const wave = (x) => (x < 100 ? format(x, 1) : commas(Math.round(x)));
-
 // The line `tfc-sin` falls from the tip to the axis and is as long as the sine; `tfc-cos`
 // goes from the middle to its foot.
 function dial({ sin, cos, turn }, i) {
@@ -34,14 +33,13 @@ function dial({ sin, cos, turn }, i) {
   return html`<figure>
     <svg viewBox="0 0 ${SIZE} ${SIZE}" role="img" aria-label=${label}>
       <circle class="tfc-face" cx=${MIDDLE} cy=${MIDDLE} r=${RADIUS} />
-      <line class="tfc-cos" x1=${MIDDLE} y1=${MIDDLE} x2=${x} y2=${MIDDLE} />
-      <line class="tfc-sin" x1=${x} y1=${MIDDLE} x2=${x} y2=${y} />
-      <line class="tfc-hand" x1=${MIDDLE} y1=${MIDDLE} x2=${x} y2=${y} />
+      ${segment("tfc-cos", [MIDDLE, MIDDLE], [x, MIDDLE])}
+      ${segment("tfc-sin", [x, MIDDLE], [x, y])} ${segment("tfc-hand", [MIDDLE, MIDDLE], [x, y])}
       <circle class="tfc-tip" r="4" cx=${x} cy=${y} data-tip=${i} data-exact=${JSON.stringify([sin, cos])} />
     </svg>
     <figcaption>
       <strong>hand ${i}</strong>
-      <span>a turn: ${wave(turn)} positions</span>
+      <span>a turn: ${roughly(turn)} positions</span>
       <span class="tfc-numbers">sin ${format(sin, 3)} · cos ${format(cos, 3)}</span>
     </figcaption>
   </figure>`;
@@ -52,12 +50,8 @@ function render({ model, el }) {
   const live = liveRegion();
   const { commit, stop } = bind(model, ["position", "d_model"], () => update());
   const at = () => model.get("position");
-  const position = slider(
-    "position",
-    "position p",
-    { min: 0, max: LAST, step: 1, digits: 0 },
-    (p) => buttons.go(p),
-  );
+  const range = { min: 0, max: LAST, step: 1, digits: 0 };
+  const position = slider("position", "position p", range, (p) => buttons.go(p));
   const buttons = player({
     words: ["position 0", "one position back", "one position on", `position ${LAST}`],
     at,
@@ -82,11 +76,7 @@ function render({ model, el }) {
   }
 
   update(false);
-  return () => {
-    buttons.stop();
-    live.stop();
-    stop();
-  };
+  return stopping(buttons, live, stop);
 }
 
 export default { render };

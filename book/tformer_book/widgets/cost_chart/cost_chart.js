@@ -5,9 +5,12 @@ import {
   listSlider,
   liveRegion,
   presets,
+  showAll,
+  stopping,
   textTable,
 } from "../kit/kit.js";
 import { commas, format, percent } from "../kit/numbers.js";
+import { heads } from "../kit/table.js";
 import { render as draw, html } from "../kit/vendor/lit.js";
 import {
   BATCHES,
@@ -21,15 +24,12 @@ import {
   WIDTHS,
 } from "./maths.js";
 
+const CACHE = "Key/value cache, once the target is written";
 const ROWS = [
   { name: "parameters", title: "Parameters", kind: "count" },
   { name: "operations", title: "Operations of a training step", kind: "count" },
   { name: "training", title: "Memory of training", kind: "bytes", short: "memory" },
-  {
-    name: "cache",
-    title: "Key/value cache, once the target is written",
-    kind: "bytes",
-  },
+  { name: "cache", title: CACHE, kind: "bytes" },
 ];
 const COLOURS = ["query", "key", "value", "output"];
 const LETTERS = ["d", "N", "T", "B"];
@@ -64,7 +64,7 @@ function growing(times) {
     html`<td data-growth=${place} class=${x > 2.005 ? "tfco-more" : ""}>× ${format(x, 2)}</td>`;
   return html`<table class="tfco-growing">
     <caption>What each price is multiplied by if one size doubles (bold: more than 2)</caption>
-    <thead><tr><th scope="col"></th>${LETTERS.map((letter) => html`<th scope="col">2 ${letter}</th>`)}</tr></thead>
+    ${heads(["", ...LETTERS.map((letter) => `2 ${letter}`)])}
     <tbody>${ROWS.map(
       ({ name, short = name }, i) =>
         html`<tr><th scope="row">${short}</th>${times[name].map((x, j) => cell(x, `${i}-${j}`))}</tr>`,
@@ -76,20 +76,19 @@ function render({ model, el }) {
   const root = figure(el, "tfco", "What a model costs");
   const names = ["vocab_size", "d_head", "norm", ...SIZES];
   const live = liveRegion();
-  const { commit, stop } = bind(model, names, () => update());
+  const { read, commit, set, stop } = bind(model, names, () => update());
   const all = model.get("presets").map((each) => [each.name, each.sizes]);
   const ready = presets("preset", "Model:", all, commit);
-  const sliders = SLIDERS.map(([name, label, values]) => ({
-    name,
-    ...listSlider(name, label, values, (x) => commit({ [name]: x })),
-  }));
+  const sliders = Object.fromEntries(
+    SLIDERS.map(([name, ...of]) => [name, listSlider(name, ...of, set(name))]),
+  );
   const behind = textTable("All amounts as a table", "part");
 
   function update(speak = true) {
-    const c = Object.fromEntries(names.map((name) => [name, model.get(name)]));
+    const c = read();
     const found = prices(c);
     ready.show(c);
-    for (const each of sliders) each.show(c[each.name]);
+    showAll(sliders, c);
     behind.show(
       ["amount"],
       ROWS.flatMap(({ name, title }) =>
@@ -98,7 +97,7 @@ function render({ model, el }) {
     );
     draw(
       html`${ready.set}
-        <div class="tfco-sliders">${sliders.map(({ box }) => box)}</div>
+        <div class="tfco-sliders">${Object.values(sliders).map(({ box }) => box)}</div>
         <div class="tfco-bars">${ROWS.map((row) => bar(row, found[row.name]))}</div>
         ${growing(growth(c))}${behind.node}${live.node}`,
       root,
@@ -110,10 +109,7 @@ function render({ model, el }) {
   }
 
   update(false);
-  return () => {
-    live.stop();
-    stop();
-  };
+  return stopping(live, stop);
 }
 
 export default { render };

@@ -58,14 +58,10 @@ export const total = (parts) => parts.reduce((sum, [, amount]) => sum + amount, 
 export const SIZES = ["d_model", "n_layers", "length", "batch"];
 /** @param {Record<string, any>} c @returns {Record<string, number[]>} */
 export function growth(c) {
-  const now = prices(c);
+  const doubled = SIZES.map((size) => prices({ ...c, [size]: 2 * c[size] }));
+  const times = ([name, now]) => doubled.map((each) => total(each[name]) / total(now));
   return Object.fromEntries(
-    Object.keys(now).map((name) => [
-      name,
-      SIZES.map(
-        (size) => total(prices({ ...c, [size]: 2 * c[size] })[name]) / total(now[name]),
-      ),
-    ]),
+    Object.entries(prices(c)).map((price) => [price[0], times(price)]),
   );
 }
 
@@ -75,10 +71,8 @@ const UNITS = {
 };
 export function large(x, kind = "count") {
   const units = UNITS[kind];
-  const power = Math.min(
-    units.length - 1,
-    Math.max(0, Math.floor(Math.log10(Math.max(1, x)) / 3 + 1e-12)),
-  );
+  const thousands = Math.floor(Math.log10(Math.max(1, x)) / 3 + 1e-12);
+  const power = Math.min(units.length - 1, Math.max(0, thousands));
   const shown = x / 1000 ** power;
   const digits = power === 0 || shown >= 100 ? 0 : shown >= 10 ? 1 : 2;
   return `${shown >= 1e4 ? commas(Math.round(shown)) : format(shown, digits)}${units[power]}`;

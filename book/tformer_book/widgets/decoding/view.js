@@ -2,8 +2,8 @@
 // A step is one of `Translator.steps`; `search.js` has the logic.
 import { USUAL, used } from "../engine/decode/settings.js";
 import { GRID, onArrows } from "../kit/arrows.js";
-import { h, liveRegion, put, slider, textTable } from "../kit/kit.js";
-import { player } from "../kit/player.js";
+import { h, liveRegion, put, textTable } from "../kit/kit.js";
+import { walker } from "../kit/player.js";
 import { html, nothing, render } from "../kit/vendor/lit.js";
 import { searchControls } from "./controls.js";
 import { sceneOf } from "./scene.js";
@@ -43,10 +43,13 @@ export class DecodingView {
       this.#find();
       this.#tell();
     });
-    this.walk = walkOf({
+    this.walk = walker({
+      name: "step",
+      words: ["To the first step", "One step back", "One step forward", "To the end"],
       at: () => this.#position,
-      length: () => this.#search.steps.length,
-      onMove: (to) => this.#moveTo(to),
+      last: () => this.#last,
+      to: (i) => this.#moveTo(i),
+      beat: PAUSE,
     });
     this.behind = textTable("The tree as a table", "written so far");
     this.live = liveRegion({ isShown: true });
@@ -155,13 +158,15 @@ export class DecodingView {
     this.onState(this.state);
   }
 
+  get #last() {
+    return this.#search.steps.length - 1;
+  }
   get #position() {
-    const last = this.#search.steps.length - 1;
-    return this.place < 0 ? last : Math.min(this.place, last);
+    return this.place < 0 ? this.#last : Math.min(this.place, this.#last);
   }
 
   #moveTo(to) {
-    this.place = to < 0 || to >= this.#search.steps.length - 1 ? -1 : to;
+    this.place = to < 0 || to >= this.#last ? -1 : to;
     this.#picked = null;
     this.#draw();
     this.#tell();
@@ -217,7 +222,8 @@ export class DecodingView {
           <p class="tfd-about" ?hidden=${settings.search !== "greedy"}>The likeliest piece is taken, every time. There is nothing to set.</p>
         </div>
         <p class="tfd-note" role="status" data-note>${isKnown || !key ? "" : staleText(this.engine, this.#isReady)}</p>
-        ${walk.node}${scene ? this.#picture(scene) : nothing}${live.node}`,
+        <div class="tfd-steps">${walk.nodes}</div>
+        ${scene ? this.#picture(scene) : nothing}${live.node}`,
       node,
     );
     if (!scene) return;
@@ -243,28 +249,6 @@ export class DecodingView {
       reveal(this.node.querySelector(`[data-node="${i}"]`)),
     );
   }
-}
-
-// The buttons and the slider that go from step to step.
-function walkOf({ at, length, onMove }) {
-  const walk = player({
-    words: ["To the first step", "One step back", "One step forward", "To the end"],
-    at,
-    last: () => length() - 1,
-    to: onMove,
-    beat: PAUSE,
-  });
-  const text = (k) => `${k} of ${length()}`;
-  const stepper = slider("step", "step", { min: 1, max: 1, step: 1, text }, (k) =>
-    walk.go(k - 1),
-  );
-  function show() {
-    put(stepper.input, { max: length() });
-    stepper.show(at() + 1);
-    walk.show();
-  }
-  const node = h("div", { class: "tfd-steps" }, ...walk.nodes, stepper.box);
-  return { node, show, stop: walk.stop, playing: walk.playing };
 }
 
 // Why what is shown does not have the present settings.

@@ -7,6 +7,7 @@ import {
   oneOf,
   onWidth,
   radios,
+  stopping,
   textTable,
 } from "../kit/kit.js";
 import { motion } from "../kit/motion.js";
@@ -37,14 +38,14 @@ const NAMES = [
 
 function render({ model, el }) {
   const root = figure(el, "tfem", "Words of the trained embedding on a map");
-  const { read, commit, stop } = bind(model, NAMES, () => update());
+  const { read, commit, set, stop } = bind(model, NAMES, () => update());
   const isNarrow = () => root.clientWidth > 0 && root.clientWidth < 544;
   const table = remembered(decode);
   const choose = (i) => i !== undefined && commit({ chosen: i });
 
   const parts = {
-    axes: radios("axes", "Laid flat to suit", MAPS, 0, (axes) => commit({ axes })),
-    kind: oneOf("kind", "Show as grey dots", KINDS, (kind) => commit({ kind })),
+    axes: radios("axes", "Laid flat to suit", MAPS, 0, set("axes")),
+    kind: oneOf("kind", "Show as grey dots", KINDS, set("kind")),
     behind: textTable("The map as a table: the dots around the chosen one", "piece"),
     announcer: liveRegion(),
   };
@@ -105,13 +106,7 @@ function render({ model, el }) {
 
   update(false);
   const unwatch = onWidth(root, () => update(false));
-  return () => {
-    unwatch();
-    search.stop();
-    glide.stop();
-    parts.announcer.stop();
-    stop();
-  };
+  return stopping(unwatch, search, glide, parts.announcer, stop);
 }
 
 // What is typed: a word is chosen once it is complete and the reader pauses, or by Enter.

@@ -1,12 +1,8 @@
 // What the map knows and where it draws it. Runs in Node; the neighbours come from Python,
 // since the whole table is too large.
 export const KINDS = [
-  "none",
-  "all",
-  "begins a word",
-  "inside a word",
-  "signs, digits",
-  "bytes, special",
+  ...["none", "all", "begins a word", "inside a word"],
+  ...["signs, digits", "bytes, special"],
 ];
 export const LEVELS = 1000;
 const AXES = 4; // two of each map
@@ -16,16 +12,15 @@ const EDGE = 20;
 const DIGITS = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)).filter(
   (c) => !"\"&'<>\\".includes(c),
 );
+// n whole numbers.
+const upTo = (n, from = 0) => Array.from({ length: n }, (_, i) => from + i);
 const VALUE = new Map(DIGITS.map((c, i) => [c, i]));
 
 // Two digits for each number: first all high ones, then all low ones.
 export function unpack(text) {
   const n = text.length / 2;
   const valueAt = (i) => VALUE.get(text[i]);
-  return Array.from(
-    { length: n },
-    (_, i) => valueAt(i) * DIGITS.length + valueAt(n + i),
-  );
+  return upTo(n).map((i) => valueAt(i) * DIGITS.length + valueAt(n + i));
 }
 
 // pieces: names; near: for each piece [[id, cosine], …]; at: for each axis the places.
@@ -36,13 +31,13 @@ export function decode(pieces, links, drops, places, bound) {
   const n = ids.length / names.length;
   const near = names.map((_, i) => {
     let hundredths = 100;
-    return Array.from({ length: n }, (__, k) => {
-      hundredths -= down[i * n + k];
-      return [ids[i * n + k], hundredths / 100];
+    return upTo(n, i * n).map((k) => {
+      hundredths -= down[k];
+      return [ids[k], hundredths / 100];
     });
   });
   const level = unpack(places).map((x) => ((2 * x) / (LEVELS - 1) - 1) * bound);
-  const at = Array.from({ length: AXES }, (_, a) =>
+  const at = upTo(AXES).map((a) =>
     level.slice(a * names.length, (a + 1) * names.length),
   );
   return { names, near, at, kinds: names.map(kindOf) };
@@ -106,10 +101,9 @@ export function onward(x, y, i, [dx, dy]) {
 
 // What part of the plane is drawn, one scale both ways: all dots, and room for names.
 export function windowOf(x, y, { width, height }) {
-  const ends = [x, y].map((v) => [
-    v.reduce((low, each) => Math.min(low, each)),
-    v.reduce((top, each) => Math.max(top, each)),
-  ]);
+  const ends = [x, y].map((v) =>
+    [Math.min, Math.max].map((end) => v.reduce((a, b) => end(a, b))),
+  );
   const [wide, high] = ends.map(([low, top]) => Math.max(top - low, 1e-9));
   const scale = Math.min((width - 2 * SIDE) / wide, (height - 2 * EDGE) / high);
   const [cx, cy] = ends.map(([low, top]) => (low + top) / 2);
@@ -117,12 +111,12 @@ export function windowOf(x, y, { width, height }) {
 }
 
 const ANGLES = [0, 180, 90, 270, 35, 145, 215, 325, 60, 120, 240, 300];
+const AROUND = ANGLES.map((angle) => (angle * Math.PI) / 180).map((angle) => ({
+  cos: Math.cos(angle),
+  sin: Math.sin(angle),
+}));
 const PLACES = [7, 14, 24, 36, 50, 66].flatMap((far) =>
-  ANGLES.map((angle) => (angle * Math.PI) / 180).map((angle) => ({
-    far,
-    cos: Math.cos(angle),
-    sin: Math.sin(angle),
-  })),
+  AROUND.map((way) => ({ far, ...way })),
 );
 
 // Where the names of dots go so that none covers another or a dot: for each dot, in this
@@ -164,24 +158,10 @@ export function shownOf(all, { chosen, axes, kind, words, homes }) {
   const [x, y] = [2 * axes, 2 * axes + 1].map((a) => ids.map((j) => all.at[a][j]));
   const found = onMap(x, y, 0, upTo(near.length, 1), near.length + 4);
   const lost = near.filter((_, k) => found.ranks[k] > near.length).map(([j]) => j);
-  return {
-    ...all,
-    ...found,
-    i,
-    near,
-    axes,
-    kind: ofKind,
-    words,
-    homes,
-    ids,
-    named: named.size,
-    x,
-    y,
-    lost: new Set(lost),
-    seeds: new Set(words.filter((_, k) => homes[k] === k)),
-  };
+  const seeds = new Set(words.filter((_, k) => homes[k] === k));
+  const own = { kind: ofKind, named: named.size, lost: new Set(lost), seeds };
+  return { ...all, ...found, i, near, axes, words, homes, ids, x, y, ...own };
 }
-const upTo = (n, from) => Array.from({ length: n }, (_, i) => from + i);
 
 // Where all of it lies in a drawing, and how far from its dot each name is, or null. Dots
 // that were in the drawing before come `from` where they were.

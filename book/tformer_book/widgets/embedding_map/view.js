@@ -1,6 +1,7 @@
 // The page around the map: the search above it, the list beside it, facts, a table.
 import { commas, format, percent } from "../kit/numbers.js";
 import { byteAsCharacter, spoken } from "../kit/pieces.js";
+import { heads } from "../kit/table.js";
 import { html, live } from "../kit/vendor/lit.js";
 import { map } from "./map.js";
 import { matches } from "./maths.js";
@@ -45,9 +46,7 @@ export const nothingFound = (typed) =>
 const list = ({ names, i, near, ranks, lost, d_model }, { onFollow }) => html`
   <table class="tfem-near">
     <caption>Nearest to ${names[i]} in all ${d_model} dimensions</caption>
-    <thead><tr>
-      ${["", "piece", "cosine", "on map"].map((name) => html`<th scope="col">${name}</th>`)}
-    </tr></thead>
+    ${heads(["", "piece", "cosine", "on map"])}
     <tbody>${near.map(([j, cosine], k) => {
       const share = (100 * Math.max(0, cosine)).toFixed(0);
       const name = byteAsCharacter(names[j]);
@@ -73,13 +72,9 @@ function facts({ names, i, near, lost, words, axes, ...s }) {
 export function tableOf({ names, ids, near, nearest, x, y, far }) {
   const rows = [0, ...nearest].map((k) => {
     const order = near.findIndex(([id]) => id === ids[k]);
-    return [
-      names[ids[k]],
-      format(x[k], 3),
-      format(y[k], 3),
-      k ? format(far[k], 3) : "0.000",
-      !k ? "chosen" : order < 0 ? "no" : `number ${order + 1}`,
-    ];
+    const places = [x[k], y[k], k && far[k]].map((each) => format(each, 3));
+    const which = !k ? "chosen" : order < 0 ? "no" : `number ${order + 1}`;
+    return [names[ids[k]], ...places, which];
   });
   return [["across", "up", "distance on the map", "among the nearest by cosine"], rows];
 }

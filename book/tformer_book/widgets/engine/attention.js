@@ -36,10 +36,9 @@ export function attentionWeights(
         const q = (b * nQueries + i) * width + h * headWidth;
         for (let j = 0; j < nKeys; j++) {
           const k = (b * nKeys + j) * width + h * headWidth;
-          const seen = !mask || mayAttend(mask, b, i, j);
-          scores[j] = seen
-            ? dot(query.data, q, key.data, k, headWidth) * scale
-            : -Infinity;
+          scores[j] = -Infinity;
+          if (!mask || mayAttend(mask, b, i, j))
+            scores[j] = dot(query.data, q, key.data, k, headWidth) * scale;
         }
         softmaxInPlace(scores);
       }
@@ -50,17 +49,15 @@ export function attentionWeights(
 
 function mayAttend(mask, b, i, j) {
   const [batch, nQueries, nKeys] = mask.shape;
-  return mask.data[
-    ((batch > 1 ? b : 0) * nQueries + (nQueries > 1 ? i : 0)) * nKeys + j
-  ];
+  const row = (batch > 1 ? b : 0) * nQueries + (nQueries > 1 ? i : 0);
+  return mask.data[row * nKeys + j];
 }
 
 function softmaxInPlace(scores) {
   let top = -Infinity;
   for (let j = 0; j < scores.length; j++) if (scores[j] > top) top = scores[j];
-  if (top === -Infinity) {
+  if (top === -Infinity)
     throw new RangeError("a query may attend to no key: show it at least one");
-  }
   let total = 0;
   for (let j = 0; j < scores.length; j++)
     total += scores[j] = Math.exp(scores[j] - top);

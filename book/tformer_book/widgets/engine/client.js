@@ -11,6 +11,9 @@
  * @property {AbortSignal | null} [signal] stops the request
  */
 /** @typedef {Watch & Record<string, any>} Options */
+/** @typedef {(text: string, options?: Options) => Promise<any>} OfText */
+/** @typedef {string | string[] | null} Translation a text or its pieces */
+/** @typedef {(text: string, translation?: Translation, options?: Options) => Promise<any>} OfPair */
 
 // One engine for all figures, though in a notebook each has a copy of this module.
 const SHARED = Symbol.for("tformer.engine");
@@ -47,7 +50,7 @@ class Engine {
     this.#loading ??= this.#begin();
     const loading = this.#loading;
     const { promise, listeners, stopper } = loading;
-    const listener = (progress) => onProgress(progress);
+    const listener = (progress) => onProgress(progress); // one for each who waits
     listeners.add(listener);
     const stopped = new Promise((_, reject) => {
       signal?.addEventListener("abort", () => {
@@ -67,35 +70,24 @@ class Engine {
   }
 
   // Requests: see the methods of `Translator` that have the same names. The last argument
-  // holds the options, and how the request is watched and stopped.
-  /** @param {string} text @param {Options} [options] */
-  translate(text, options) {
-    return this.#ask("translate", [text], options); // -> { text, hypotheses }
-  }
-  /** @param {string} text @param {string} translation @param {Options} [options] */
-  score(text, translation, options) {
-    return this.#ask("score", [text, translation], options);
-  }
-  /** @param {string} text @param {string | string[]} translation @param {Watch} [watch] */
-  damage(text, translation, watch) {
-    return this.#ask("damage", [text, translation], watch);
-  }
-  /** @param {string} text @param {string | string[] | null} [translation] @param {Options} [options] */
-  attention(text, translation = null, options = {}) {
-    return this.#ask("attention", [text, translation], options);
-  }
-  /** @param {string} text @param {string | null} [translation] @param {Options} [options] */
-  stream(text, translation = null, options = {}) {
-    return this.#ask("stream", [text, translation], options);
-  }
-  /** @param {string} text @param {Options} [options] */
-  journey(text, options) {
-    return this.#ask("journey", [text], options);
-  }
-  /** @param {string} text @param {Watch} [watch] */
-  pieces(text, watch) {
-    return this.#ask("pieces", [text], watch);
-  }
+  // holds the options, and how the request is watched and stopped. (`translate` gives
+  // { text, hypotheses }.)
+  /** @type {OfText} */
+  translate = (text, options) => this.#ask("translate", [text], options);
+  /** @type {OfPair} */
+  score = (text, given, options) => this.#ask("score", [text, given], options);
+  /** @type {OfPair} */
+  damage = (text, given, watch) => this.#ask("damage", [text, given], watch);
+  /** @type {OfPair} */
+  attention = (text, given = null, options = {}) =>
+    this.#ask("attention", [text, given], options);
+  /** @type {OfPair} */
+  stream = (text, given = null, options = {}) =>
+    this.#ask("stream", [text, given], options);
+  /** @type {OfText} */
+  journey = (text, options) => this.#ask("journey", [text], options);
+  /** @type {OfText} */
+  pieces = (text, watch) => this.#ask("pieces", [text], watch);
 
   // Stop everything; the next request starts anew.
   close() {
@@ -149,13 +141,8 @@ class Engine {
   #open(worker) {
     const port = openPort(worker);
     port.onmessage = ({ data }) => this.#hear(data);
-    port.onerror = ({ message }) => {
-      this.#fail(
-        new Error(
-          `the engine cannot run here: ${message ?? "its script was not loaded"}`,
-        ),
-      );
-    };
+    port.onerror = ({ message = "its script was not loaded" }) =>
+      this.#fail(new Error(`the engine cannot run here: ${message}`));
     return port;
   }
 

@@ -5,13 +5,8 @@ import { ACTIVATIONS } from "./feedforward.js";
 import { PARTS } from "./parts.js";
 
 const SIZES = [
-  "vocab_size",
-  "d_model",
-  "n_heads",
-  "d_ff",
-  "n_encoder_layers",
-  "n_decoder_layers",
-  "max_len",
+  ...["vocab_size", "d_model", "n_heads", "d_ff", "max_len"],
+  ...["n_encoder_layers", "n_decoder_layers"],
 ];
 const SPECIAL = ["pad_id", "bos_id", "eos_id", "unk_id"];
 /** @type {Record<string, any[]>} */
@@ -35,12 +30,11 @@ export function transformerConfig(fields) {
   const named = Object.keys({ ...CHOICES, ...PARTS });
   const known = [...SIZES, ...SPECIAL, ...named, ...IGNORED];
   const unknown = Object.keys(config).filter((name) => !known.includes(name));
-  if (unknown.length) {
+  if (unknown.length)
     throw new RangeError(
       `unknown configuration fields: ${unknown.join(", ")}; this page is older than the ` +
         "model: reload it",
     );
-  }
   const demand = (name, holds, rule) => {
     if (!holds)
       throw new RangeError(`${name}=${JSON.stringify(config[name])} must be ${rule}`);

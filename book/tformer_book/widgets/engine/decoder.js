@@ -64,12 +64,8 @@ export class DecoderLayer extends Module {
       const { selfAttention } = this;
       let [keys, values] = selfAttention.projectMemory(h);
       if (cache) [keys, values] = cache.extend(keys, values);
-      return selfAttention.attend(
-        selfAttention.toQuery.call(h),
-        keys,
-        values,
-        targetMask,
-      );
+      const query = selfAttention.toQuery.call(h);
+      return selfAttention.attend(query, keys, values, targetMask);
     };
     const lookAcross = (h) => {
       const { crossAttention } = this;
@@ -93,9 +89,8 @@ export class Decoder extends Module {
   }
 
   forward(x, memory, targetMask = null, sourceMask = null, cache = null) {
-    for (const [number, layer] of this.layers.entries()) {
+    for (const [number, layer] of this.layers.entries())
       x = layer.call(x, memory, targetMask, sourceMask, cache?.layers[number]);
-    }
     return this.finalNorm.call(x);
   }
 }

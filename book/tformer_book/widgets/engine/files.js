@@ -24,21 +24,13 @@ export async function loadTensors(buffer) {
   checkPlaces(places, body.length);
   await checkSums(metadata, places, body);
   const tensors = new Map();
-  for (const [
-    name,
-    {
-      dtype,
-      shape,
-      data_offsets: [begin, end],
-    },
-  ] of places) {
-    const data = DTYPES[dtype].read(body.slice(begin, end).buffer);
+  for (const [name, { dtype, shape, data_offsets: place }] of places) {
+    const data = DTYPES[dtype].read(body.slice(...place).buffer);
     for (let i = 0; i < data.length; i++) {
-      if (!Number.isFinite(data[i])) {
+      if (!Number.isFinite(data[i]))
         throw new RangeError(
           `${name} holds NaN or infinity: train or export the model again`,
         );
-      }
     }
     tensors.set(name, new Tensor(shape, data));
   }
@@ -52,12 +44,11 @@ export async function loadTensors(buffer) {
 
 function giveScales(name, tensor, tensors) {
   const scales = tensors.get(name + SCALES);
-  if (scales?.shape.join() !== `${tensor.shape[0]}`) {
+  if (scales?.shape.join() !== `${tensor.shape[0]}`)
     throw new Error(
       `${name} is kept in eight bits, and ${name + SCALES} is not one number for each ` +
         "of its rows: save the model again",
     );
-  }
   tensors.delete(name + SCALES);
   tensor.scales = scales.data;
 }
@@ -65,15 +56,13 @@ function giveScales(name, tensor, tensors) {
 function readHeader(buffer) {
   const size = buffer.byteLength;
   const length = size < 8 ? NaN : Number(new DataView(buffer).getBigUint64(0, true));
-  if (!(8 + length <= size)) {
+  if (!(8 + length <= size))
     throw new Error(
       `the weights are truncated or not a safetensors file (${size} bytes): ${AGAIN}`,
     );
-  }
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(
-      new Uint8Array(buffer, 8, length),
-    );
+    const bytes = new Uint8Array(buffer, 8, length);
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     return { header: JSON.parse(text), start: 8 + length };
   } catch {
     throw new Error(
@@ -95,62 +84,36 @@ function checkPlaces(places, nBytes) {
       );
     }
     const [begin, end] = Array.isArray(place) ? place : [];
-    const needed = Array.isArray(shape)
-      ? shape.reduce((a, b) => a * b, known.size)
-      : NaN;
-    if (!(begin >= 0 && end <= nBytes && end - begin === needed)) {
+    const isShape = Array.isArray(shape);
+    const needed = isShape ? shape.reduce((a, b) => a * b, known.size) : NaN;
+    if (!(begin >= 0 && end <= nBytes && end - begin === needed))
       throw new Error(
         `the weights are truncated or damaged: ${name} ${JSON.stringify(shape)} should lie at ` +
           `bytes ${begin} to ${end} of ${nBytes}. ${AGAIN}`,
       );
-    }
     total += needed;
   }
-  if (total !== nBytes) {
+  if (total !== nBytes)
     throw new Error(
       `the weights have ${nBytes} bytes, their header tells of ${total}. ${AGAIN}`,
     );
-  }
 }
 
 // The two checksums of tformer/common/files.py, over the metadata and over the numbers.
 async function checkSums(metadata, places, body) {
   const { sha256, sha256_of_header, ...rest } = metadata;
-  if (!sha256 || !sha256_of_header) {
+  if (!sha256 || !sha256_of_header)
     throw new Error("the weights were not written by tformer: they carry no checksum");
-  }
-  const lines = places.flatMap(
-    ([
-      name,
-      {
-        dtype,
-        shape,
-        data_offsets: [begin, end],
-      },
-    ]) => {
-      const sizes = shape.length === 1 ? `${shape[0]},` : shape.join(", ");
-      return [
-        utf8(`${name} ${DTYPES[dtype].name} (${sizes})\n`),
-        body.subarray(begin, end),
-      ];
-    },
-  );
-  const whole = new Uint8Array(lines.reduce((n, part) => n + part.length, 0));
-  let filled = 0;
-  for (const part of lines) {
-    whole.set(part, filled);
-    filled += part.length;
-  }
-  const sums = [
-    await sha256Of(utf8(pythonJson({ ...rest, sha256 }))),
-    await sha256Of(whole),
-  ];
-  const wrong = sums.some((sum, i) => sum && sum !== [sha256_of_header, sha256][i]);
-  if (wrong)
+  const parts = places.flatMap(([name, { dtype, shape, data_offsets: place }]) => {
+    const sizes = shape.length === 1 ? `${shape[0]},` : shape.join(", ");
+    return [`${name} ${DTYPES[dtype].name} (${sizes})\n`, body.subarray(...place)];
+  });
+  const whole = await new Blob(parts).arrayBuffer();
+  const header = new TextEncoder().encode(pythonJson({ ...rest, sha256 }));
+  const sums = [await sha256Of(header), await sha256Of(whole)];
+  if (sums.some((sum, i) => sum && sum !== [sha256_of_header, sha256][i]))
     throw new Error(`the weights were changed after they were written. ${AGAIN}`);
 }
-
-const utf8 = (text) => new TextEncoder().encode(text);
 
 // json.dumps(strings, sort_keys=True), byte for byte.
 function pythonJson(strings) {

@@ -1,7 +1,7 @@
 // Everything that one sentence passes through, in one forward pass along the translation
 // that greedy search finds. Chapter *The whole Transformer*.
 import { Tensor, upTo } from "./tensor.js";
-import { attentionWeights, watch } from "./trace.js";
+import { attentionWeights, watching } from "./trace.js";
 
 // What a layer of the encoder shows, by the part that says it. (With pre-norm the stream
 // is normalised on its way into the feed-forward network, with post-norm after the sum.)
@@ -26,20 +26,11 @@ export function journey(model, source, target) {
   const parts = Object.entries(layerParts(norm));
   const at = (layer, part) => `encoder.layers.${layer}.${part}`;
   const layers = upTo(n_encoder_layers);
-  const { seen, stop } = watch(
-    model,
-    "source_embedding",
-    "positions",
-    "encoder",
-    "decoder",
-    ...layers.flatMap((layer) => parts.map(([, part]) => at(layer, part))),
+  const names = layers.flatMap((layer) => parts.map(([, part]) => at(layer, part)));
+  names.push("source_embedding", "positions", "encoder", "decoder");
+  const { seen, result: maps } = watching(model, names, () =>
+    attentionWeights(model, [source], [target]),
   );
-  let maps;
-  try {
-    maps = attentionWeights(model, [source], [target]);
-  } finally {
-    stop();
-  }
   const first = (name) => alone(seen[name][0]);
   const said = first("decoder");
   return {

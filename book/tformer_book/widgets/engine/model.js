@@ -31,12 +31,11 @@ export class Transformer extends Module {
   // sourceIds (B, S) pieces + eos, targetIds (B, T) bos + pieces, padded on the right
   // -> logits (B, T, V); row t scores the piece that follows targetIds[:, t].
   forward(sourceIds, targetIds) {
-    if (sourceIds.length !== targetIds.length) {
+    if (sourceIds.length !== targetIds.length)
       throw new RangeError(
         "source and target must have the same batch size, got " +
           `${sourceIds.length} and ${targetIds.length}`,
       );
-    }
     const memory = this.encode(sourceIds);
     const mask = sourceMask(sourceIds, this.config.pad_id);
     return this.unembed(this.decode(targetIds, memory, mask));
@@ -52,17 +51,14 @@ export class Transformer extends Module {
   // Run the decoder: (B, T) ids -> (B, T, D). With a cache: the one new column of ids.
   decode(targetIds, memory, mask, cache = null) {
     this.#check(targetIds);
-    if (cache && targetIds[0].length !== 1) {
+    if (cache && targetIds[0].length !== 1)
       throw new RangeError(
         `with a cache, decode takes one new column of ids at a time, got ${targetIds[0].length}`,
       );
-    }
     // With a cache there is one new query, and all that is cached is its past.
     const seen = cache ? null : targetMask(targetIds, this.config.pad_id);
-    const x = this.positions.call(
-      this.targetEmbedding.call(targetIds),
-      cache?.length ?? 0,
-    );
+    const word = this.targetEmbedding.call(targetIds);
+    const x = this.positions.call(word, cache?.length ?? 0);
     return this.decoder.call(x, memory, seen, mask, cache);
   }
 
@@ -83,11 +79,10 @@ export class Transformer extends Module {
   #check(ids) {
     checkIds(ids, this.config);
     const { max_len } = this.config;
-    if (ids[0].length > max_len) {
+    if (ids[0].length > max_len)
       throw new RangeError(
         `${ids[0].length} tokens are more than max_len=${max_len}: split the text, or take ` +
           "a model with a larger max_len",
       );
-    }
   }
 }

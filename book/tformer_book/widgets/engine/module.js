@@ -57,9 +57,8 @@ export class Module {
 function* children(module) {
   for (const [name, value] of Object.entries(module)) {
     const list = Array.isArray(value) ? value : [value];
-    for (const [i, child] of list.entries()) {
+    for (const [i, child] of list.entries())
       yield [list === value ? `${snakeCase(name)}.${i}` : snakeCase(name), child];
-    }
   }
 }
 

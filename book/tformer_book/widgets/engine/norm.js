@@ -20,9 +20,8 @@ export function layerNorm(
     let variance = 0;
     for (let j = 0; j < width; j++) variance += (vector[j] - mean) ** 2 / width;
     const root = Math.sqrt(variance + epsilon);
-    for (let j = 0; j < width; j++) {
+    for (let j = 0; j < width; j++)
       output.data[i + j] = (gain.data[j] * (vector[j] - mean)) / root + bias.data[j];
-    }
   }
   return output;
 }

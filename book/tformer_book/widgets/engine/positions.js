@@ -26,12 +26,11 @@ class Positions extends Module {
   forward(x, offset = 0) {
     const [batch, length, width] = x.shape;
     const maxLen = this.table.shape[0];
-    if (offset + length > maxLen) {
+    if (offset + length > maxLen)
       throw new RangeError(
         `a sequence of ${offset + length} tokens is longer than max_len=${maxLen}: ` +
           "split the text, or take a model with a larger max_len",
       );
-    }
     const output = new Tensor(x.shape, x.data.slice());
     for (let t = 0; t < length; t++) {
       const place = row(this.table, offset + t);

@@ -8,19 +8,17 @@ import { Translator } from "./translator.js";
 // Two files as ArrayBuffers -> `Translator`. kernel: see `loadParameters`.
 export async function loadPretrained({ weights, tokenizer, kernel = fastest }) {
   const { tensors, metadata } = await loadTensors(weights);
-  if (!metadata.config || !metadata.tokenizer) {
+  if (!metadata.config || !metadata.tokenizer)
     throw new Error(
       "the weights hold no tformer model: their header has no configuration",
     );
-  }
   const model = new Transformer(metadata.config);
   const usedKernel = loadParameters(model, tensors, kernel);
   const fingerprint = await sha256Of(tokenizer);
-  if (fingerprint && fingerprint !== metadata.tokenizer) {
+  if (fingerprint && fingerprint !== metadata.tokenizer)
     throw new Error(
       "this is not the tokenizer that the weights were trained with: take both from one run",
     );
-  }
   return new Translator(model, new Tokenizer(tokenizer), usedKernel);
 }
 
@@ -36,11 +34,10 @@ export function loadParameters(model, tensors, kernel = fastest) {
   for (const [name, { shape }] of parameters) {
     const found = tensors.get(name)?.shape;
     if (!found) throw new Error(`the weight ${name} is missing: ${other}`);
-    if (found.join() !== shape.join()) {
+    if (found.join() !== shape.join())
       throw new Error(
         `${name} has shape (${found}), the model needs (${shape}): ${other}`,
       );
-    }
   }
   for (const [name, parameter] of parameters) {
     const { data, scales } = tensors.get(name);

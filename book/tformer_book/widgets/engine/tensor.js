@@ -80,9 +80,8 @@ export function row(x, b) {
 export function last(x) {
   const [batch, length, width] = x.shape;
   const kept = new Tensor([batch, 1, width]);
-  for (let b = 0; b < batch; b++) {
+  for (let b = 0; b < batch; b++)
     kept.data.set(row(x, b).subarray((length - 1) * width), b * width);
-  }
   return kept;
 }
 

@@ -9,11 +9,12 @@ const NORMAL = 1;
 const UNKNOWN = 2;
 const CONTROL = 3;
 const BYTE = 6;
+const UNK = 3; // its id
 const UNK_PENALTY = 10; // below the worst piece, in log-probability
-const REPLACEMENT = "\ufffd";
 
 const encoder = new TextEncoder();
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+const strictUtf8 = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true });
 
 export class Tokenizer {
   #pieces = []; // [{ text, score, type }], by id
@@ -66,16 +67,10 @@ export class Tokenizer {
     };
     for (const id of ids) {
       const { text: piece, type } = this.#piece(id);
-      if (type === BYTE) {
-        bytes.push(byteOf(piece));
-        continue;
-      }
-      flush();
-      if (type === CONTROL) continue;
-      if (type === UNKNOWN) {
-        text += this.#unkSurface;
-        continue;
-      }
+      if (type === BYTE) bytes.push(byteOf(piece));
+      else flush();
+      if (type === UNKNOWN) text += this.#unkSurface;
+      if (type !== NORMAL) continue;
       // The blank before the first word was put there by the tokenizer.
       if (text) atStart = false;
       const hasBlank = atStart && piece.startsWith(SPACE);
@@ -103,12 +98,11 @@ export class Tokenizer {
 
   #piece(id) {
     const piece = this.#pieces[id];
-    if (!piece) {
+    if (!piece)
       throw new RangeError(
         `piece id ${id} is outside the vocabulary of ${this.vocabSize} (0 to vocab_size - 1); ` +
           "were these ids made by a different tokenizer?",
       );
-    }
     return piece;
   }
 
@@ -136,8 +130,8 @@ export class Tokenizer {
     if (trainer[44]) this.#unkSurface = utf8.decode(trainer[44]);
     this.byteFallback = Boolean(trainer[35]);
     this.#pieces.forEach((piece, id) => this.#enter(piece, id));
-    const types = this.#pieces.slice(0, 4).map(({ type }) => type);
-    const fits = types.join() === [CONTROL, CONTROL, CONTROL, UNKNOWN].join();
+    const types = this.#pieces.map(({ type }) => type);
+    const fits = [CONTROL, CONTROL, CONTROL, UNKNOWN].every((t, id) => types[id] === t);
     demand(fits, "its ids 0 to 3 are not pad, bos, eos and unk");
     this.charsmap = normalizer[2]?.length ? readCharsmap(normalizer[2]) : null;
     this.addDummyPrefix = normalizer[3] ?? 1;
@@ -183,10 +177,9 @@ export class Tokenizer {
   // What the longest entry of the table that begins the bytes is replaced by, and its
   // length; without one, the first character as it is.
   #replace(bytes) {
-    const found = this.charsmap?.longest(bytes);
+    const found = this.charsmap?.(bytes);
     if (found) return found;
-    const [first] = bytes;
-    const length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    const length = lengthOf(bytes[0]);
     return [utf8.decode(bytes.subarray(0, length)), length];
   }
 
@@ -195,24 +188,18 @@ export class Tokenizer {
     const characters = [...this.#normalize(text)];
     const pieces =
       this.algorithm === "bpe" ? this.#merge(characters) : this.#bestPath(characters);
-    const unk = this.#pieces.findIndex(({ type }) => type === UNKNOWN);
     const segments = [];
     for (const piece of pieces) {
       const id = this.#idOf.get(piece);
-      if (id !== undefined) {
-        segments.push({ piece, id });
-      } else if (this.byteFallback) {
+      if (id !== undefined) segments.push({ piece, id });
+      else if (this.byteFallback)
         for (const byte of encoder.encode(piece)) {
-          segments.push({
-            piece: this.#pieces[this.#bytes[byte]].text,
-            id: this.#bytes[byte],
-          });
+          const own = this.#bytes[byte];
+          segments.push({ piece: this.#pieces[own].text, id: own });
         }
-      } else if (segments.at(-1)?.id === unk) {
+      else if (segments.at(-1)?.id === UNK)
         segments.at(-1).piece += piece; // neighbours that are unknown are one
-      } else {
-        segments.push({ piece, id: unk });
-      }
+      else segments.push({ piece, id: UNK });
     }
     return segments;
   }
@@ -221,29 +208,17 @@ export class Tokenizer {
   // pair is a piece.
   #merge(characters) {
     const symbols = [...characters];
-    const next = symbols.map((_, i) => i + 1);
-    const previous = symbols.map((_, i) => i - 1);
-    const pairs = new Heap((a, b) => b.score - a.score || a.left - b.left);
-    const offer = (left, right) => {
-      if (left < 0 || right >= symbols.length) return;
-      const joined = symbols[left] + symbols[right];
-      const id = this.#idOf.get(joined);
-      if (id !== undefined)
-        pairs.push({ score: this.#pieces[id].score, left, right, joined });
-    };
-    for (let i = 0; i + 1 < symbols.length; i++) offer(i, i + 1);
-    for (let pair = pairs.pop(); pair; pair = pairs.pop()) {
-      const { left, right, joined } = pair;
-      // Either side may have been joined with something else by now.
-      if (!symbols[right] || symbols[left] + symbols[right] !== joined) continue;
-      symbols[left] = joined;
-      symbols[right] = "";
-      next[left] = next[right];
-      if (next[left] < symbols.length) previous[next[left]] = left;
-      offer(previous[left], left);
-      offer(left, next[left]);
+    const scoreAt = (i) =>
+      this.#pieces[this.#idOf.get(symbols[i] + symbols[i + 1])]?.score ?? -Infinity;
+    const scores = symbols.slice(1).map((_, i) => scoreAt(i)); // of each with the next
+    for (;;) {
+      const best = scores.reduce((at, each, i) => (each > scores[at] ? i : at), 0);
+      if (!(scores[best] > -Infinity)) return symbols;
+      symbols.splice(best, 2, symbols[best] + symbols[best + 1]);
+      scores.splice(best, 1);
+      if (best > 0) scores[best - 1] = scoreAt(best - 1);
+      if (best < scores.length) scores[best] = scoreAt(best);
     }
-    return symbols.filter(Boolean);
   }
 
   // Unigram language model: the segmentation with the largest sum of log-probabilities,
@@ -270,9 +245,8 @@ export class Tokenizer {
       if (!this.#idOf.has(characters[start])) offer(start, start + 1, unknown);
     }
     const path = [];
-    for (let end = length; end > 0; end = from[end]) {
+    for (let end = length; end > 0; end = from[end])
       path.unshift(characters.slice(from[end], end).join(""));
-    }
     return path;
   }
 }
@@ -295,6 +269,8 @@ function checkText(text) {
   );
 }
 
+// Of a character, by its first byte.
+const lengthOf = (byte) => (byte < 0x80 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4);
 const byteOf = (piece) => parseInt(piece.slice(3, 5), 16); // "<0xE2>"
 
 function readPiece(message) {
@@ -336,7 +312,8 @@ function* fields(message) {
 }
 
 // The normaliser's table: a double-array trie over UTF-8 bytes (darts-clone), whose
-// values are places in a block of strings that end in NUL.
+// values are places in a block of strings that end in NUL. -> what finds the longest entry
+// that begins some bytes: [its string, its length], or null
 function readCharsmap(blob) {
   const view = new DataView(blob.buffer, blob.byteOffset, blob.length);
   const size = view.getUint32(0, true);
@@ -345,19 +322,17 @@ function readCharsmap(blob) {
   const step = (node, unit) => node ^ ((unit >>> 10) << ((unit & 512) >>> 6));
   const stringAt = (start) =>
     utf8.decode(strings.subarray(start, strings.indexOf(0, start)));
-  return {
-    longest(bytes) {
-      let found = null;
-      let node = step(0, units[0]);
-      for (let i = 0; i < bytes.length; i++) {
-        node ^= bytes[i];
-        const unit = units[node];
-        if ((unit & 0x800000ff) !== bytes[i]) break; // another label, or a leaf
-        node = step(node, unit);
-        if (unit & 256) found = [units[node] & 0x7fffffff, i + 1];
-      }
-      return found && [stringAt(found[0]), found[1]];
-    },
+  return (bytes) => {
+    let found = null;
+    let node = step(0, units[0]);
+    for (let i = 0; i < bytes.length; i++) {
+      node ^= bytes[i];
+      const unit = units[node];
+      if ((unit & 0x800000ff) !== bytes[i]) break; // another label, or a leaf
+      node = step(node, unit);
+      if (unit & 256) found = [units[node] & 0x7fffffff, i + 1];
+    }
+    return found && [stringAt(found[0]), found[1]];
   };
 }
 
@@ -365,57 +340,14 @@ function readCharsmap(blob) {
 function fromBytes(bytes) {
   let text = "";
   for (let i = 0; i < bytes.length; ) {
-    const first = bytes[i];
-    const length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    const character = utf8.decode(Uint8Array.from(bytes.slice(i, i + length)));
-    const isWhole =
-      [...character].length === 1 && encoder.encode(character).length === length;
-    const isReal =
-      character !== REPLACEMENT || bytes.slice(i, i + 3).join() === "239,191,189";
-    text += isWhole && isReal ? character : REPLACEMENT;
-    i += isWhole && isReal ? length : 1;
+    const length = lengthOf(bytes[i]);
+    try {
+      text += strictUtf8.decode(Uint8Array.from(bytes.slice(i, i + length)));
+      i += length;
+    } catch {
+      text += "\ufffd";
+      i++;
+    }
   }
   return text;
-}
-
-// A binary heap: `pop` gives the item that comes first in this order.
-class Heap {
-  #items = [];
-
-  constructor(compare) {
-    this.compare = compare;
-  }
-
-  push(item) {
-    const items = this.#items;
-    let i = items.push(item) - 1;
-    for (
-      let up = (i - 1) >> 1;
-      i && this.compare(item, items[up]) < 0;
-      up = (i - 1) >> 1
-    ) {
-      items[i] = items[up];
-      i = up;
-    }
-    items[i] = item;
-  }
-
-  pop() {
-    const items = this.#items;
-    const [top] = items;
-    const item = items.pop();
-    if (!items.length) return top;
-    let i = 0;
-    for (;;) {
-      let down = 2 * i + 1;
-      if (down >= items.length) break;
-      if (down + 1 < items.length && this.compare(items[down + 1], items[down]) < 0)
-        down++;
-      if (this.compare(items[down], item) >= 0) break;
-      items[i] = items[down];
-      i = down;
-    }
-    items[i] = item;
-    return top;
-  }
 }

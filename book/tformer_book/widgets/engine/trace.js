@@ -18,6 +18,16 @@ export function watch(model, ...names) {
   return { seen, stop: () => stops.forEach((stop) => stop()) };
 }
 
+// The outputs of named parts while some work is done, and what it gives: { seen, result }.
+export function watching(model, names, work) {
+  const { seen, stop } = watch(model, ...names);
+  try {
+    return { result: work(), seen };
+  } finally {
+    stop();
+  }
+}
+
 /** @type {Record<string, [string, (layer: number) => string]>} */
 const SITES = {
   encoder: ["n_encoder_layers", (layer) => `encoder.layers.${layer}.self_attention`],
@@ -32,17 +42,15 @@ export function attentionWeights(model, sourceIds, targetIds) {
   const names = Object.entries(SITES).map(([site, [depth, nameOf]]) => {
     return [site, upTo(model.config[depth]).map((layer) => `${nameOf(layer)}.weights`)];
   });
-  const { seen, stop } = watch(model, ...names.flatMap(([, each]) => each));
-  try {
-    model.call(sourceIds, targetIds);
-  } finally {
-    stop();
-  }
-  const stacked = names.map(([site, each]) => [
-    site,
-    stack(each.map((name) => seen[name][0])),
-  ]);
-  return Object.fromEntries(stacked);
+  const { seen } = watching(
+    model,
+    names.flatMap(([, each]) => each),
+    () => model.call(sourceIds, targetIds),
+  );
+  const first = (name) => seen[name][0];
+  return Object.fromEntries(
+    names.map(([site, each]) => [site, stack(each.map(first))]),
+  );
 }
 
 // L tensors (B, …) -> (B, L, …)
@@ -66,18 +74,13 @@ function stack(layers) {
 // "layers.0.self_attention". Before the word there is nothing: zeros.
 export function residualStream(model, sourceIds, targetIds) {
   const { n_encoder_layers, n_decoder_layers, pad_id, tie_embeddings } = model.config;
-  const target = tie_embeddings ? "source_embedding" : "target_embedding";
-  const [encoder, memory] = follow(
-    model,
-    "encoder",
-    n_encoder_layers,
-    "source_embedding",
-    () => model.encode(sourceIds),
-  );
+  const source = "source_embedding";
+  const target = tie_embeddings ? source : "target_embedding";
+  const read = () => model.encode(sourceIds);
+  const [encoder, memory] = follow(model, "encoder", n_encoder_layers, source, read);
   const mask = sourceMask(sourceIds, pad_id);
-  const [decoder] = follow(model, "decoder", n_decoder_layers, target, () =>
-    model.decode(targetIds, memory, mask),
-  );
+  const write = () => model.decode(targetIds, memory, mask);
+  const [decoder] = follow(model, "decoder", n_decoder_layers, target, write);
   return { encoder, decoder };
 }
 
@@ -93,23 +96,14 @@ function follow(model, side, nLayers, embedding, run) {
     (part) => side === "decoder" || part !== "cross_attention",
   );
   const subLayers = upTo(nLayers).flatMap((layer) =>
-    parts.map((part) => {
-      const at = `layers.${layer}`;
-      return {
-        name: `${at}.${part}`,
-        says: `${side}.${at}.${SAYS[part]}`,
-        stream: `${side}.${at}.${part}_residual`,
-      };
-    }),
+    parts.map((part) => ({
+      name: `layers.${layer}.${part}`,
+      says: `${side}.layers.${layer}.${SAYS[part]}`,
+      stream: `${side}.layers.${layer}.${part}_residual`,
+    })),
   );
   const names = subLayers.flatMap(({ says, stream }) => [says, stream]);
-  const { seen, stop } = watch(model, embedding, "positions", ...names);
-  let result;
-  try {
-    result = run();
-  } finally {
-    stop();
-  }
+  const { seen, result } = watching(model, [embedding, "positions", ...names], run);
   const [[word], [start]] = [seen[embedding], seen.positions];
   const position = new Tensor(
     word.shape,
@@ -120,12 +114,8 @@ function follow(model, side, nLayers, embedding, run) {
     { name: "position", before: word, added: position, after: start },
   ];
   for (const { name, says, stream } of subLayers) {
-    writes.push({
-      name,
-      before: writes.at(-1).after,
-      added: seen[says][0],
-      after: seen[stream][0],
-    });
+    const [[added], [after]] = [seen[says], seen[stream]];
+    writes.push({ name, before: writes.at(-1).after, added, after });
   }
   return [writes, result];
 }
@@ -163,10 +153,9 @@ export function setHeadGains(model, gains) {
 function checkGain({ site, layer, head, gain }, config) {
   const depth = config[SITES[site]?.[0]];
   const fits = (i, n) => Number.isInteger(i) && i >= 0 && i < n;
-  if (!fits(layer, depth) || !fits(head, config.n_heads) || !Number.isFinite(gain)) {
+  if (!fits(layer, depth) || !fits(head, config.n_heads) || !Number.isFinite(gain))
     throw new RangeError(
       `no gain ${gain} for head ${head} of layer ${layer} of "${site}": sites are ` +
         `${Object.keys(SITES).join(", ")}; layers and heads are counted from 0`,
     );
-  }
 }

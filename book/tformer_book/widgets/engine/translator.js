@@ -15,12 +15,11 @@ const SHOWN = 8; // next pieces that a step tells of, unless told
 export class Translator {
   constructor(model, tokenizer, kernel = null) {
     const { vocab_size } = model.config;
-    if (tokenizer.vocabSize !== vocab_size) {
+    if (tokenizer.vocabSize !== vocab_size)
       throw new RangeError(
         `the model has vocab_size=${vocab_size}, the tokenizer ${tokenizer.vocabSize}: ` +
           "they were not trained together",
       );
-    }
     this.model = model;
     this.tokenizer = tokenizer;
     this.kernel = kernel; // the name of what multiplies
@@ -31,12 +30,11 @@ export class Translator {
     const ids = this.tokenizer.encode(text);
     const { max_len, eos_id } = this.model.config;
     if (!ids.length) throw new RangeError("there is nothing to translate: give a text");
-    if (ids.length >= max_len) {
+    if (ids.length >= max_len)
       throw new RangeError(
         `the text beginning “${text.slice(0, 40)}” has ${ids.length} pieces, the model takes ` +
           `${max_len - 1}: split it into sentences`,
       );
-    }
     return [...ids, eos_id];
   }
 
@@ -55,11 +53,10 @@ export class Translator {
     text,
     { search = USUAL.search, shown = SHOWN, gains = [], prefix = [], ...options } = {},
   ) {
-    if (!SEARCHES[search]) {
+    if (!SEARCHES[search])
       throw new RangeError(
         `search "${search}" is none of ${Object.keys(SEARCHES).join(", ")}`,
       );
-    }
     const sourceIds = this.encode(text);
     const given = { ...options, prefix: this.#idsOf(prefix) };
     const undo = setHeadGains(this.model, gains);
@@ -109,9 +106,8 @@ export class Translator {
     const heads = [];
     for (const head of all) {
       const alone = [{ ...head, gain: 0 }];
-      const { logProbability } = this.#scaled(alone, () =>
-        score(model, sourceIds, ids),
-      );
+      const without = this.#scaled(alone, () => score(model, sourceIds, ids));
+      const { logProbability } = without;
       heads.push({ ...head, logProbability, done: heads.length + 1, of: all.length });
       yield heads.at(-1);
     }
@@ -209,12 +205,12 @@ export class Translator {
     const [found] = translation === null ? this.nBest(text, { n: 1, gains }) : [];
     const ids = found?.ids ?? this.#idsOf(translation);
     const target = [bos_id, ...ids];
+    const isText = typeof translation === "string";
     const said = {
       sourcePieces: this.#pieces(source),
       targetPieces: this.#pieces(target),
       predictedPieces: this.#pieces([...ids, eos_id]),
-      translation:
-        typeof translation === "string" ? translation : this.tokenizer.decode(ids),
+      translation: isText ? translation : this.tokenizer.decode(ids),
     };
     return { source, target, said };
   }
@@ -266,12 +262,8 @@ export class Translator {
   // The most probable next pieces; `drawn` is the distribution that was drawn from.
   #next(logP, count, drawn = null) {
     return best(logP, count).map((id) => {
-      const entry = {
-        id,
-        piece: this.tokenizer.idToPiece(id),
-        probability: Math.exp(logP[id]),
-      };
-      return drawn ? { ...entry, drawn: drawn[id] } : entry;
+      const [piece, probability] = [this.tokenizer.idToPiece(id), Math.exp(logP[id])];
+      return { id, piece, probability, ...(drawn && { drawn: drawn[id] }) };
     });
   }
 }

@@ -1,5 +1,5 @@
 // A translation that appears word by word. Chapter: the book's first page.
-import { figure, h, radios, say } from "../kit/kit.js";
+import { figure, h, radios, say, stopping } from "../kit/kit.js";
 import { askBar, engineOf } from "../kit/model.js";
 import { doubtful, foreign } from "../live_lab/remarks.js";
 import { pairView } from "./view.js";
@@ -11,17 +11,12 @@ function render({ model, el }) {
   const { sentences } = model.get("example");
   const view = pairView();
   const remark = h("p", { class: "tff-remark", role: "status" });
-  const choice = radios(
-    "sentence",
-    "Translate",
-    sentences.map(({ text }) => text),
-    0,
-    (i) => {
-      ask.show(sentences[i].text);
-      say(remark, "");
-      view.show(sentences[i]);
-    },
-  );
+  const texts = sentences.map(({ text }) => text);
+  const choice = radios("sentence", "Translate", texts, 0, (i) => {
+    ask.show(texts[i]);
+    say(remark, "");
+    view.show(sentences[i]);
+  });
   const ask = askBar(engine, model, {
     label: "Or a sentence of your own",
     async onAsk(text, tools) {
@@ -29,16 +24,13 @@ function render({ model, el }) {
       const scored = await engine.score(text, attention.translation, tools);
       const found = { ...scored, pieces: scored.positions.length };
       say(remark, foreign(text) || doubtful(found, model.get("doubt")));
-      choice.pick(sentences.findIndex((each) => each.text === text));
+      choice.pick(texts.indexOf(text));
       view.show(ofAttention(text, attention));
     },
   });
   root.append(choice.set, view.node, remark, ask.node);
   view.show(sentences[0]);
-  return () => {
-    ask.stop();
-    view.stop();
-  };
+  return stopping(ask, view);
 }
 
 export default { render };

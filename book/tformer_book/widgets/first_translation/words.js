@@ -1,6 +1,8 @@
 // Words of pieces, and how much of its attention each German word paid to each English
 // one. No page: it runs in Node, too.
-import { headMap, upTo } from "../heads/weights.js";
+
+import { headMap } from "../heads/weights.js";
+import { upTo } from "../kit/lists.js";
 import { percent } from "../kit/numbers.js";
 import { written } from "../kit/pieces.js";
 
@@ -25,10 +27,8 @@ export function wordsOf(pieces) {
       groups.push([]);
     groups.at(-1).push(i);
   }
-  return groups.map((places) => ({
-    text: written(places.map((i) => pieces[i])),
-    places,
-  }));
+  const textOf = (places) => written(places.map((i) => pieces[i]));
+  return groups.map((places) => ({ text: textOf(places), places }));
 }
 
 // A mark stands by itself: "horse" and "." are two.

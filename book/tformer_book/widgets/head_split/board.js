@@ -36,17 +36,10 @@ function placeOf({ kind, caption, rowAxis }, index, title, tell) {
     rowAxis,
     columnAxis: kind === "weights" ? "key" : "number",
     onMove: say,
+    onHover: say,
   });
-  map.table.addEventListener("pointerover", ({ target }) => {
-    const cell = target instanceof Element && target.closest("[data-cell]");
-    if (cell instanceof HTMLElement) say(...cell.dataset.cell.split("-").map(Number));
-  });
-  const node = h(
-    "div",
-    { class: `tfhs-block tfhs-${kind}`, "data-block": index },
-    h("p", { class: "tfhs-caption" }, caption),
-    map.node,
-  );
+  const node = h("div", { class: `tfhs-block tfhs-${kind}`, "data-block": index });
+  node.append(h("p", { class: "tfhs-caption" }, caption), map.node);
   function show(block, state) {
     shown = block;
     const { rows, columns, cells } = block;
@@ -73,18 +66,15 @@ export function board(tell) {
   let built = "";
   let shownStage = 0;
   function build(blocks, title) {
-    const names = blocks.map(({ kind, caption, rows, columns }) => [
-      kind,
-      caption,
-      rows,
-      columns,
-    ]);
-    if (built === JSON.stringify(names)) return;
-    built = JSON.stringify(names);
+    const names = JSON.stringify(blocks.map(({ cells, ...name }) => name));
+    if (built === names) return;
+    built = names;
     places = blocks.map((block, i) => placeOf(block, i, title, tell));
     node.replaceChildren(...places.map((place) => place.node));
-    const isPairs = blocks.some(({ kind }) => kind === "weights");
-    node.classList.toggle("tfhs-pairs", isPairs);
+    node.classList.toggle(
+      "tfhs-pairs",
+      blocks.some(({ kind }) => kind === "weights"),
+    );
   }
   function show(blocks, title, state) {
     const before = placesOf(node);

@@ -7,9 +7,10 @@ import {
   h,
   liveRegion,
   oneOf,
-  radios,
   say,
+  showAll,
   slider,
+  stopping,
   textTable,
 } from "../kit/kit.js";
 import { format } from "../kit/numbers.js";
@@ -26,48 +27,45 @@ const HINT =
   "Go over a number, or into a table with Tab and the arrow keys, to see where it comes from.";
 
 // What changes the state; `show` follows it.
-function controlsOf(get, commit) {
+function controlsOf({ read, commit, set }) {
   const moves = player({
     words: ["the first step", "one step back", "one step on", "the last step"],
-    at: () => get("stage") - 1,
+    at: () => read().stage - 1,
     last: () => STAGES.length - 1,
     to: (i) => commit({ stage: within(i, STAGES.length) + 1 }),
     beat: BEAT,
   });
   const whole = { min: 2, max: WORDS.length, step: 1, digits: 0 };
-  const count = slider("words", "words T", whole, (x) =>
-    commit({ n_words: x, word: Math.min(get("word"), x - 1) }),
-  );
-  const set = (trait) => (value) => commit({ [trait]: value });
-  const titles = STAGES.map((name, i) => `${i + 1} ${name}`);
-  const stages = radios("stage", "Step", titles, 0, moves.go);
-  const mistakes = oneOf("mistake", "No transpose", MISTAKES, set("mistake"));
-  const widths = oneOf("width", "d_model", WIDTHS, set("d_model"));
-  const amount = oneOf("heads", "heads H", HEADS, set("n_heads"));
   const names = ["none", ...WORDS];
-  const follow = oneOf("word", "Frame", names, (name) =>
-    commit({ word: WORDS.indexOf(name) }),
-  );
-  const frames = [...follow.set.querySelectorAll("label")];
-  function show({ stage, words, width, heads, mistake, word }) {
-    stages.pick(stage - 1);
+  const numbers = STAGES.map((_, i) => i + 1);
+  const titles = STAGES.map((name, i) => `${i + 1} ${name}`);
+  const to = (stage) => moves.go(stage - 1);
+  const controls = {
+    stage: oneOf("stage", "Step", numbers, to, titles),
+    n_words: slider("words", "words T", whole, (x) =>
+      commit({ n_words: x, word: Math.min(read().word, x - 1) }),
+    ),
+    mistake: oneOf("mistake", "No transpose", MISTAKES, set("mistake")),
+    d_model: oneOf("width", "d_model", WIDTHS, set("d_model")),
+    n_heads: oneOf("heads", "heads H", HEADS, set("n_heads")),
+    word: oneOf("word", "Frame", [-1, ...WORDS.keys()], set("word"), names),
+  };
+  const frames = [...controls.word.set.querySelectorAll("label")];
+  function show(state) {
+    showAll(controls, state);
     moves.show();
-    mistakes.show(mistake);
-    count.show(words);
-    widths.show(width);
-    amount.show(heads);
-    follow.show(names[word + 1]);
     frames.forEach((label, i) => {
-      label.hidden = i > words;
+      label.hidden = i > state.n_words;
     });
   }
+  const { stage, n_words, mistake, d_model, n_heads, word } = controls;
   const nodes = html`
-    <div class="tfhs-row">${stages.set}<span class="tfhs-steps">${moves.nodes}</span></div>
-    ${mistakes.set}
+    <div class="tfhs-row">${stage.set}<span class="tfhs-steps">${moves.nodes}</span></div>
+    ${mistake.set}
     <div class="tfhs-row">
-      ${amount.set}${widths.set}<div class="tfhs-slider">${count.box}</div>
+      ${n_heads.set}${d_model.set}<div class="tfhs-slider">${n_words.box}</div>
     </div>
-    ${follow.set}`;
+    ${word.set}`;
   return { nodes, moves, show };
 }
 
@@ -145,62 +143,52 @@ function render({ model, el }) {
   const name = "Cutting into heads and merging them, beside the same with a mistake";
   const root = figure(el, "tfhs", name);
   const live = liveRegion();
-  const get = (name) => model.get(name);
-  const { commit, stop } = bind(model, NAMES, () => update());
-  const controls = controlsOf(get, commit);
+  const state = bind(model, NAMES, () => update());
+  const controls = controlsOf(state);
   const where = h("p", { class: "tfhs-where" });
   const boards = times(2, () => board((text) => say(where, text)));
   const behind = textTable("The same as a table: the outputs after W_O", "row");
   const tools = { controls, where, below: [behind.node, live.node] };
   let shownStage = 0;
 
+  // The state, in range.
+  function read() {
+    const { stage, n_words, ...rest } = state.read();
+    const words = Math.max(2, Math.min(WORDS.length, n_words));
+    return { ...rest, stage: within(stage - 1, STAGES.length) + 1, n_words: words };
+  }
   function update(speak = true) {
-    const state = {
-      stage: within(get("stage") - 1, STAGES.length) + 1,
-      words: Math.max(2, Math.min(WORDS.length, get("n_words"))),
-      width: get("d_model"),
-      heads: get("n_heads"),
-      mistake: get("mistake"),
-      word: get("word"),
-    };
-    const { stage, words, width, heads } = state;
+    const given = read();
+    const { stage, n_words: words, d_model: width, n_heads: heads } = given;
+    const now = { ...given, words, width, heads };
     const fits = width % heads === 0;
-    const sides = fits ? sidesOf(state, boards) : [];
-    controls.show(state);
-    root.style.setProperty(
-      "--rows",
-      String(Math.max(words * (heads + 2), heads * (words + 2))),
-    );
-    draw(template(state, fits, sides, tools), root);
+    const sides = fits ? sidesOf(now, boards) : [];
+    const most = Math.max(words * (heads + 2), heads * (words + 2));
+    controls.show(now);
+    root.style.setProperty("--rows", String(most));
+    draw(template(now, fits, sides, tools), root);
     if (!fits) {
       say(where, "");
-      if (speak) live.announce(refusal(state));
+      if (speak) live.announce(refusal(now));
       return;
     }
-    for (const { board, blocks, title } of sides) board.show(blocks, title, state);
+    for (const { board, blocks, title } of sides) board.show(blocks, title, now);
     if (stage !== shownStage) say(where, HINT);
     shownStage = stage;
-    behind.show(
-      times(width, String),
-      sides.flatMap(({ side, made }) =>
-        made.output.map((row, t) => [
-          `${side}: ${WORDS[t]}`,
-          ...row.map(({ value }) => format(value)),
-        ]),
-      ),
-    );
+    behind.show(times(width, String), sides.flatMap(rowsOf));
     if (speak && !controls.moves.playing())
       live.announce(
         `Step ${stage}, ${STAGES[stage - 1]}. Right: ${sides[0].note} Wrong: ${sides[1].note}`,
       );
   }
-
   update(false);
-  return () => {
-    controls.moves.stop();
-    live.stop();
-    stop();
-  };
+  return stopping(controls.moves, live, state);
 }
+
+const rowsOf = ({ side, made }) =>
+  made.output.map((row, t) => [
+    `${side}: ${WORDS[t]}`,
+    ...row.map(({ value }) => format(value)),
+  ]);
 
 export default { render };

@@ -1,12 +1,13 @@
 // A matrix cut into heads, attended and merged, right or with a slip. All of the maths of
 // the figure; the tests hold it to `tformer.attention.MultiHeadAttention`.
+import { sum } from "../kit/lists.js";
+
 export const WORDS = ["dog", "it", "tired", "street", "cross"];
 export const WIDTHS = [4, 6, 8, 12];
 export const STAGES = ["Project", "Cut", "Transpose", "Attend", "Concatenate", "W_O"];
 export const MISTAKES = ["there and back", "at the split", "at the merge"];
 
 export const times = (n, make) => Array.from({ length: n }, (_, i) => make(i));
-const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 const distinct = (numbers) => [...new Set(numbers)].sort();
 
 // Numbers that look random and are the same everywhere: rounded sines.

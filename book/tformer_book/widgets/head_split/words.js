@@ -1,4 +1,5 @@
 // What stands on a side of the figure at a step, and what there is to see in it.
+import { listed } from "../kit/lists.js";
 import { format, percent } from "../kit/numbers.js";
 import { inHeads, times, WORDS } from "./maths.js";
 
@@ -7,35 +8,27 @@ export function blocksOf(stage, made, { words, heads: n, wrongSplit }) {
   const names = WORDS.slice(0, words);
   const count = (k, before = "") => times(k, (i) => `${before}${i}`);
   const rows = wrongSplit ? count(words, "row ") : names;
-  const rowAxis = wrongSplit ? "row" : "word";
+  const [rowAxis, others] = wrongSplit ? ["row", count(words)] : ["word", names];
   const numbers = (caption, cells, rows, rowAxis) => {
     const columns = count(cells[0].length);
     return { kind: "numbers", caption, rows, columns, cells, rowAxis };
   };
+  const weights = (cells, i) => {
+    const caption = `head ${i}: weights`;
+    return { kind: "weights", caption, rows, columns: others, cells, rowAxis: "query" };
+  };
   const whole = (cells) => [numbers("", cells, names, "word")];
   if (stage === 1) return whole(made.x);
   if (stage === 2 && !wrongSplit)
-    return names.map((name, t) =>
-      numbers(
-        name,
-        made.parts.map((part) => part[t]),
-        count(n, "head "),
-        "head",
-      ),
-    );
+    return names.map((name, t) => {
+      const cells = made.parts.map((part) => part[t]);
+      return numbers(name, cells, count(n, "head "), "head");
+    });
   if (stage <= 3)
     return made.parts.map((cells, i) => numbers(`head ${i}`, cells, rows, rowAxis));
   if (stage >= 5) return whole(stage === 5 ? made.merged : made.output);
-  const columns = wrongSplit ? count(words) : names;
   return made.weights.flatMap((cells, i) => [
-    {
-      kind: "weights",
-      caption: `head ${i}: weights`,
-      rows,
-      columns,
-      cells,
-      rowAxis: "query",
-    },
+    weights(cells, i),
     numbers("output", made.outputs[i], rows, rowAxis),
   ]);
 }
@@ -56,11 +49,7 @@ export function codeOf(stage, { words, width, heads: n, wrongSplit, wrongMerge }
   ][stage - 1];
 }
 
-const list = (names) =>
-  names.length < 2
-    ? names.join("")
-    : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
-const named = (indices) => list(indices.map((i) => WORDS[i]));
+const named = (indices) => listed(indices.map((i) => WORDS[i]));
 
 // Heads before they attend.
 function tellOfHeads(made, { words, heads: n, wrongSplit }) {
@@ -127,7 +116,7 @@ export function tellOfCell({ kind, caption, rows, columns, cells }, i, j) {
     (k) => `${percent(x.heads[k], 0)} from numbers of head ${k}`,
   );
   const askers = counting(x.askers).map((k) => `“${WORDS[k]}”`);
-  return `${place}: ${format(x.value)}, ${list(sources)}, asked for by ${list(askers)}.`;
+  return `${place}: ${format(x.value)}, ${listed(sources)}, asked for by ${listed(askers)}.`;
 }
 
 // The places of shares that are more than a rounding error.

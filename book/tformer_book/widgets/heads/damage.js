@@ -2,11 +2,12 @@
 // knock-outs leave the words as they were: so the map counts log-probability.
 import { grid } from "../kit/grid.js";
 import { h, textTable } from "../kit/kit.js";
+import { same, upTo } from "../kit/lists.js";
 import { requests } from "../kit/model.js";
 import { format } from "../kit/numbers.js";
 import { html, nothing, render } from "../kit/vendor/lit.js";
 import { brief, falls, largestFall, lessProbable } from "./maths.js";
-import { allAt, isOut, nameOf, SITES, same, TITLES, upTo } from "./weights.js";
+import { allAt, isOut, nameOf, SITES, TITLES } from "./weights.js";
 
 // engine may be null: then only what is known is shown. onPick(site, layer, head) hears
 // which head is to be knocked out alone.
@@ -163,15 +164,14 @@ function siteMap(site, { onMove, onPick }) {
 
 // Columns and rows of the same as a table.
 function tableOf({ attention }, found) {
-  const heads = upTo(attention.cross.shape[1]);
   const cell = (fall) => (fall === undefined ? "–" : format(fall, 3));
-  const rows = SITES.flatMap((site) =>
-    upTo(attention[site].shape[0]).map((layer) => [
+  const rowsOf = (site) => {
+    const [nLayers, nHeads] = attention[site].shape;
+    return upTo(nLayers).map((layer) => [
       `${TITLES[site]}, layer ${layer}`,
-      ...upTo(attention[site].shape[1]).map((head) =>
-        cell(found[site]?.[layer]?.[head]),
-      ),
-    ]),
-  );
-  return [heads.map((head) => `head ${head}`), rows];
+      ...upTo(nHeads).map((head) => cell(found[site]?.[layer]?.[head])),
+    ]);
+  };
+  const heads = upTo(attention.cross.shape[1]).map((head) => `head ${head}`);
+  return [heads, SITES.flatMap(rowsOf)];
 }

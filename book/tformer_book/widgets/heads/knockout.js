@@ -1,10 +1,11 @@
 // What the model says without some of its heads.
 import { h } from "../kit/kit.js";
+import { same } from "../kit/lists.js";
 import { requests } from "../kit/model.js";
 import { format } from "../kit/numbers.js";
 import { html, nothing, render } from "../kit/vendor/lit.js";
 import { changedWords, gainsOf, lessProbable, listed } from "./maths.js";
-import { allAt, headsAt, isOut, same, whatOf } from "./weights.js";
+import { allAt, headsAt, isOut, whatOf } from "./weights.js";
 
 const OF_SITES = {
   encoder: "encoder heads",
@@ -28,11 +29,8 @@ export function knockOutPanel(engine, { note, onAnswer, ...actions }) {
     () => now && draw(),
   );
   function draw() {
-    const isBusy = asked.busy();
-    render(
-      panelOf({ ...now, engine, result, isBusy, said: asked.node }, actions),
-      node,
-    );
+    const about = { ...now, engine, result, isBusy: asked.busy(), said: asked.node };
+    render(panelOf(about, actions), node);
   }
 
   async function ask() {

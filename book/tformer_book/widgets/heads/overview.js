@@ -1,18 +1,10 @@
 // Small maps of all heads: layers down, heads across, the mean of each layer last.
 import { GRID, onArrows, within } from "../kit/arrows.js";
 import { h } from "../kit/kit.js";
+import { same, upTo } from "../kit/lists.js";
 import { format } from "../kit/numbers.js";
 import { html, render } from "../kit/vendor/lit.js";
-import {
-  headMap,
-  headsAt,
-  isOut,
-  nameOf,
-  same,
-  TITLES,
-  upTo,
-  whatOf,
-} from "./weights.js";
+import { headMap, headsAt, isOut, nameOf, TITLES, whatOf } from "./weights.js";
 
 const keyOf = (layer, head) => `${layer}-${head ?? "mean"}`;
 const headsOf = (nHeads) => [...upTo(nHeads), null];

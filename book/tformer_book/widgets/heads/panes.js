@@ -13,57 +13,40 @@ const ROW = 26; // px between pieces where lines are drawn
 const largestOf = (map, signed) =>
   signed ? Math.max(...map.flat().map(Math.abs), 1e-9) : 1;
 
-// The large pictures, and the same as tables.
+// One or two large pictures, and the same as tables.
 export function picturesOf(tools) {
-  const panes = [paneOf("first", tools), paneOf("second", tools)];
-  const tables = [
-    textTable("The same as a table", "query"),
-    textTable("The second head as a table", "query"),
+  const panes = [
+    paneOf("first", "The same as a table", tools),
+    paneOf("second", "The second head as a table", tools),
   ];
-  const node = h("div", { class: "tfh-pictures" }, panes[0].node, panes[1].node);
+  const node = h("div", { class: "tfh-pictures" }, ...panes.map((each) => each.node));
   function show(attention, state) {
-    const { rows, columns, predicted } = axes(attention, state.site);
+    const { site, layer, head, form, compare } = state;
+    const signed = compare === "difference";
     const maps = mapsOf(attention, state);
-    const signed = state.compare === "difference";
-    const names = [
-      signed ? titleOf(state) : nameOf(state.layer, state.head),
-      nameOf(...state.other),
-    ];
-    node.classList.toggle("tfh-two", maps.length === 2);
-    for (const k of [0, 1]) {
-      put(panes[k].node, { hidden: k >= maps.length });
-      put(tables[k].node, { hidden: k >= maps.length });
-      if (k >= maps.length) continue;
-      panes[k].show({
-        name: names[k],
-        caption: maps.length === 2,
-        form: state.form,
-        map: maps[k],
-        rows,
-        columns,
-        predicted,
-        signed,
-        future: state.site === "decoder",
-      });
-      tables[k].show(
-        [...columns, ...(predicted.length ? ["predicts"] : [])],
-        rows.map((row, i) => [
-          row,
-          ...maps[k][i].map((w) => format(w, 3)),
-          ...predicted.slice(i, i + 1),
-        ]),
-      );
-    }
+    const first = signed ? titleOf(state) : nameOf(layer, head);
+    const names = [first, nameOf(...state.other)];
+    const isPair = maps.length === 2;
+    const about = {
+      ...axes(attention, site),
+      form,
+      signed,
+      future: site === "decoder",
+    };
+    node.classList.toggle("tfh-two", isPair);
+    panes.forEach((pane, k) => {
+      pane.show(maps[k] && { ...about, map: maps[k], name: names[k], isPair });
+    });
   }
   function highlight(active, locked) {
     for (const pane of panes) pane.highlight(active, locked);
   }
-  return { node, tables: tables.map((each) => each.node), show, highlight };
+  return { node, tables: panes.map(({ table }) => table), show, highlight };
 }
 
-// -> { node, show(given): what `matrixOf` takes, and { name, caption: whether it shows,
-//      form }, highlight(active, locked): rows, or -1 }
-function paneOf(name, { onHover, onPick }) {
+// -> { node, table, show(given): what `matrixOf` takes, and { name, form, isPair: whether it
+//      needs its name }, or undefined, highlight(active, locked): rows, or -1 }
+function paneOf(pane, title, { onHover, onPick }) {
   const caption = h("p", { class: "tfh-caption" });
   const map = grid("Weights", {
     rowAxis: "query",
@@ -72,27 +55,39 @@ function paneOf(name, { onHover, onPick }) {
     onMove: (i) => onHover(i),
   });
   const lines = linesOf({ onHover, onPick });
-  const node = h("div", { class: "tfh-pane", "data-pane": name });
+  const table = textTable(title, "query");
+  const node = h("div", { class: "tfh-pane", "data-pane": pane });
   node.append(caption, map.node, lines.node);
   const rows = () => [...(map.table.tBodies[0]?.rows ?? [])];
-  const rowOf = ({ target }) => rows().indexOf(target.closest("tbody tr"));
-  map.table.addEventListener("pointerover", (event) => {
-    if (rowOf(event) >= 0) onHover(rowOf(event));
-  });
-  map.table.addEventListener("click", (event) => {
-    if (event.target.closest("th, .tfk-extra") && rowOf(event) >= 0)
-      onPick(rowOf(event));
-  });
+  // Names and predictions stand for their row, too.
+  const hear = (name, part, does) =>
+    map.table.addEventListener(name, ({ target }) => {
+      const cell = /** @type {Element} */ (target).closest(part);
+      const i = cell ? rows().indexOf(cell.closest("tbody tr")) : -1;
+      if (i >= 0) does(i);
+    });
+  hear("pointerover", "th, td", onHover);
+  hear("click", "th, .tfk-extra", onPick);
 
   function show(given) {
-    const { name, caption: isNamed, form, signed } = given;
+    for (const each of [node, table.node]) put(each, { hidden: !given });
+    if (!given) return;
+    const { name, isPair, form, signed, map: weights, columns, predicted } = given;
     const scale = "Blue: the first gives more. Orange: the second does.";
-    say(caption, signed ? scale : isNamed ? name : "");
+    say(caption, signed ? scale : isPair ? name : "");
     put(map.node, { hidden: form !== "matrix" });
     put(lines.node, { hidden: form !== "lines" });
     put(map.table, { "aria-label": `${name}: queries by keys` });
     if (form === "lines") lines.show(given);
     else map.show(matrixOf(given));
+    table.show(
+      [...columns, ...(predicted.length ? ["predicts"] : [])],
+      given.rows.map((row, i) => [
+        row,
+        ...weights[i].map((w) => format(w, 3)),
+        ...predicted.slice(i, i + 1),
+      ]),
+    );
   }
   function highlight(active, locked) {
     rows().forEach((row, i) => {
@@ -101,7 +96,7 @@ function paneOf(name, { onHover, onPick }) {
     });
     lines.highlight(active, locked);
   }
-  return { node, show, highlight };
+  return { node, table: table.node, show, highlight };
 }
 
 // What the grid shows. signed: weights are differences; future: keys after their query

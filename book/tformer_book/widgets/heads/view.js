@@ -1,26 +1,14 @@
 // The heads of a Transformer: all in small, one or two in large, and what the model says
 // without some of them. It knows an engine (engine/client.js), no widget.
 import { onColours } from "../kit/colours.js";
-import { h, liveRegion, radios } from "../kit/kit.js";
+import { h, liveRegion, oneOf, showAll, stopping } from "../kit/kit.js";
+import { same, upTo } from "../kit/lists.js";
 import { html, render } from "../kit/vendor/lit.js";
 import { damageMap } from "./damage.js";
 import { knockOutPanel } from "./knockout.js";
 import { overviewOf } from "./overview.js";
 import { picturesOf } from "./panes.js";
-import {
-  allAt,
-  axes,
-  clamp,
-  headsAt,
-  isOut,
-  nameOf,
-  rowText,
-  SITES,
-  same,
-  TITLES,
-  titleOf,
-  upTo,
-} from "./weights.js";
+import * as heads from "./weights.js";
 
 const ABOUT = {
   encoder:
@@ -32,7 +20,6 @@ const ABOUT = {
 };
 const COMPARISONS = ["alone", "beside", "difference"];
 const COMPARED = ["one head", "two heads", "difference"];
-const FORMS = ["matrix", "lines"];
 // What the view shows; Python has traits of the same names. head null: the layer's mean.
 export const STATE = {
   site: "cross",
@@ -70,7 +57,7 @@ export class HeadsView {
     this.panel = knockOutPanel(engine, {
       note,
       onKnock: () => this.#toggle(this.#headsAt(state.layer, state.head)),
-      onKnockSite: () => this.#toggle(allAt(this.#given.attention, state.site)),
+      onKnockSite: () => this.#toggle(heads.allAt(this.#given.attention, state.site)),
       onRestore: () => this.#knockOut([]),
       onAnswer: (words) => {
         this.#drawDamage();
@@ -123,22 +110,19 @@ export class HeadsView {
   }
 
   stop() {
-    this.panel.stop();
-    this.damage.stop();
-    this.live.stop();
-    this.endColours();
+    stopping(this.panel, this.damage, this.live, this.endColours)();
   }
 
   #change(changes) {
     Object.assign(this.state, changes);
     this.#update();
     this.onState({ ...changes });
-    const head = changes.locked === undefined ? `${titleOf(this.state)}. ` : "";
+    const head = changes.locked === undefined ? `${heads.titleOf(this.state)}. ` : "";
     this.live.announce(head + this.#rowText());
   }
 
   #headsAt(layer, head) {
-    return headsAt(this.#given.attention, this.state.site, layer, head);
+    return heads.headsAt(this.#given.attention, this.state.site, layer, head);
   }
 
   // Knock these heads out; if all of them are, restore them.
@@ -146,7 +130,7 @@ export class HeadsView {
     const others = this.state.knocked_out.filter(
       (each) => !these.some((one) => same(one, each)),
     );
-    const areOut = these.every((each) => isOut(this.state, each));
+    const areOut = these.every((each) => heads.isOut(this.state, each));
     this.#knockOut(areOut ? others : [...others, ...these]);
   }
 
@@ -166,8 +150,8 @@ export class HeadsView {
   #update() {
     const { attention } = this.#given;
     if (!attention) return;
-    clamp(this.state, attention);
-    const { rows } = axes(attention, this.state.site);
+    heads.clamp(this.state, attention);
+    const { rows } = heads.axes(attention, this.state.site);
     this.#hovered = Math.min(this.#hovered, rows.length - 1);
     this.overview.show(this.#scene);
     this.pictures.show(attention, this.state);
@@ -189,7 +173,7 @@ export class HeadsView {
         ${controls.sites}
         <p class="tfh-about">${ABOUT[state.site]}</p>
         ${overview.node}${panel.node}${damage.node}
-        <p class="tfh-title">${titleOf(state)}</p>
+        <p class="tfh-title">${heads.titleOf(state)}</p>
         ${controls.row(state, this.#given.attention[state.site].shape)}
         ${pictures.node}
         <p class="tfh-where" data-where>${this.#rowText()}</p>
@@ -202,34 +186,32 @@ export class HeadsView {
     return this.state.locked >= 0 ? this.state.locked : this.#hovered;
   }
   #rowText() {
-    return rowText(this.#given.attention, this.state, this.#active);
+    return heads.rowText(this.#given.attention, this.state, this.#active);
   }
 }
 
 // What the reader chooses: the site, and how it is pictured.
 function controlsOf(change) {
-  const sites = radios("site", "Where", Object.values(TITLES), 0, (i) =>
-    change({ site: SITES[i], locked: -1 }),
-  );
-  const forms = radios("form", "As", FORMS, 0, (i) => change({ form: FORMS[i] }));
-  const comparisons = radios("compare", "Show", COMPARED, 0, (i) =>
-    change({ compare: COMPARISONS[i] }),
-  );
+  const set = (name) => (value) => change({ [name]: value });
+  const toSite = (site) => change({ site, locked: -1 });
+  const controls = {
+    site: oneOf("site", "Where", heads.SITES, toSite, Object.values(heads.TITLES)),
+    form: oneOf("form", "As", ["matrix", "lines"], set("form")),
+    compare: oneOf("compare", "Show", COMPARISONS, set("compare"), COMPARED),
+  };
   // With this list the row says what it compares with.
-  function row({ site, form, compare, other }, [nLayers, nHeads]) {
-    sites.pick(SITES.indexOf(site));
-    forms.pick(FORMS.indexOf(form));
-    comparisons.pick(COMPARISONS.indexOf(compare));
+  function row(state, [nLayers, nHeads]) {
+    showAll(controls, state);
     const choices = upTo(nLayers).flatMap((layer) =>
       [...upTo(nHeads), null].map((head) => [layer, head]),
     );
     const option = (each, i) =>
-      html`<option value=${i} .selected=${same(each, other)}>${nameOf(...each)}</option>`;
+      html`<option value=${i} .selected=${same(each, state.other)}>${heads.nameOf(...each)}</option>`;
     return html`
-      <div class="tfh-row">${forms.set}${comparisons.set}
-        <label class="tfh-with">with <select data-control="other" ?disabled=${compare === "alone"}
+      <div class="tfh-row">${controls.form.set}${controls.compare.set}
+        <label class="tfh-with">with <select data-control="other" ?disabled=${state.compare === "alone"}
           @change=${({ target }) => change({ other: choices[target.value] })}>${choices.map(option)}</select></label>
       </div>`;
   }
-  return { sites: sites.set, row };
+  return { sites: controls.site.set, row };
 }

@@ -1,5 +1,6 @@
 // What the heads of a Transformer weigh, as rows of numbers and in words; no page: it runs
 // in Node, too.
+import { same, upTo } from "../kit/lists.js";
 import { format } from "../kit/numbers.js";
 
 export const SITES = ["encoder", "decoder", "cross"];
@@ -65,8 +66,6 @@ export const allAt = (attention, site) =>
 export const isOut = ({ knocked_out }, head) =>
   knocked_out.some((each) => same(each, head));
 
-export const upTo = (n) => Array.from({ length: n }, (_, i) => i);
-export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 export const nameOf = (layer, head) =>
   `layer ${layer}, ${head === null ? "mean of heads" : `head ${head}`}`;
 export const whatOf = (layer, head) =>

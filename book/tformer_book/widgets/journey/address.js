@@ -31,9 +31,6 @@ export function ofHash(hash, nStops) {
     const given = numberOf(name);
     return [name, given >= STATE[name] && given < Infinity ? given : STATE[name]];
   });
-  return {
-    ...Object.fromEntries(place),
-    stop: Math.min(nStops, Math.max(1, number || 1)),
-    text,
-  };
+  const stop = Math.min(nStops, Math.max(1, number || 1));
+  return { ...Object.fromEntries(place), stop, text };
 }

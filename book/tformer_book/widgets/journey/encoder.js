@@ -1,24 +1,12 @@
 // What happens to the vectors in the encoder, in pictures.
-import { upTo } from "../heads/weights.js";
+
 import { grid } from "../kit/grid.js";
-import { put, radios } from "../kit/kit.js";
+import { oneOf, radios } from "../kit/kit.js";
+import { upTo } from "../kit/lists.js";
 import { format, percent } from "../kit/numbers.js";
 import { shown } from "../kit/pieces.js";
 import { html } from "../kit/vendor/lit.js";
-import {
-  awake,
-  before,
-  lengthOf,
-  minus,
-  partOf,
-  plus,
-  rows,
-  scoresOf,
-  times,
-  turned,
-  vector,
-  weightsOf,
-} from "./facts.js";
+import * as facts from "./facts.js";
 import { scaleOf, strip, stripList, sumTable, TALL } from "./strips.js";
 
 // Pieces as strips, with a sum for the one that is followed below them.
@@ -31,7 +19,7 @@ export const vectorsPicture =
     const about = `${shown(pieces[state.piece])}, all ${config.d_model} numbers, and the first eight in figures`;
     const list = {
       pieces,
-      vectors: rows(vectors),
+      vectors: facts.rows(vectors),
       at: state.piece,
       onPick: (piece) => change({ piece }),
     };
@@ -43,8 +31,8 @@ export const vectorsPicture =
   };
 
 export function rowParts({ word, config, sourceIds }, { piece }) {
-  const scaled = vector(word, piece);
-  const row = times(scaled, 1 / Math.sqrt(config.d_model));
+  const scaled = facts.vector(word, piece);
+  const row = facts.times(scaled, 1 / Math.sqrt(config.d_model));
   const lines = [
     ["", `row ${sourceIds[piece]}`, row],
     ["=", `× √${config.d_model}`, scaled],
@@ -53,10 +41,10 @@ export function rowParts({ word, config, sourceIds }, { piece }) {
 }
 
 export function positionParts({ word, start }, { piece }) {
-  const [row, sum] = [vector(word, piece), vector(start, piece)];
+  const [row, sum] = [facts.vector(word, piece), facts.vector(start, piece)];
   const lines = [
     ["", "the piece", row],
-    ["+", `place ${piece + 1}`, minus(sum, row)],
+    ["+", `place ${piece + 1}`, facts.minus(sum, row)],
     ["=", "together", sum],
   ];
   return { vectors: start, lines };
@@ -64,9 +52,9 @@ export function positionParts({ word, start }, { piece }) {
 
 // The vector that comes into a layer, with what attention adds.
 function sumOf(journey, { layer, piece }) {
-  const stream = vector(before(journey, layer), piece);
-  const attended = vector(journey.layers[layer].attended, piece);
-  return { stream, attended, sum: plus(stream, attended) };
+  const stream = facts.vector(facts.before(journey, layer), piece);
+  const attended = facts.vector(journey.layers[layer].attended, piece);
+  return { stream, attended, sum: facts.plus(stream, attended) };
 }
 
 export function addParts(journey, state) {
@@ -76,15 +64,15 @@ export function addParts(journey, state) {
     ["", "before", stream],
     ["+", "attention", attended],
     ["=", "the sum", sum],
-    ["→", "normalised", vector(normalised, state.piece)],
+    ["→", "normalised", facts.vector(normalised, state.piece)],
   ];
   return { vectors: normalised, lines };
 }
 
 export const lengthsOf = (journey, state) => {
   const { normalised } = journey.layers[state.layer];
-  const vectors = [sumOf(journey, state).sum, vector(normalised, state.piece)];
-  return vectors.map(lengthOf);
+  const vectors = [sumOf(journey, state).sum, facts.vector(normalised, state.piece)];
+  return vectors.map(facts.lengthOf);
 };
 
 function networkParts(journey, state) {
@@ -92,9 +80,9 @@ function networkParts(journey, state) {
   const isPre = journey.config.norm === "pre";
   const { sum } = sumOf(journey, state);
   const lines = [
-    ["", "before", isPre ? sum : vector(normalised, state.piece)],
-    ["+", "network", vector(fed, state.piece)],
-    ["=", isPre ? "the sum" : "norm", vector(after, state.piece)],
+    ["", "before", isPre ? sum : facts.vector(normalised, state.piece)],
+    ["+", "network", facts.vector(fed, state.piece)],
+    ["=", isPre ? "the sum" : "norm", facts.vector(after, state.piece)],
   ];
   return { vectors: after, lines };
 }
@@ -121,8 +109,9 @@ function headChoice(change) {
 // A head as a heat map, query rows and key columns: its scores, and its weights.
 export function headPicture({ change }) {
   const choice = headChoice(change);
-  const KINDS = ["scores", "weights"];
-  const kinds = radios("kind", "Show", KINDS, 1, (i) => change({ kind: KINDS[i] }));
+  const kinds = oneOf("kind", "Show", ["scores", "weights"], (kind) =>
+    change({ kind }),
+  );
   const map = grid("What each piece looks at", {
     rowAxis: "query",
     columnAxis: "key",
@@ -131,15 +120,16 @@ export function headPicture({ change }) {
   return (journey, state) => {
     const { layer, head, piece, kind } = state;
     const pieces = journey.sourcePieces.map(shown);
-    const weights = weightsOf(journey, layer, head);
-    const scores = scoresOf(journey, layer, head);
+    const weights = facts.weightsOf(journey, layer, head);
+    const scores = facts.scoresOf(journey, layer, head);
     const all = scores.flat();
     const [low, high] = [Math.min(...all), Math.max(...all)];
     const isScore = kind === "scores";
-    kinds.pick(KINDS.indexOf(kind));
+    kinds.show(kind);
     map.show({
       rows: pieces,
       columns: pieces,
+      rowMark: (i) => (i === piece ? "tfj-followed" : ""),
       cell: (i, j) => {
         const [w, score] = [weights[i][j], scores[i][j]];
         return {
@@ -151,9 +141,6 @@ export function headPicture({ change }) {
         };
       },
     });
-    [...map.table.tBodies[0].rows].forEach((row, i) =>
-      put(row, { class: i === piece ? "tfj-followed" : "" }),
-    );
     return html`
       <div><div class="tfj-choices">${choice(journey, state)}${kinds.set}</div>${map.node}</div>`;
   };
@@ -167,16 +154,16 @@ export function mixPicture({ change }) {
     const { layer, head, piece } = state;
     const { n_heads } = journey.config;
     const { value, mixed, attended } = journey.layers[layer];
-    const weights = weightsOf(journey, layer, head)[piece];
-    const parts = rows(value).map((each) => partOf(each, head, n_heads));
+    const weights = facts.weightsOf(journey, layer, head)[piece];
+    const parts = facts.rows(value).map((each) => facts.partOf(each, head, n_heads));
     const scale = scaleOf(parts) / 2;
-    const joined = vector(mixed, piece);
-    const of = (k) => partOf(joined, k, n_heads);
+    const joined = facts.vector(mixed, piece);
+    const of = (k) => facts.partOf(joined, k, n_heads);
     const valueRow = (name, j) => html`
       <div class="tfj-value">
         <span class="tfj-name">${shown(name)}</span>
         <span class="tfj-weight" data-weight=${weights[j]}>${format(weights[j])}</span>
-        ${strip(times(parts[j], weights[j]), scale)}
+        ${strip(facts.times(parts[j], weights[j]), scale)}
       </div>`;
     const headColumn = (k) => html`
       <span class="tfj-head ${k === head ? "tfj-chosen" : ""}">${strip(of(k), scaleOf([joined]), TALL)}<small>${k}</small></span>`;
@@ -187,7 +174,7 @@ export function mixPicture({ change }) {
         ${labelled("the mix", strip(of(head), scale, TALL))}
         <p class="tfj-label">All ${n_heads} heads, side by side:</p>
         <div class="tfj-heads">${upTo(n_heads).map(headColumn)}</div>
-        ${labelled("blended by a matrix", strip(vector(attended, piece), undefined, TALL))}
+        ${labelled("blended by a matrix", strip(facts.vector(attended, piece), undefined, TALL))}
       </div>`;
   };
 }
@@ -199,9 +186,9 @@ const labelled = (text, canvas) => html`
 export function networkPicture(tools) {
   const vectors = vectorsPicture(tools, networkParts);
   return (journey, state) => {
-    const hidden = vector(journey.layers[state.layer].hidden, state.piece);
+    const hidden = facts.vector(journey.layers[state.layer].hidden, state.piece);
     const kept = hidden.map((x) => Math.max(0, x));
-    const n = awake(hidden).length;
+    const n = facts.awake(hidden).length;
     return html`
       <div>
         <p class="tfj-label">${shown(journey.sourcePieces[state.piece])}: ${n} of ${hidden.length} numbers are above 0 (${percent(n / hidden.length, 0)})</p>
@@ -226,14 +213,14 @@ export const turnedPicture =
       </div>`;
     const list = {
       pieces,
-      vectors: rows(memory),
+      vectors: facts.rows(memory),
       at: state.piece,
       onPick: (piece) => change({ piece }),
     };
     return html`
       <div>
         <p class="tfj-angles" aria-hidden="true">${[0, 25, 50, 75, 100].map((x) => html`<span>${x}°</span>`)}</p>
-        <div class="tfj-turned" role="group" aria-label="How far each vector has turned after each layer">${turned(journey).map(track)}</div>
+        <div class="tfj-turned" role="group" aria-label="How far each vector has turned after each layer">${facts.turned(journey).map(track)}</div>
         <p class="tfj-label">The memory: what the decoder will see</p>
         ${stripList("The memory: choose a piece to follow", list)}
       </div>`;

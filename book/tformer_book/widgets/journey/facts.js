@@ -1,7 +1,9 @@
 // What the stops say of a journey (`Translator.journey`), worked out from its numbers. No
 // page is needed: it runs in Node, too.
-import { headMap, upTo } from "../heads/weights.js";
+
+import { headMap } from "../heads/weights.js";
 import { within } from "../kit/arrows.js";
+import { dot, upTo } from "../kit/lists.js";
 import { spoken } from "../kit/pieces.js";
 
 // A recorded journey (`_pack` in Python) as the engine would have answered.
@@ -31,12 +33,11 @@ export const rows = (tensor) => upTo(tensor.shape[0]).map((t) => vector(tensor, 
 export const plus = (a, b) => a.map((x, i) => x + b[i]);
 export const minus = (a, b) => a.map((x, i) => x - b[i]);
 export const times = (a, factor) => a.map((x) => x * factor);
-const product = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
-export const lengthOf = (a) => Math.sqrt(product(a, a));
+export const lengthOf = (a) => Math.sqrt(dot(a, a));
 
 // In degrees.
 export function angle(a, b) {
-  const cosine = product(a, b) / (lengthOf(a) * lengthOf(b) || 1);
+  const cosine = dot(a, b) / (lengthOf(a) * lengthOf(b) || 1);
   return (180 / Math.PI) * Math.acos(Math.max(-1, Math.min(1, cosine)));
 }
 
@@ -52,7 +53,7 @@ export function scoresOf({ config, layers }, layer, head) {
     rows(tensor).map((each) => partOf(each, head, config.n_heads));
   const [queries, keys] = [part(layers[layer].query), part(layers[layer].key)];
   const root = Math.sqrt(keys[0].length);
-  return queries.map((q) => keys.map((k) => product(q, k) / root));
+  return queries.map((q) => keys.map((k) => dot(q, k) / root));
 }
 
 export const weightsOf = (journey, layer, head) =>

@@ -1,7 +1,7 @@
 // The frame of the journey: the way from stop to stop, and the stop that is shown.
 import { ALONG, arrowKeys, within } from "../kit/arrows.js";
 import { onColours } from "../kit/colours.js";
-import { h, liveRegion } from "../kit/kit.js";
+import { h, liveRegion, stopping } from "../kit/kit.js";
 import { html, nothing, render } from "../kit/vendor/lit.js";
 import { STATE } from "./address.js";
 import { fit } from "./facts.js";
@@ -82,18 +82,14 @@ export function journeyView({ initial, linked, onState }) {
       Object.assign(state, given);
       draw();
     },
-    stop() {
-      leave?.();
-      live.stop();
-      endColours();
-    },
+    stop: stopping(() => leave?.(), live, endColours),
   };
 }
 
 function cardOf({ journey, now, drawn, linked, live }, { go, goFurther }) {
   const { title, phase, text, shape, book } = STOPS[now.stop - 1];
   const isLast = now.stop === STOPS.length;
-  const [chapter, page] = book;
+  const [page, chapter] = book;
   const part = (each) =>
     each.lang ? html`<span lang=${each.lang}>${String(each)}</span>` : each;
   return html`
@@ -109,7 +105,7 @@ function cardOf({ journey, now, drawn, linked, live }, { go, goFurther }) {
       <div class="tfj-picture">${drawn}</div>
       <p class="tfj-foot">
         <span>What flows: <span class="tfj-shape" data-shape>${shape(journey, now)}</span></span>
-        <span>Read on: ${linked ? html`<a class="tfj-book" href=${page}>${chapter}</a>` : html`<span class="tfj-book">${chapter}</span>`}</span>
+        <span>Read on: ${linked ? html`<a class="tfj-book" href="${page}.html">${chapter}</a>` : html`<span class="tfj-book">${chapter}</span>`}</span>
         <button type="button" data-control="further" ?hidden=${isLast} @click=${goFurther}>${isLast ? "" : `${STOPS[now.stop].title} ▶`}</button>
       </p>
     </section>

@@ -92,6 +92,11 @@ export function leftAxis(plot, ticks, { text = String, gap = 6, title = "" } = {
   </g>`;
 }
 
+// A line from place to place, in the drawing's units.
+/** @param {any} looks @param {number[]} from @param {number[]} to @param {any} [style] */
+export const segment = (looks, [x1, y1], [x2, y2], style = nothing) =>
+  svg`<line class=${looks} x1=${x1} y1=${y1} x2=${x2} y2=${y2} style=${style} />`;
+
 // The plot's area, to press and drag in; `name` is its data-handle.
 export const ground = (plot, name, onPress) => svg`<rect
   class="tfk-ground" data-handle=${name} x=${plot.left} y=${plot.top}

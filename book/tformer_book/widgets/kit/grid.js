@@ -22,7 +22,7 @@ function rowsOf([down, right], shown) {
   const { columns, extra = [] } = shown;
   return shown.rows.map((name, i) => {
     const beside = shown.beside?.(i) ?? [];
-    return html`<tr role="row">
+    return html`<tr role="row" class=${shown.rowMark?.(i) || nothing}>
       <th scope="row" role="rowheader">${name}</th>
       ${columns.map((_, j) => cellOf(`${i}-${j}`, i === down && j === right, shown.cell(i, j)))}
       ${extra.map((_, k) => html`<td role="gridcell" class="tfk-extra">${beside[k]}</td>`)}
@@ -39,11 +39,12 @@ function rowsOf([down, right], shown) {
  * @param {string} options.rowAxis
  * @param {string} options.columnAxis
  * @param {(i: number, j: number) => void} [options.onPick]
- * @param {(i: number, j: number) => void} [options.onMove]
+ * @param {(i: number, j: number) => void} [options.onMove] of the focus
+ * @param {(i: number, j: number) => void} [options.onHover] of the pointer, as it comes in
  */
 export function grid(
   label,
-  { rowAxis, columnAxis, onPick = () => {}, onMove = () => {} },
+  { rowAxis, columnAxis, onPick = () => {}, onMove = () => {}, onHover = () => {} },
 ) {
   const table = h("table", { class: "tfk-grid", role: "grid", "aria-label": label });
   const node = h("div", { class: "tfk-scroll" }, table);
@@ -70,28 +71,28 @@ export function grid(
     const cell = table.querySelector('[data-cell][tabindex="0"]');
     cell.focus();
   };
-  /** @returns {[number, number]} */
-  const pressed = (event) =>
-    event.target.closest("[data-cell]")?.dataset.cell.split("-").map(Number);
+  const hear = (name, does) =>
+    table.addEventListener(name, ({ target }) => {
+      const cell = /** @type {Element} */ (target).closest("[data-cell]");
+      if (cell instanceof HTMLElement)
+        does(...cell.dataset.cell.split("-").map(Number));
+    });
   arrowKeys(table, GRID, ([down, right]) => go(at[0] + down, at[1] + right));
   table.addEventListener("keydown", (event) => {
     if (event.key !== " " && event.key !== "Enter") return;
     event.preventDefault();
     onPick(...at);
   });
-  table.addEventListener("click", (event) => {
-    const place = pressed(event);
-    if (!place) return;
-    go(...place);
-    onPick(...place);
+  hear("click", (i, j) => {
+    go(i, j);
+    onPick(i, j);
   });
-  table.addEventListener("focusin", (event) => {
-    const place = pressed(event);
-    if (!place) return;
-    at = place;
+  hear("focusin", (i, j) => {
+    at = [i, j];
     draw();
-    onMove(...place);
+    onMove(i, j);
   });
+  hear("pointerover", onHover);
   /**
    * @param {object} contents
    * @param {string[]} contents.rows
@@ -99,6 +100,7 @@ export function grid(
    * @param {(i: number, j: number) => any} contents.cell
    * @param {string[]} [contents.extra]
    * @param {(i: number) => any[]} [contents.beside]
+   * @param {(i: number) => string} [contents.rowMark]
    */
   const show = (contents) => {
     shown = contents;

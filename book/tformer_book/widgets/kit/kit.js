@@ -2,27 +2,11 @@
 // the page before a function is called: runs in Node, too.
 // A figure writes `import { h, slider } from "../kit/kit.js";`.
 import { commas, format, nearest } from "./numbers.js";
+import { html, render } from "./vendor/lit.js";
 
 // Build an element: attribute true is set without value, false and null are left out.
-const SVG = new Set([
-  "svg",
-  "g",
-  "line",
-  "path",
-  "circle",
-  "rect",
-  "text",
-  "tspan",
-  "polygon",
-  "polyline",
-  "title",
-  "defs",
-  "marker",
-]);
 export function h(tag, attributes = {}, ...children) {
-  const node = SVG.has(tag)
-    ? document.createElementNS("http://www.w3.org/2000/svg", tag)
-    : document.createElement(tag);
+  const node = document.createElement(tag);
   put(node, attributes);
   node.append(...children);
   return node;
@@ -59,49 +43,52 @@ export function figure(el, name, label) {
 }
 
 // State of the model. `read` gives it by name; `commit` sets several values and redraws
-// once; `stop` ends it.
+// once; `set(name)` is what hears a control of one value; `stop` ends it.
 export function bind(model, names, update) {
   let writing = false;
   const heard = () => writing || update();
   for (const name of names) model.on(`change:${name}`, heard);
+  function commit(changes) {
+    writing = true;
+    for (const [name, value] of Object.entries(changes)) model.set(name, value);
+    writing = false;
+    model.save_changes();
+    update();
+  }
   return {
     /** @returns {any} */
     read: () => Object.fromEntries(names.map((name) => [name, model.get(name)])),
-    commit(changes) {
-      writing = true;
-      for (const [name, value] of Object.entries(changes)) model.set(name, value);
-      writing = false;
-      model.save_changes();
-      update();
-    },
+    commit,
+    set: (name) => (value) => commit({ [name]: value }),
     stop() {
       for (const name of names) model.off(`change:${name}`, heard);
     },
   };
 }
 
+// What ends a figure: it stops its parts, each of which has stop() or is what stops it.
+export const stopping =
+  (...parts) =>
+  () => {
+    for (const each of parts) each.stop ? each.stop() : each();
+  };
+
 // One of several, as chips. `pick(i)` shows a choice without calling onPick.
 // Every control carries data-control, by which the tests find it.
 export function radios(name, legend, items, current, onPick) {
   const group = uid();
-  const set = h("fieldset", { class: "tfk-choice" }, h("legend", {}, legend));
-  const inputs = items.map((text, i) => {
-    const input = h("input", {
-      type: "radio",
-      name: group,
-      value: i,
-      "data-control": `${name}-${i}`,
+  const chip = (text, i) =>
+    html`<label class="tfk-chip"><input type="radio" name=${group} value=${i}
+      data-control="${name}-${i}" @change=${({ target }) => target.checked && onPick(i)}><span>${text}</span></label>`;
+  const set = h("fieldset", { class: "tfk-choice" });
+  render(html`<legend>${legend}</legend>${items.map(chip)}`, set);
+  const inputs = [...set.querySelectorAll("input")];
+  const pick = (at) =>
+    inputs.forEach((input, i) => {
+      input.checked = i === at;
     });
-    input.checked = i === current;
-    input.addEventListener("change", () => input.checked && onPick(i));
-    set.append(h("label", { class: "tfk-chip" }, input, h("span", {}, text)));
-    return input;
-  });
-  const pick = (i) =>
-    inputs.forEach((input, j) => {
-      input.checked = j === i;
-    });
-  return { set, inputs, pick };
+  pick(current);
+  return { set, inputs, pick, show: pick };
 }
 
 // One of several values, as chips with their texts: onPick and `show` know them by value.
@@ -120,25 +107,27 @@ export function presets(name, legend, all, onPick) {
   return { set, show };
 }
 
-// On or off, as a chip; several of them in `choice(legend, ...)`.
-export function toggle(name, text, on, onChange) {
-  const input = h("input", { type: "checkbox", "data-control": name });
-  input.checked = on;
-  input.addEventListener("change", () => onChange(input.checked));
-  const span = h("span", {}, text);
-  return { box: h("label", { class: "tfk-chip" }, input, span), input, text: span };
+// Let controls, by the names of what they set, show a state: each its own value.
+export function showAll(controls, state) {
+  for (const [name, { show }] of Object.entries(controls)) show(state[name]);
 }
+
+// On or off: as a chip (several of them in `choice(legend, ...)`), and as a box to tick
+// with its text beside it.
+const onOrOff = (look) => (name, text, on, onChange) => {
+  const input = h("input", { type: "checkbox", "data-control": name });
+  input.addEventListener("change", () => onChange(input.checked));
+  const show = (isOn) => {
+    input.checked = isOn;
+  };
+  show(on);
+  const span = h("span", {}, text);
+  return { box: h("label", { class: look }, input, span), input, text: span, show };
+};
+export const toggle = onOrOff("tfk-chip");
+export const check = onOrOff("tfk-check");
 export const choice = (legend, ...boxes) =>
   h("fieldset", { class: "tfk-choice" }, h("legend", {}, legend), ...boxes);
-
-// On or off, as a box to tick with its text beside it.
-export function check(name, text, on, onChange) {
-  const input = h("input", { type: "checkbox", "data-control": name });
-  input.checked = on;
-  input.addEventListener("change", () => onChange(input.checked));
-  const span = h("span", {}, text);
-  return { box: h("label", { class: "tfk-check" }, input, span), input, text: span };
-}
 
 // A slider with its name before and its value behind. `show(x)` sets both.
 export function slider(
@@ -148,30 +137,20 @@ export function slider(
   onInput,
 ) {
   const id = uid();
-  const input = h("input", {
-    type: "range",
-    min,
-    max,
-    step,
-    id,
-    class: kind,
-    "data-control": name,
-  });
-  const output = h("output", { for: id });
-  const caption = h("span", { class: "tfk-slider-name" }, label);
-  input.addEventListener("input", () => onInput(Number(input.value)));
+  const box = h("label", { for: id, class: "tfk-slider" });
+  render(
+    html`<span class="tfk-slider-name">${label}</span><input type="range" min=${min}
+      max=${max} step=${step} id=${id} class=${kind} data-control=${name}
+      @input=${() => onInput(Number(input.value))}><output for=${id}></output>`,
+    box,
+  );
+  const [caption, input, output] = /** @type {any} */ (box.children);
   const show = (x) => {
     if (Number(input.value) !== x) input.value = x;
     say(output, text(x));
     input.setAttribute("aria-valuetext", text(x));
   };
-  return {
-    box: h("label", { for: id, class: "tfk-slider" }, caption, input, output),
-    input,
-    output,
-    text: caption,
-    show,
-  };
+  return { box, input, output, text: caption, show };
 }
 
 // A slider over a list of numbers. `show(x)` says x, even if the list has only one near it.
@@ -226,35 +205,22 @@ export function liveRegion({ pause = 700, isShown = false } = {}) {
   };
 }
 
-// The text table behind a picture, folded: `show(rows)` takes a name and texts per row.
+// The text table behind a picture, folded: `show(columns, rows)` takes a name and texts
+// per row.
 export function textTable(summary, corner = "") {
-  const head = h("tr");
-  const body = h("tbody");
-  const node = h(
-    "details",
-    { class: "tfk-table" },
-    h("summary", {}, summary),
-    h(
-      "div",
-      { class: "tfk-scroll", tabindex: 0, role: "region", "aria-label": summary },
-      h("table", {}, h("thead", {}, head), body),
-    ),
-  );
-  const show = (columns, rows) => {
-    head.replaceChildren(
-      ...[corner, ...columns].map((name) => h("th", { scope: "col" }, name)),
+  const node = h("details", { class: "tfk-table" });
+  const row = ([name, ...cells]) =>
+    html`<tr><th scope="row">${name}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`;
+  const show = (columns, rows) =>
+    render(
+      html`<summary>${summary}</summary>
+        <div class="tfk-scroll" tabindex="0" role="region" aria-label=${summary}><table>
+          <thead><tr>${[corner, ...columns].map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+          <tbody>${rows.map(row)}</tbody>
+        </table></div>`,
+      node,
     );
-    body.replaceChildren(
-      ...rows.map(([name, ...cells]) =>
-        h(
-          "tr",
-          {},
-          h("th", { scope: "row" }, name),
-          ...cells.map((cell) => h("td", {}, cell)),
-        ),
-      ),
-    );
-  };
+  show([], []);
   return { node, show };
 }
 
@@ -287,12 +253,6 @@ export const holdsPage = {
   handleEvent: (event) => event.preventDefault(),
   passive: false,
 };
-
-// Let the pointer drag an SVG node: onMove as for `follow`.
-export function draggable(node, onMove, options = { holdsPage: false }) {
-  if (options.holdsPage) node.addEventListener("touchstart", holdsPage, holdsPage);
-  node.addEventListener("pointerdown", (event) => follow(event, onMove));
-}
 
 // Hear how wide a node is, in CSS pixels, when that changes; returns what ends it.
 export function onWidth(node, redraw) {

@@ -1,8 +1,9 @@
 // What the figures share that ask the trained model: the engine, wherever its files come
 // from, the line to type a sentence in, and examples that were recorded.
 import { connect } from "../engine/client.js";
-import { bind, button, h, put, say, uid } from "./kit.js";
+import { bind, h, put, stopping, uid } from "./kit.js";
 import { link } from "./link.js";
+import { html, nothing, render } from "./vendor/lit.js";
 
 // A page of the book sets this: (name, key) -> the address of a file of the model.
 export const PAGE = Symbol.for("tformer.figures.page");
@@ -105,13 +106,11 @@ export function unpack(example) {
     shape,
     data: Float32Array.from(atob(bytes), (c) => c.charCodeAt(0) / 255),
   });
-  const { encoder, decoder, cross } = example;
-  return {
-    ...example,
-    encoder: tensor(encoder),
-    decoder: tensor(decoder),
-    cross: tensor(cross),
-  };
+  const unpacked = ["encoder", "decoder", "cross"].map((site) => [
+    site,
+    tensor(example[site]),
+  ]);
+  return { ...example, ...Object.fromEntries(unpacked) };
 }
 
 export const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
@@ -121,59 +120,53 @@ export const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 // -> { node, busy(), run(work), tell(text), stop() } where work gets { signal, onProgress }
 /** @param {string} atFirst @param {(busy: boolean) => void} [onBusy] */
 export function requests(atFirst, onBusy = () => {}) {
-  const bar = h("progress", {
-    class: "tfk-progress",
-    "data-idle": true,
-    max: 1,
-    "aria-label": "The model is being loaded",
-  });
-  const said = h(
-    "p",
-    { class: "tfk-said", role: "status", "data-said": true },
-    atFirst,
-  );
+  const node = h("div");
   let running = null;
-  function onProgress({ loaded, total }) {
-    put(bar, { "data-idle": false, value: total ? loaded / total : null });
-    say(
-      said,
-      total
-        ? `Loading the model: ${megabytes(loaded)} of ${megabytes(total)}`
-        : `Loading the model: ${megabytes(loaded)}`,
+  /** @type {Record<string, any>} */
+  const now = { said: atFirst, isIdle: true, share: nothing }; // share: of the model
+  function show(changes) {
+    const { said, isIdle, share } = Object.assign(now, changes);
+    render(
+      html`<progress class="tfk-progress" ?data-idle=${isIdle} max="1" value=${share}
+          aria-label="The model is being loaded"></progress>
+        <p class="tfk-said" role="status" data-said>${said}</p>`,
+      node,
     );
+  }
+  const tell = (said) => show({ said });
+  function progress({ loaded, total }) {
+    const all = total ? ` of ${megabytes(total)}` : "";
+    const said = `Loading the model: ${megabytes(loaded)}${all}`;
+    show({ said, isIdle: false, share: total ? loaded / total : nothing });
   }
   async function run(work) {
     const before = running;
     const mine = new AbortController();
+    const isMine = () => running === mine;
+    const onProgress = (each) => isMine() && progress(each);
     running = mine;
-    say(said, "The model is working …");
+    tell("The model is working …");
     onBusy(true);
     try {
-      const done = work({
-        signal: mine.signal,
-        onProgress: (each) => running === mine && onProgress(each),
-      });
+      const done = work({ signal: mine.signal, onProgress });
       before?.abort(); // only now: a model that both wait for goes on loading
       await done;
-      if (running === mine) say(said, "Computed on your machine.");
+      if (isMine()) tell("Computed on your machine.");
     } catch (error) {
-      if (running === mine)
-        say(said, error.name === "AbortError" ? "Stopped." : sentence(error.message));
+      if (isMine())
+        tell(error.name === "AbortError" ? "Stopped." : sentence(error.message));
     } finally {
-      if (running === mine) {
+      if (isMine()) {
         running = null;
-        put(bar, { "data-idle": true });
+        show({ isIdle: true });
         onBusy(false);
       }
     }
   }
-  return {
-    node: h("div", {}, bar, said),
-    busy: () => running !== null,
-    run,
-    tell: (text) => say(said, text),
-    stop: () => running?.abort(),
-  };
+  show({});
+  const busy = () => running !== null;
+  const stop = () => running?.abort();
+  return { node, busy, run, tell, stop };
 }
 
 // The line where a reader types a sentence and asks. onAsk(text, { signal, onProgress })
@@ -185,78 +178,68 @@ export function askBar(
   { label = "English sentence", action = "Translate", onAsk },
 ) {
   const id = uid();
-  const input = h("textarea", {
-    id,
-    rows: 1,
-    autocomplete: "off",
-    spellcheck: "false",
-    lang: "en",
-    enterkeyhint: "go",
-    "data-control": "text",
-  });
-  const grows = h("div", { class: "tfk-grows" }, input);
-  // Its box is as high as a copy of the text, which the style sheet draws unseen.
-  const grow = () => put(grows, { "data-typed": input.value });
-  const go = button("ask", action, () => (asked.busy() ? asked.stop() : ask()));
+  const node = h("form", { class: "tfk-ask" });
   const asked = requests(
     engine
       ? `Recorded example. Asking loads the model once (${megabytes(model.get("model_bytes"))}); it then runs on your machine.`
       : "Recorded example. To ask this model, run the cell in a notebook.",
-    (busy) => {
-      say(go, busy ? "Stop" : action);
-      put(node, { "data-busy": busy && "true" });
-    },
+    draw,
   );
-  const node = h(
-    "form",
-    { class: "tfk-ask" },
-    h("label", { for: id }, label),
-    h("div", { class: "tfk-ask-line" }, grows, go),
-    asked.node,
-  );
+  const ask = () => asked.run((tools) => onAsk(input.value, tools));
+  const go = () => (asked.busy() ? asked.stop() : ask());
+  // Enter asks; with Shift it begins a new line.
+  function onKey(event) {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    asked.busy() || ask();
+  }
+  // The box is as high as a copy of the text, which the style sheet draws unseen.
+  const grow = () => put(input.parentElement, { "data-typed": input.value });
+  function draw(isBusy) {
+    put(node, { "data-busy": isBusy && "true" });
+    render(
+      html`<label for=${id}>${label}</label>
+        <div class="tfk-ask-line">
+          <div class="tfk-grows"><textarea id=${id} rows="1" autocomplete="off"
+            spellcheck="false" lang="en" enterkeyhint="go" data-control="text"
+            ?disabled=${!engine} @input=${grow} @keydown=${onKey}></textarea></div>
+          <button type="button" data-control="ask" ?disabled=${!engine}
+            @click=${go}>${isBusy ? "Stop" : action}</button>
+        </div>${asked.node}`,
+      node,
+    );
+  }
+  draw(false);
+  const input = node.querySelector("textarea");
   const show = (text) => {
     input.value = text;
     grow();
   };
   show(model.get("text"));
-  put(input, { disabled: !engine });
-  put(go, { disabled: !engine });
   node.addEventListener("submit", (event) => event.preventDefault());
-  input.addEventListener("input", grow);
-  // Enter asks; with Shift it begins a new line.
-  input.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-    event.preventDefault();
-    asked.busy() || ask();
-  });
-  const ask = () => asked.run((tools) => onAsk(input.value, tools));
   return { node, input, ask, show, tell: asked.tell, stop: asked.stop };
 }
 
 // The same line for a figure's trait `text`: what a reader asks becomes its value, and what
 // else sets it is asked, too. ask(text, tools) fetches what show(answer, text) will show.
-// -> { node, stop() }
-export function textBar(engine, model, { ask, show, action = "Translate" }) {
+// -> { node, text(): that is shown, follow(text): ask for it, unless it is shown, stop() }
+/** @param {any} engine @param {any} model @param {Record<string, any>} options */
+export function textBar(engine, model, { ask, show, ...words }) {
   let shown = model.get("text");
-  const bar = askBar(engine, model, {
-    action,
-    async onAsk(text, tools) {
-      const answer = await ask(text, tools);
-      shown = text;
-      texts.commit({ text });
-      show(answer, text);
-    },
-  });
-  const texts = bind(model, ["text"], () => {
-    if (model.get("text") === shown) return;
-    bar.show(model.get("text"));
-    if (engine) bar.ask();
-  });
-  function stop() {
-    bar.stop();
-    texts.stop();
+  async function onAsk(text, tools) {
+    const answer = await ask(text, tools);
+    shown = text;
+    texts.commit({ text });
+    show(answer, text);
   }
-  return { node: bar.node, stop };
+  const bar = askBar(engine, model, { ...words, onAsk });
+  function follow(text) {
+    if (text === shown) return;
+    bar.show(text);
+    if (engine) bar.ask();
+  }
+  const texts = bind(model, ["text"], () => follow(model.get("text")));
+  return { node: bar.node, text: () => shown, follow, stop: stopping(bar, texts) };
 }
 
 const sentence = (text) =>

@@ -14,6 +14,12 @@ export const percent = (share, digits = 1) => `${format(100 * share, digits)}\u0
 // 12345 -> 12,345
 export const commas = (n) => n.toLocaleString("en");
 
+// 1 step, 2 steps.
+export const plural = (n, word) => `${commas(n)} ${word}${n === 1 ? "" : "s"}`;
+
+// A length in positions, or whatever needs no digits where it is large.
+export const roughly = (x) => (x < 100 ? format(x, 1) : commas(Math.round(x)));
+
 // A probability in three digits; what is not 0 is not called 0.
 export const chance = (p) => (p > 0 && p < 0.0005 ? "<0.001" : format(p, 3));
 

@@ -2,6 +2,14 @@
 // where there is a beat (in ms), one that plays them.
 import { button, put, say, slider } from "./kit.js";
 
+// The words for going through some things, such as checkpoints.
+export const wordsFor = (thing, onward) => [
+  `To the first ${thing}`,
+  `One ${thing} back`,
+  `One ${thing} ${onward}`,
+  `To the last ${thing}`,
+];
+
 // words: of start, back, forward, end, for a screen reader. at() and last() say where we
 // are and where the end is; to(i) goes there.
 export function player({ words, at, last, to, beat = 0 }) {
@@ -26,30 +34,21 @@ export function player({ words, at, last, to, beat = 0 }) {
     to(i);
   }
   const play = button("play", "Play", () => (playing() ? stop() : start()));
-  const before = [
+  const moves = [
     button("start", "|◀", () => go(0)),
     button("back", "◀", () => go(at() - 1)),
-  ];
-  const after = [
     button("forward", "▶", () => go(at() + 1)),
     button("end", "▶|", () => go(last())),
   ];
-  [...before, ...after].forEach((node, i) =>
-    put(node, { "aria-label": words[i], title: words[i] }),
-  );
+  moves.forEach((node, i) => put(node, { "aria-label": words[i], title: words[i] }));
   // Grey out what leads nowhere from here.
   function show() {
-    for (const node of before) node.disabled = at() === 0;
-    for (const node of after) node.disabled = at() === last();
+    moves.forEach((node, i) => {
+      node.disabled = at() === (i < 2 ? 0 : last());
+    });
   }
-  return {
-    nodes: [...before, ...(beat ? [play] : []), ...after],
-    play,
-    playing,
-    go,
-    stop,
-    show,
-  };
+  const nodes = beat ? [...moves.slice(0, 2), play, ...moves.slice(2)] : moves;
+  return { nodes, play, playing, go, stop, show };
 }
 
 // The same with a slider, which counts the places from 1; name: what they are.

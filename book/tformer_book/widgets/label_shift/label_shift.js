@@ -6,6 +6,8 @@ import {
   figure,
   liveRegion,
   oneOf,
+  showAll,
+  stopping,
   textTable,
   toggle,
 } from "../kit/kit.js";
@@ -25,25 +27,24 @@ const BEAT = 1400; // ms between two steps while it plays
 
 function render({ model, el }) {
   const root = figure(el, "tfls", "Inputs and labels cut out of one row");
-  const state = () => ({
-    rows: model.get("rows"),
-    inputs: model.get("inputs"),
-    labels: model.get("labels"),
-    ignore: model.get("ignore_padding"),
-  });
+  const state = () => {
+    const { ignore_padding: ignore, ...s } = read();
+    return { ...s, ignore };
+  };
   const traits = ["rows", "inputs", "labels", "ignore_padding"];
-  const { commit, stop } = bind(model, traits, () => update());
+  const { commit, read, set, stop } = bind(model, traits, () => update());
   const cut = (changes) => {
     walk.stop();
     commit(changes);
   };
   const cutOf = (name, legend) =>
     oneOf(name, legend, CUTS, (each) => cut({ [name]: each }), SHOWN);
-  const inputs = cutOf("inputs", "input = whole");
-  const labels = cutOf("labels", "labels = whole");
-  const ignore = toggle("ignore", "labels ⟨pad⟩ stay out of the loss", true, (on) =>
-    commit({ ignore_padding: on }),
-  );
+  const stayOut = "labels ⟨pad⟩ stay out of the loss";
+  const controls = {
+    inputs: cutOf("inputs", "input = whole"),
+    labels: cutOf("labels", "labels = whole"),
+    ignore: toggle("ignore", stayOut, true, set("ignore_padding")),
+  };
   const isNow = (step) =>
     step.inputs === state().inputs && step.labels === state().labels;
   const walk = player({
@@ -60,11 +61,11 @@ function render({ model, el }) {
   });
   const live = liveRegion();
   const behind = textTable("The places as a table", "place");
-  const loss = choice("loss", ignore.box);
+  const loss = choice("loss", controls.ignore.box);
 
   const template = (s, found, text) => html`
     <div class="tfls-steps">${walk.nodes}</div>
-    ${inputs.set}${labels.set}${loss}
+    ${controls.inputs.set}${controls.labels.set}${loss}
     ${picture(s, found)}
     <p class="tfls-said" data-right=${String(isRight(found))}>${text}</p>
     ${behind.node}${live.node}`;
@@ -73,9 +74,7 @@ function render({ model, el }) {
     const s = state();
     const found = lessons(s);
     const text = explain(s).join(" ");
-    inputs.show(s.inputs);
-    labels.show(s.labels);
-    ignore.input.checked = s.ignore;
+    showAll(controls, s);
     walk.show();
     draw(template(s, found, text), root);
     behind.show(
@@ -88,11 +87,7 @@ function render({ model, el }) {
     if (speak) live.announce(text);
   }
   update(false);
-  return () => {
-    walk.stop();
-    live.stop();
-    stop();
-  };
+  return stopping(walk, live, stop);
 }
 
 export default { render };

@@ -6,12 +6,8 @@ export const CUTS = ["[:, :-1]", "[:, 1:]", "[:, :]"];
 // Bos, pieces, eos, and padding up to the longest.
 export function rectangle(rows) {
   const width = 2 + Math.max(...rows.map((row) => row.length));
-  return rows.map((row) => [
-    BOS,
-    ...row,
-    EOS,
-    ...Array(width - row.length - 2).fill(PAD),
-  ]);
+  const padding = (row) => Array(width - row.length - 2).fill(PAD);
+  return rows.map((row) => [BOS, ...row, EOS, ...padding(row)]);
 }
 
 export const begin = (cut) => (cut === CUTS[1] ? 1 : 0);
@@ -50,36 +46,23 @@ export function explain(state) {
   const endless = found.filter((row) => !row.some(({ says }) => says === EOS)).length;
   const who = endless === found.length ? "No row is" : "The longest row is never";
   const kept = all.filter(({ reads }) => reads === EOS);
-  /** @type {[boolean, string][]} */
-  const findings = [
-    [
-      isTaught("next"),
+  return [
+    isTaught("next") &&
       "Each place must say the piece that follows what it has read. That is right.",
-    ],
-    [
-      isTaught("copy"),
+    isTaught("copy") &&
       "Each place must say what it has just read. The loss falls to nearly 0, and a model that writes alone can only repeat its last piece.",
-    ],
-    [
-      isTaught("before"),
+    isTaught("before") &&
       "Each place must say the piece before the one it reads, which it has seen: so it copies. The loss falls, and nothing is learned about what comes next.",
-    ],
-    [all.some(({ says }) => says === BOS), "⟨bos⟩ is asked for, which nobody needs."],
-    [
-      !all.some(({ reads }) => reads === BOS),
+    all.some(({ says }) => says === BOS) && "⟨bos⟩ is asked for, which nobody needs.",
+    !all.some(({ reads }) => reads === BOS) &&
       "No input has ⟨bos⟩, so in use there is nothing to begin with.",
-    ],
-    [endless > 0, `${who} asked for ⟨eos⟩: so it does not learn to stop.`],
-    [
-      kept.length > 0 && kept.every(({ kind }) => kind === "left out"),
+    endless && `${who} asked for ⟨eos⟩: so it does not learn to stop.`,
+    kept.length &&
+      kept.every(({ kind }) => kind === "left out") &&
       "⟨eos⟩ stays in the input of the short row. Its label is padding and left out, so it does no harm.",
-    ],
-    [
-      padding > 0,
+    padding &&
       `${padding} of ${all.length} labels are ⟨pad⟩, and they count: the model learns to say ⟨pad⟩ after the end, and its loss looks better than it is.`,
-    ],
-  ];
-  return findings.filter(([isSo]) => isSo).map(([, text]) => text);
+  ].filter(Boolean);
 }
 
 export const isRight = (found) =>

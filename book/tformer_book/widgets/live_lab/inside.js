@@ -14,7 +14,7 @@ export function insideOf(engine, { state, linked, onState }) {
     ...each,
     panel: h("div"),
     asked: requests(""),
-    view: null,
+    made: null,
     shows: null,
   }));
 
@@ -26,26 +26,29 @@ export function insideOf(engine, { state, linked, onState }) {
       return;
     }
     const { run, node } = each.asked;
-    each.view ??= each.make(engine, { run, state, onState });
-    const [title, page] = each.book;
-    const book = linked ? html`<a href=${page}>${title}</a>` : html`<i>${title}</i>`;
+    each.made ??= each.make(engine, { run, state, onState });
+    const { view, show, set } = each.made;
+    const [page, title] = each.book;
+    const book = linked
+      ? html`<a href="${page}.html">${title}</a>`
+      : html`<i>${title}</i>`;
     render(
-      html`${node}${each.view.node}<p class="tfl-book">What this shows is the subject of the chapter ${book}.</p>`,
+      html`${node}<div class=${each.look}>${view.node}</div>
+        <p class="tfl-book">What this shows is the subject of the chapter ${book}.</p>`,
       each.panel,
     );
-    each.view.set?.(state);
+    set?.(state);
     if (each.shows === shown) return;
     each.shows = shown;
-    const show = (tools) => each.view.show(shown, tools);
-    if (shown.live && each.asks) run(show);
-    else show();
+    if (shown.live && each.asks) run((tools) => show(shown, tools));
+    else show(shown);
   }
 
   // A view knows the layers and heads of its model.
   function renew() {
     for (const each of all) {
-      each.view?.stop();
-      Object.assign(each, { view: null, shows: null });
+      each.made?.view.stop();
+      Object.assign(each, { made: null, shows: null });
     }
   }
   function stop() {

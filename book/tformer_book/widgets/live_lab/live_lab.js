@@ -3,9 +3,10 @@
 import { searchControls } from "../decoding/controls.js";
 import { settingsOf, traitsOf } from "../engine/decode/settings.js";
 import { addressOf, keep } from "../kit/address.js";
-import { bind, figure, h, liveRegion, put } from "../kit/kit.js";
-import { askBar, engineOf, engineOfFiles, megabytes, PAGE } from "../kit/model.js";
-import { render as draw, nothing } from "../kit/vendor/lit.js";
+import { isInTheBook } from "../kit/chapters.js";
+import { bind, figure, liveRegion, put, stopping } from "../kit/kit.js";
+import { askBar, engineOf, engineOfFiles, megabytes } from "../kit/model.js";
+import { render as draw, html, nothing } from "../kit/vendor/lit.js";
 import { ofHash, toHash, usual, VIEWS } from "./address.js";
 import { examples, knownWrong } from "./examples.js";
 import { insideOf } from "./inside.js";
@@ -42,71 +43,76 @@ class Lab {
 
   constructor({ model, el }) {
     this.model = model;
-    this.onPage = Boolean(globalThis[PAGE]);
+    this.root = figure(el, "tfl", "Live lab: translate a sentence of your own");
+    this.onPage = isInTheBook();
     const first = engineOf(model);
     this.engine = first && exchangeable(first);
-    this.state = Object.fromEntries(STATE.map((key) => [key, model.get(key)]));
     this.bound = bind(model, STATE, () => this.#update());
+    this.state = this.bound.read();
     this.#makeParts();
-    const { bar, tried, form, view, mend, share, spoken, views, own } = this;
-    figure(el, "tfl", "Live lab: translate a sentence of your own").append(
-      bar.node,
-      tried,
-      h("div", { class: "tfl-settings" }, form.choice, form.numbers),
-      view.node,
-      mend,
-      share.node,
-      spoken.node,
-      views.node,
-      ...(this.engine ? [own.node] : []),
-    );
-    this.followed = () => this.#open(false);
     this.#open(true);
     if (this.onPage) addEventListener("hashchange", this.followed);
   }
 
+  followed = () => this.#open(false);
+  pick = (text) => {
+    this.bar.show(text);
+    this.#begin = [];
+    this.root.querySelector("details").open = false;
+    this.bar.input.focus();
+    if (this.engine) this.bar.ask();
+  };
+
   #makeParts() {
-    const { engine, model, state, onPage } = this;
+    const { engine, model, state } = this;
+    const set = (changes) => this.#set(changes);
     this.bar = askBar(engine, model, {
       label: "An English sentence",
       onAsk: (text, tools) => this.#translate(text, tools),
     });
     this.bar.input.addEventListener("input", () => {
       this.#begin = [];
-      this.#compare();
+      this.#draw();
     });
-    const form = searchControls(SEARCHES, (changes) => this.#try(changes), LABELS);
-    this.form = {
-      ...form,
-      numbers: h("div", { class: "tfl-numbers" }, ...form.sliders),
-    };
+    this.form = searchControls(SEARCHES, (changes) => this.#try(changes), LABELS);
     this.view = translationView({
       onChoose: engine && ((pieces) => this.#again(pieces)),
       onFree: () => this.#again([]),
     });
-    this.pick = (text) => this.#pick(text);
-    this.tried = h("div");
-    draw(examples(model.get("examples"), this.pick), this.tried);
-    this.mend = h("p", { class: "tfl-known", "data-known": true });
-    this.share = shareBox(() => this.#set({}));
-    put(this.share.node, { hidden: !onPage });
+    this.share = shareBox(() => set({}));
     this.spoken = liveRegion(); // the German, for those who do not see it
-    this.inside = insideOf(engine, {
-      state,
-      linked: onPage,
-      onState: (changes) => this.#set(changes),
-    });
-    this.views = tabs(
-      "Look closer",
-      [
-        { key: VIEWS[0], title: "Alternatives", panel: this.view.panel },
-        ...this.inside.tabs,
-      ],
-      (key) => this.#set({ view: key }),
-    );
+    this.inside = insideOf(engine, { state, linked: this.onPage, onState: set });
+    const { panel } = this.view;
+    const all = [{ key: VIEWS[0], title: "Alternatives", panel }, ...this.inside.tabs];
+    this.views = tabs("Look closer", all, (view) => set({ view }));
     this.own = ownModel(
       (files) => engineOfFiles(model, files),
       (other) => this.#exchange(other),
+    );
+  }
+
+  // Old German must not stand below new English as if it belonged to it. What would mend a
+  // sentence stands below that only; what was judged of the model of the page is not for
+  // another.
+  #draw() {
+    const { bar, form, view, share, spoken, views, own, model, pick } = this;
+    const shown = this.#isBusy ? null : this.#shown;
+    const isOld = shown && bar.input.value !== shown.text;
+    if (shown) view.stale(isOld ? "The German of the previous sentence" : "");
+    const groups = model.get("examples");
+    const known = groups
+      .flatMap(({ items }) => items)
+      .find((each) => each.mend && !isOld && each.text === shown?.text);
+    const isKnown = known && !this.#isOwn;
+    put(share.node, { hidden: this.#isOwn || !this.onPage });
+    draw(
+      html`${bar.node}
+        <div ?hidden=${this.#isOwn}>${examples(groups, pick)}</div>
+        <div class="tfl-settings">${form.choice}<div class="tfl-numbers">${form.sliders}</div></div>
+        ${view.node}
+        <p class="tfl-known" data-known ?hidden=${!isKnown}>${isKnown ? knownWrong(known, pick) : nothing}</p>
+        ${share.node}${spoken.node}${views.node}${this.engine ? own.node : nothing}`,
+      this.root,
     );
   }
 
@@ -122,8 +128,8 @@ class Lab {
   }
 
   #update() {
-    const { model, state } = this;
-    for (const key of STATE) state[key] = model.get(key);
+    const { state } = this;
+    Object.assign(state, this.bound.read());
     this.form.show(settingsOf(state));
     this.views.show(VIEWS.includes(state.view) ? state.view : VIEWS[0]);
     if (!this.#isBusy) this.inside.look(this.#shown);
@@ -145,44 +151,17 @@ class Lab {
     this.bar.ask();
   }
 
-  #pick(text) {
-    this.bar.show(text);
-    this.#begin = [];
-    this.tried.querySelector("details").open = false;
-    this.bar.input.focus();
-    if (this.engine) this.bar.ask();
-  }
-
   // Show what there is.
   #present() {
     this.view.show(this.#shown);
-    this.#compare();
-  }
-
-  // Old German must not stand below new English as if it belonged to it.
-  #compare() {
-    if (!this.#shown || this.#isBusy) return;
-    const isOld = this.bar.input.value !== this.#shown.text;
-    this.view.stale(isOld ? "The German of the previous sentence" : "");
-    this.#drawMending(!isOld);
-  }
-
-  // What would mend the sentence that is shown. What was judged of the model of the page
-  // is not for another.
-  #drawMending(isShown) {
-    const found = this.model
-      .get("examples")
-      .flatMap(({ items }) => items)
-      .find((each) => each.mend && each.text === this.#shown?.text);
-    draw(found ? knownWrong(found, this.pick) : nothing, this.mend);
-    put(this.mend, { hidden: !isShown || !found || this.#isOwn });
+    this.#draw();
   }
 
   // A sentence that waits to be asked for: nothing is loaded before.
   #wait() {
     this.#shown = null;
     this.view.clear();
-    this.#drawMending(false);
+    this.#draw();
     if (!this.engine) return;
     const size = megabytes(this.model.get("model_bytes"));
     this.bar.tell(
@@ -199,8 +178,6 @@ class Lab {
     this.engine.use(other);
     this.#isOwn = this.#isLoaded = Boolean(other);
     this.#begin = [];
-    put(this.tried, { hidden: this.#isOwn });
-    put(this.share.node, { hidden: this.#isOwn || !this.onPage });
     this.inside.renew();
     this.#set({ prefix: [], knocked_out: [] });
     this.#wait();
@@ -221,7 +198,7 @@ class Lab {
     this.#isAgain = false;
     clearTimeout(this.#timer);
     this.view.stale("Translating …");
-    this.#drawMending(false);
+    this.#draw();
     try {
       await this.engine.load(tools);
       this.#isLoaded = true;
@@ -269,7 +246,7 @@ class Lab {
 
   stop() {
     const { bound, bar, own, inside, share, spoken } = this;
-    for (const each of [bound, bar, own, inside, share, spoken]) each.stop();
+    stopping(bound, bar, own, inside, share, spoken)();
     clearTimeout(this.#timer);
     removeEventListener("hashchange", this.followed);
   }

@@ -16,11 +16,8 @@ export function positionsOf(steps, best) {
     const taken = candidates.find(
       (each) => each.parent === parent && each.piece === chosen[t],
     );
-    return {
-      piece: chosen[t],
-      probability: Math.exp(taken.logProbability - logProbability),
-      next,
-    };
+    const probability = Math.exp(taken.logProbability - logProbability);
+    return { piece: chosen[t], probability, next };
   });
 }
 

@@ -9,14 +9,10 @@ import { cutAt, doubtful, foreign, tooLong } from "./remarks.js";
 
 export const SILENT = "The model ends at once: no German.";
 
-// state: the settings; prefix: the pieces to begin with; doubt: see `doubtful`. onStep hears
+// options: state: the settings; prefix: the pieces to begin with; doubt: see `doubtful`. onStep hears
 // of each step; isNewest(): whether nothing else has been asked for since: else it is null.
-export async function translated(
-  engine,
-  text,
-  { state, prefix, doubt, isNewest, onStep },
-  tools,
-) {
+export async function translated(engine, text, options, tools) {
+  const { state, prefix, doubt, isNewest, onStep } = options;
   const longest = await longestFor(engine, text, tools);
   const started = performance.now();
   const steps = [];

@@ -11,6 +11,8 @@ import {
   oneOf,
   radios,
   say,
+  showAll,
+  stopping,
   textTable,
   toggle,
 } from "../kit/kit.js";
@@ -20,16 +22,8 @@ import { FILLS, PRECISIONS } from "./maths.js";
 import { computed, mapOf, notesOf, STAGES, tellOfCell } from "./view.js";
 
 const NAMES = [
-  "sites",
-  "site",
-  "causal",
-  "padding",
-  "hide_queries",
-  "flips",
-  "fill",
-  "precision",
-  "stage",
-  "change",
+  ...["sites", "site", "causal", "padding", "hide_queries"],
+  ...["flips", "fill", "precision", "stage", "change"],
 ];
 
 // The cells that a link names, or nothing where they do not fit the place.
@@ -41,26 +35,25 @@ function flipsIn(text, site) {
 }
 
 // What changes the state; `show` follows it.
-function controlsOf(get, current, commit) {
+function controlsOf(get, current, { commit, set }) {
   const reset = (site, more = {}) => {
     const { causal, padding } = site;
     commit({ causal, padding, hide_queries: false, flips: [], change: -1, ...more });
   };
-  const sites = radios(
-    "site",
-    "Where?",
-    get("sites").map(({ name }) => name),
-    get("site"),
-    (i) => reset(get("sites")[i], { site: i }),
+  const names = get("sites").map(({ name }) => name);
+  const sites = radios("site", "Where?", names, get("site"), (i) =>
+    reset(get("sites")[i], { site: i }),
   );
   const rule = (name, text, trait) =>
     toggle(name, text, get(trait), (on) => commit({ [trait]: on, flips: [] }));
-  const causal = rule("causal", "no future", "causal");
-  const padding = rule("padding", "no padding", "padding");
-  const queries = rule("queries", "no padded queries", "hide_queries");
-  const set = (trait) => (value) => commit({ [trait]: value });
-  const fill = oneOf("fill", "Fill with", Object.keys(FILLS), set("fill"));
-  const precision = oneOf("precision", "in", Object.keys(PRECISIONS), set("precision"));
+  const options = {
+    causal: rule("causal", "no future", "causal"),
+    padding: rule("padding", "no padding", "padding"),
+    hideQueries: rule("queries", "no padded queries", "hide_queries"),
+    fill: oneOf("fill", "Fill with", Object.keys(FILLS), set("fill")),
+    precision: oneOf("precision", "in", Object.keys(PRECISIONS), set("precision")),
+  };
+  const { causal, padding, hideQueries: queries, fill, precision } = options;
   const stage = radios("stage", "Show", STAGES, 0, (i) => commit({ stage: i + 1 }));
   const cells = kept("flips", (text) => {
     const flips = flipsIn(text, current());
@@ -69,18 +62,14 @@ function controlsOf(get, current, commit) {
   const right = button("reset", "The right mask", () => reset(current()));
   const mask = choice("Mask", causal.box, padding.box, queries.box, right);
 
-  function show({ site, options }) {
+  function show({ site, options: set }) {
     sites.pick(get("site"));
-    fill.show(options.fill);
-    precision.show(options.precision);
     stage.pick(get("stage") - 1);
-    causal.input.checked = options.causal;
-    padding.input.checked = options.padding;
-    queries.input.checked = options.hideQueries;
+    showAll(options, set);
     causal.input.disabled = !site.self;
     padding.input.disabled = site.real_keys.every(Boolean);
     queries.input.disabled = site.real_queries.every(Boolean);
-    cells.show(options.flips.join(","));
+    cells.show(set.flips.join(","));
   }
   return { sites, mask, fill, precision, stage, cells, show };
 }
@@ -119,8 +108,9 @@ function render({ model, el }) {
   const live = liveRegion();
   const get = (name) => model.get(name);
   const current = () => get("sites")[Math.min(get("site"), get("sites").length - 1)];
-  const { commit, stop } = bind(model, NAMES, () => update());
-  const controls = controlsOf(get, current, commit);
+  const bound = bind(model, NAMES, () => update());
+  const { commit } = bound;
+  const controls = controlsOf(get, current, bound);
   const where = h("p", { class: "tfml-where" });
   let made;
   const map = grid("Queries by keys; Space allows or forbids a cell", {
@@ -146,15 +136,9 @@ function render({ model, el }) {
 
   function update(speak = true) {
     const site = current();
-    made = computed(site, {
-      causal: get("causal"),
-      padding: get("padding"),
-      hideQueries: get("hide_queries"),
-      flips: get("flips"),
-      fill: get("fill"),
-      precision: get("precision"),
-      change: Math.min(get("change"), site.keys.length - 1),
-    });
+    const { hide_queries: hideQueries, ...options } = bound.read();
+    const change = Math.min(options.change, site.keys.length - 1);
+    made = computed(site, { ...options, hideQueries, change });
     const notes = notesOf(made);
     controls.show(made);
     draw(template(made, notes, tools), root);
@@ -162,21 +146,16 @@ function render({ model, el }) {
     map.table.dataset.outputs = JSON.stringify(made.outputs);
     map.table.dataset.moved = JSON.stringify(made.shift.map(String));
     say(where, tellOfCell(made, ...map.at()));
+    const texts = made.weights.map((row) => row.map((weight) => format(weight, 3)));
     behind.show(
       site.keys,
-      site.queries.map((name, i) => [
-        name,
-        ...made.weights[i].map((weight) => format(weight, 3)),
-      ]),
+      site.queries.map((name, i) => [name, ...texts[i]]),
     );
     if (speak) live.announce(notes.join(" "));
   }
 
   update(false);
-  return () => {
-    live.stop();
-    stop();
-  };
+  return stopping(live, bound);
 }
 
 export default { render };

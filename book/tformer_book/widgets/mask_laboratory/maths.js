@@ -107,25 +107,16 @@ export function diagnose(site, { mask, fill, precision }) {
   const nothing = isInfinite
     ? "∞ − ∞ makes the row NaN, loudly."
     : "all scores are equal, so the row is uniform, silently wrong, over hidden keys, too.";
-  /** @type {[boolean, string][]} */
-  const findings = [
-    [
-      future > 0,
+  const isTooLow = precision === "float16" && fill === "−1e9";
+  return [
+    future &&
       `The future leaks through ${cells(future)}: in training, the answer is on the table.`,
-    ],
-    [
-      padding > 0,
+    padding &&
       `Padding is seen through ${cells(padding)}: the output depends on how long the batch is.`,
-    ],
-    [hidden > 0, `${cells(hidden)} hide something real.`],
-    [
-      empty.length > 0,
+    hidden && `${cells(hidden)} hide something real.`,
+    empty.length &&
       `${empty.map((name) => `“${name}”`).join(", ")} may attend to nothing: ${nothing}`,
-    ],
-    [
-      precision === "float16" && fill === "−1e9",
+    isTooLow &&
       "float16 ends at 65504: PyTorch refuses to fill with −1e9, and an added −1e9 has become −∞.",
-    ],
-  ];
-  return findings.filter(([isSo]) => isSo).map(([, text]) => text);
+  ].filter(Boolean);
 }

@@ -6,12 +6,8 @@ import { format } from "../kit/numbers.js";
 export function multiply(a, b) {
   const [m, k, k2, n] = [a.length, a[0].length, b.length, b[0].length];
   const terms = (i, j) => a[i].slice(0, k2).map((x, c) => [x, b[c][j], x * b[c][j]]);
-  const product =
-    k === k2
-      ? a.map((_, i) =>
-          b[0].map((_, j) => terms(i, j).reduce((sum, t) => sum + t[2], 0)),
-        )
-      : null;
+  const entry = (i, j) => terms(i, j).reduce((sum, [, , xy]) => sum + xy, 0);
+  const product = k === k2 ? a.map((_, i) => b[0].map((__, j) => entry(i, j))) : null;
   return { m, k, k2, n, product, terms };
 }
 export const transpose = (rows) => rows[0].map((_, j) => rows.map((row) => row[j]));
@@ -48,8 +44,6 @@ export function explain(a, b, i, j) {
 // The pairs of row i and column j; a number without a partner gets null.
 export function pairs(a, b, i, j) {
   const longest = Math.max(a[0].length, b.length);
-  return Array.from({ length: longest }, (_, c) => [
-    a[i][c] ?? null,
-    b[c]?.[j] ?? null,
-  ]);
+  const pair = (_, c) => [a[i][c] ?? null, b[c]?.[j] ?? null];
+  return Array.from({ length: longest }, pair);
 }

@@ -1,5 +1,5 @@
 // The product of two small matrices, one entry at a time: a row runs along a column.
-import { bind, button, figure, liveRegion, put, select } from "../kit/kit.js";
+import { bind, button, figure, liveRegion, put, select, stopping } from "../kit/kit.js";
 import { travel } from "../kit/motion.js";
 import { player } from "../kit/player.js";
 import { render as draw } from "../kit/vendor/lit.js";
@@ -12,21 +12,17 @@ const LENGTHS = ["1", "2", "3", "4"];
 
 function render({ model, el }) {
   const root = figure(el, "tfmx", "The product of two matrices, one entry at a time");
-  const { commit, stop } = bind(model, ["a", "b", "row", "column"], () => update());
-  const state = () => {
-    const [a, b] = [model.get("a"), model.get("b")];
-    const row = Math.min(model.get("row"), a.length - 1);
-    return { a, b, row, column: Math.min(model.get("column"), b[0].length - 1) };
+  const { read, commit, stop } = bind(model, ["a", "b", "row", "column"], () =>
+    update(),
+  );
+  // The chosen entry stays inside the product.
+  const kept = ({ a, b, row, column }) => {
+    const [i, j] = [Math.min(row, a.length - 1), Math.min(column, b[0].length - 1)];
+    return { a, b, row: i, column: j };
   };
-  // Change some values, and keep the chosen entry inside the product.
+  const state = () => kept(read());
   function set(changes) {
-    const { a, b, row, column } = { ...state(), ...changes };
-    commit({
-      row: Math.min(row, a.length - 1),
-      column: Math.min(column, b[0].length - 1),
-      a,
-      b,
-    });
+    commit(kept({ ...state(), ...changes }));
   }
   const parts = partsOf(state, set);
   const { moves, live } = parts;
@@ -87,24 +83,17 @@ function render({ model, el }) {
     fill();
     slide(s);
     moves.show();
-    if (!product) {
-      moves.stop();
-      for (const node of [...moves.nodes, moves.play]) node.disabled = true;
-    } else moves.play.disabled = false;
-    if (moves.playing()) return;
-    live.announce(
-      product
-        ? `Entry ${s.row + 1}, ${s.column + 1} is ${short(product[s.row][s.column])}.`
-        : `No product: ${k} is not ${k2}.`,
-    );
+    if (!product) moves.stop();
+    moves.play.disabled = !product;
+    if (!product) for (const node of moves.nodes) node.disabled = true;
+    const text = product
+      ? `Entry ${s.row + 1}, ${s.column + 1} is ${short(product[s.row][s.column])}.`
+      : `No product: ${k} is not ${k2}.`;
+    if (!moves.playing()) live.announce(text);
   }
   update();
   live.stop(); // nothing to announce before the reader has done something
-  return () => {
-    moves.stop();
-    live.stop();
-    stop();
-  };
+  return stopping(moves, live, stop);
 }
 
 const replaced = (rows, i, j, x) =>

@@ -84,14 +84,12 @@ function run(a, b, i, j, product) {
     class="tfmx-chip tfmx-chip-${x === null ? "none" : name}"
     data-id=${x === null ? nothing : `${name}${c}`}>${x === null ? "?" : short(x)}</span>`;
   const sign = (text) => html`<span class="tfmx-sign">${text}</span>`;
+  /** @param {number[]} pair @param {number} c */
+  const term = ([x, y], c) =>
+    html`${sign(c ? "+" : "")}${chip("a", c, x)}${sign("×")}${chip("b", c, y)}${sign("=")}
+      <span class="tfmx-term">${x === null || y === null ? "✗" : short(x * y)}</span>`;
   return html`<div class="tfmx-run" aria-hidden="true">
-    ${pairs(a, b, i, j).map(
-      (
-        [x, y],
-        c,
-      ) => html`${sign(c ? "+" : "")}${chip("a", c, x)}${sign("×")}${chip("b", c, y)}${sign("=")}
-        <span class="tfmx-term">${x === null || y === null ? "✗" : short(x * y)}</span>`,
-    )}
+    ${pairs(a, b, i, j).map(term)}
     <span class="tfmx-total">row ${i + 1} · column ${j + 1} =</span>
     <span class="tfmx-chip tfmx-chip-${product ? "c" : "none"}">${product ? short(product[i][j]) : "?"}</span>
   </div>`;

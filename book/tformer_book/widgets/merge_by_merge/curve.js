@@ -89,11 +89,8 @@ export function tableOf(s) {
     .map((n) => {
       const own = s.steps.findLast(({ rank }) => rank < n) ?? s.steps[0];
       const others = s.curves.map((each) => each.values[each.at.indexOf(n)]);
-      return [
-        commas(s.base + n),
-        format(perWord(own)),
-        ...others.map((value) => (value === undefined ? "–" : format(value))),
-      ];
+      const texts = others.map((value) => (value === undefined ? "–" : format(value)));
+      return [commas(s.base + n), format(perWord(own)), ...texts];
     });
   return [["your text", ...s.curves.map(({ name }) => name)], rows];
 }

@@ -99,15 +99,9 @@ export function after(cut, merges) {
   const index = cut.steps.findLastIndex(({ rank }) => rank < n);
   const { words } = cut.steps[index];
   const pieces = words.flat();
-  return {
-    ...cut,
-    n,
-    index,
-    words,
-    pieces,
-    coming: cut.steps[index + 1],
-    unknown: pieces.filter((piece) => isUnknown(cut, piece)).length,
-  };
+  const unknown = pieces.filter((piece) => isUnknown(cut, piece)).length;
+  const coming = cut.steps[index + 1];
+  return { ...cut, n, index, words, pieces, coming, unknown };
 }
 
 export const isUnknown = ({ letters }, piece) =>

@@ -8,27 +8,21 @@ import {
   onWidth,
   radios,
   slider,
+  stopping,
   textTable,
 } from "../kit/kit.js";
+import { plural } from "../kit/numbers.js";
 import { player } from "../kit/player.js";
 import { remembered } from "../kit/remembered.js";
 import { render as draw } from "../kit/vendor/lit.js";
 import { sizeScale, tableOf } from "./curve.js";
 import { after, cutting } from "./maths.js";
-import { cost, many, next, page } from "./view.js";
+import { cost, next, page } from "./view.js";
 
 const BEAT = 1100; // ms from merge to merge
 const NOTCHES = 200; // of the slider
-const NAMES = [
-  "text",
-  "n_merges",
-  "learned_here",
-  "merges",
-  "counts",
-  "alphabet",
-  "curves",
-  "corpus",
-];
+const GIVEN = ["merges", "counts", "alphabet", "curves"];
+const NAMES = ["text", "n_merges", "learned_here", ...GIVEN, "corpus"];
 
 const notches = (s) => sizeScale(s).range([0, NOTCHES]);
 
@@ -42,8 +36,7 @@ function render({ model, el }) {
   const cut = remembered(cutting);
   function state() {
     const isOwn = get("learned_here") || !get("merges").length;
-    const given = ["merges", "counts", "alphabet", "curves"].map(get);
-    return after(cut(get("text"), isOwn, ...given), get("n_merges"));
+    return after(cut(get("text"), isOwn, ...GIVEN.map(get)), get("n_merges"));
   }
   function set(changes) {
     moves.stop();
@@ -87,31 +80,20 @@ function render({ model, el }) {
     width = Math.max(260, now);
     update(false);
   });
-  return () => {
-    moves.stop();
-    unwatch();
-    announcer.stop();
-    stop();
-  };
+  return stopping(moves, unwatch, announcer, stop);
 }
 
 // set(changes) and goTo(size) end the playing, commit(changes) does not.
 function controlsOf(get, state, { set, goTo, commit }) {
-  const from = radios(
-    "from",
-    "Merges learned from",
-    [get("corpus"), "your text"],
-    0,
-    (i) => set({ learned_here: i === 1, n_merges: i === 1 ? 0 : get("n_merges") }),
+  const sources = [get("corpus"), "your text"];
+  const from = radios("from", "Merges learned from", sources, 0, (i) =>
+    set({ learned_here: i === 1, n_merges: i === 1 ? 0 : get("n_merges") }),
   );
   const examples = get("examples").map(([name, text, isOwn], i) =>
-    button(`example-${i}`, name, () =>
-      set({
-        text,
-        learned_here: isOwn || !get("merges").length,
-        n_merges: isOwn ? 0 : get("n_merges"),
-      }),
-    ),
+    button(`example-${i}`, name, () => {
+      const n_merges = isOwn ? 0 : get("n_merges");
+      set({ text, learned_here: isOwn || !get("merges").length, n_merges });
+    }),
   );
   const moves = player({
     words: ["characters only", "one merge back", "the next merge", "all merges"],
@@ -123,10 +105,11 @@ function controlsOf(get, state, { set, goTo, commit }) {
     },
     beat: BEAT,
   });
+  const text = () => plural(state().n, "merge");
   const size = slider(
     "size",
     "merges",
-    { min: 0, max: NOTCHES, step: 1, text: () => many(state().n, "merge") },
+    { min: 0, max: NOTCHES, step: 1, text },
     (notch) => goTo(notches(state()).invert(notch)),
   );
   const behind = textTable("The curve as a table: pieces per word", "vocabulary");

@@ -1,11 +1,10 @@
 // What the figure shows and says of a text after some merges.
 
-import { commas, format } from "../kit/numbers.js";
+import { commas, format, plural } from "../kit/numbers.js";
+import { heads } from "../kit/table.js";
 import { html, live, nothing, repeat } from "../kit/vendor/lit.js";
 import { curve } from "./curve.js";
 import { END, isUnknown, upcoming } from "./maths.js";
-
-export const many = (n, what) => `${commas(n)} ${what}${n === 1 ? "" : "s"}`;
 
 // s: the state, as `after` gives it, with `flashes` and the curve's `width`.
 export const page = (s, parts) => html`
@@ -69,16 +68,16 @@ export function cost({ words, pieces, base, n, unknown }) {
     return "Nothing to cut yet. Type a sentence, or take one of those above.";
   const share = format(pieces.length / words.length);
   return (
-    `${many(words.length, "word")}, ${many(pieces.length, "piece")}: ${share} pieces per word. ` +
+    `${plural(words.length, "word")}, ${plural(pieces.length, "piece")}: ${share} pieces per word. ` +
     `Vocabulary: ${commas(base + n)}.` +
-    (unknown ? ` ${many(unknown, "character")} unknown.` : "")
+    (unknown ? ` ${plural(unknown, "character")} unknown.` : "")
   );
 }
 
 export function next({ words, isOwn, coming, counts }) {
   if (coming) {
     const { rank, left, right } = coming;
-    const times = counts[rank] === undefined ? "?" : many(counts[rank], "time");
+    const times = counts[rank] === undefined ? "?" : plural(counts[rank], "time");
     const where = isOwn ? "in your text" : "in the training text, when it was merged";
     return (
       `Next: merge ${commas(rank + 1)} joins “${left}” and “${right}” to “${left + right}”. ` +
@@ -94,16 +93,13 @@ export function next({ words, isOwn, coming, counts }) {
 // The merges that come next, in five rows whether there are as many or not.
 function mergeTable(s) {
   const rows = upcoming(s);
+  const title = s.isOwn
+    ? "The most frequent pairs in your text now"
+    : "The next merges that change your text";
   while (rows.length < 5) rows.push([null, null, ""]);
   return html`<div class="tfmm-table"><table>
-    <caption>${
-      s.isOwn
-        ? "The most frequent pairs in your text now"
-        : "The next merges that change your text"
-    }</caption>
-    <thead><tr>${["merge", "pair", "becomes", "count"].map(
-      (name) => html`<th scope="col">${name}</th>`,
-    )}</tr></thead>
+    <caption>${title}</caption>
+    ${heads(["merge", "pair", "becomes", "count"])}
     <tbody>${rows.map(
       ([name, pair, count]) => html`<tr>
         <th scope="row">${name && commas(name)}</th>

@@ -1,8 +1,9 @@
 // The small map at the top of a chapter, with names only; in the book each of its boxes
 // leads to the chapter about that part.
 import { onArrows, within } from "../kit/arrows.js";
+import { isInTheBook } from "../kit/chapters.js";
 import { nothing, render, svg } from "../kit/vendor/lit.js";
-import { chapterOf, isInTheBook } from "./chapters.js";
+import { chapterOf } from "./chapters.js";
 import { box, map, UPWARDS } from "./drawing.js";
 import { layout } from "./layout.js";
 
@@ -24,10 +25,8 @@ export function drawCompact(root, all, light) {
   const placed = layout(all, true);
   const chapters = placed.boxes.map(({ part }) => chapterOf(part, location.pathname));
   // One stop for the Tab key, arrows within.
-  let stop = Math.max(
-    0,
-    chapters.findIndex((each) => each.isHere),
-  );
+  const here = chapters.findIndex((each) => each.isHere);
+  let stop = Math.max(0, here);
 
   function group(b) {
     const look = light.includes(b.part.id) ? "tfm-lit" : light.length ? "tfm-dim" : "";

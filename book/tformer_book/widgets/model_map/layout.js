@@ -42,12 +42,8 @@ function column(parts, compact) {
 
 // A compact map has names only.
 export function layout(all, compact) {
-  const columns = ["encoder", "decoder"].map((side) =>
-    column(
-      all.filter((part) => part.side === side),
-      compact,
-    ),
-  );
+  const partsOf = (side) => all.filter((part) => part.side === side);
+  const columns = Object.keys(LEFT).map((side) => column(partsOf(side), compact));
   const full = Math.max(...columns.map(({ top }) => top)) + 2;
   // From here on y counts from the top, as SVG does.
   return {

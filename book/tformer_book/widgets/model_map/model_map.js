@@ -1,5 +1,6 @@
 // The one map of the model: every part with its shape and its number of parameters.
 import { onArrows, within } from "../kit/arrows.js";
+import { isInTheBook } from "../kit/chapters.js";
 import {
   bind,
   check,
@@ -9,12 +10,12 @@ import {
   presets,
   put,
   slider,
+  stopping,
   textTable,
 } from "../kit/kit.js";
 import { commas } from "../kit/numbers.js";
 import { player } from "../kit/player.js";
 import { render as draw } from "../kit/vendor/lit.js";
-import { isInTheBook } from "./chapters.js";
 import { drawCompact } from "./compact.js";
 import { UPWARDS } from "./drawing.js";
 import { layout } from "./layout.js";
@@ -22,27 +23,25 @@ import { FIELDS, nearestDivisor, parts, SIZES, steps, total } from "./maths.js";
 import { template } from "./view.js";
 
 // What changes the sizes; `show` follows them.
-function controlsOf(model, state, commit) {
+function controlsOf(model, { read, commit, set }) {
   const all = model.get("presets").map(({ name, sizes }) => [name, sizes]);
   const preset = presets("preset", "Model", all, (sizes) => commit({ ...sizes }));
-  const norm = oneOf("norm", "Norm", ["post", "pre"], (each) => commit({ norm: each }));
-  const tied = check("tied", "one tied table", true, (on) =>
-    commit({ tie_embeddings: on }),
-  );
-  function set(name, index) {
-    const value = steps(name, state())[index];
-    const { n_heads } = state();
+  const norm = oneOf("norm", "Norm", ["post", "pre"], set("norm"));
+  const tied = check("tied", "one tied table", true, set("tie_embeddings"));
+  function pick(name, index) {
+    const value = steps(name, read())[index];
+    const { n_heads } = read();
     if (name !== "d_model") commit({ [name]: value });
     else commit({ d_model: value, n_heads: nearestDivisor(value, n_heads) });
   }
   const sliders = SIZES.map(([name, label]) => {
-    const text = (i) => commas(steps(name, state())[i] ?? 0);
-    return slider(name, label, { min: 0, max: 1, step: 1, text }, (i) => set(name, i));
+    const text = (i) => commas(steps(name, read())[i] ?? 0);
+    return slider(name, label, { min: 0, max: 1, step: 1, text }, (i) => pick(name, i));
   });
   function show(c) {
     preset.show(c);
     norm.show(c.norm);
-    tied.input.checked = c.tie_embeddings;
+    tied.show(c.tie_embeddings);
     SIZES.forEach(([name], i) => {
       const list = steps(name, c);
       put(sliders[i].input, { max: list.length - 1 });
@@ -64,46 +63,40 @@ const rowsOf = (all) =>
   ]);
 const COLUMNS = ["shape", "numbers", "parameters", "how many", "together"];
 
-function renderLarge(root, model, state) {
+function renderLarge(root, model) {
   const live = liveRegion({ isShown: true });
   const table = textTable("All parts as a table", "part");
-  const { commit, stop } = bind(model, [...FIELDS, "selected"], () => update());
-  const controls = controlsOf(model, state, commit);
+  const state = bind(model, [...FIELDS, "selected"], () => update());
+  const controls = controlsOf(model, state);
   const inTheBook = isInTheBook();
   let ids = []; // of the boxes on the map
   let chosen;
 
-  function choose(id, focus = true) {
-    commit({ selected: id });
-    if (focus) root.querySelector(`[data-part="${id}"]`)?.focus();
+  function onChoose(id) {
+    state.commit({ selected: id });
+    root.querySelector(`[data-part="${id}"]`)?.focus();
   }
+  const idAt = (i) => ids[within(i, ids.length)];
   const walker = player({
     words: ["To the first part", "One part back", "One part on", "To the last part"],
     at: () => ids.indexOf(chosen.id),
     last: () => ids.length - 1,
-    to: (i) => choose(ids[within(i, ids.length)], false),
+    to: (i) => state.commit({ selected: idAt(i) }),
   });
   const moves = inTheBook ? { ...UPWARDS, Enter: 0 } : UPWARDS;
   const keys = onArrows(moves, (by, { key }) => {
     if (key === "Enter") root.querySelector(".tfm-chapter").click();
-    else choose(ids[within(ids.indexOf(chosen.id) + by, ids.length)]);
+    else onChoose(idAt(ids.indexOf(chosen.id) + by));
   });
-  const tools = {
-    ...controls,
-    steps: walker.nodes,
-    below: [live.node, table.node],
-    inTheBook,
-    keys,
-    onChoose: choose,
-  };
+  const below = [live.node, table.node];
+  const tools = { ...controls, steps: walker.nodes, below, inTheBook, keys, onChoose };
 
   function update(speak = true) {
-    const c = state();
+    const { selected, ...c } = state.read();
     if (c.d_model % c.n_heads) return; // a kernel sends its numbers one by one
     const all = parts(c);
     const placed = layout(all, false);
     ids = placed.boxes.map(({ part }) => part.id);
-    const selected = model.get("selected");
     const shown = ids.includes(selected) ? selected : "decoder.cross_attention";
     chosen = all.find(({ id }) => id === shown);
     draw(template(c, placed, chosen, tools), root);
@@ -116,20 +109,17 @@ function renderLarge(root, model, state) {
       );
   }
   update(false);
-  return () => {
-    live.stop();
-    stop();
-  };
+  return stopping(live, state);
 }
 
 function render({ model, el }) {
-  const state = () => Object.fromEntries(FIELDS.map((name) => [name, model.get(name)]));
-  if (model.get("compact")) {
-    const root = figure(el, "tfm tfm-compact", "Where we are in the model");
-    return drawCompact(root, parts(state()), model.get("highlight"));
+  if (!model.get("compact")) {
+    const root = figure(el, "tfm", "Map of the model: shapes and parameters");
+    return renderLarge(root, model);
   }
-  const root = figure(el, "tfm", "Map of the model: shapes and parameters");
-  return renderLarge(root, model, state);
+  const root = figure(el, "tfm tfm-compact", "Where we are in the model");
+  const c = Object.fromEntries(FIELDS.map((name) => [name, model.get(name)]));
+  return drawCompact(root, parts(c), model.get("highlight"));
 }
 
 export default { render };

@@ -5,14 +5,8 @@ export const dot = (a, b) => a.reduce((total, x, i) => total + x * b[i], 0);
 
 // softmax(q K^T / (sqrt(d) * temperature)) V for a single query.
 // visible[j] === false hides key j: its score becomes -Infinity, its weight exactly 0.
-export function attend({
-  query,
-  keys,
-  values,
-  visible,
-  scaled = true,
-  temperature = 1,
-}) {
+export function attend(state) {
+  const { query, keys, values, visible, scaled = true, temperature = 1 } = state;
   const divisor = (scaled ? Math.sqrt(query.length) : 1) * temperature;
   const scores = keys.map((key) => dot(query, key));
   const logits = scores.map((s, j) =>
@@ -22,12 +16,8 @@ export function attend({
   const exps = logits.map((s) => Math.exp(s - top));
   const total = exps.reduce((a, b) => a + b, 0);
   const weights = exps.map((e) => e / total);
-  const output = values[0].map((_, c) =>
-    dot(
-      weights,
-      values.map((v) => v[c]),
-    ),
-  );
+  const column = (c) => values.map((v) => v[c]);
+  const output = values[0].map((_, c) => dot(weights, column(c)));
   return { scores, divisor, logits, weights, output };
 }
 

@@ -1,5 +1,14 @@
 // One query's attention, re-computed in the page: compare, scale, mask, softmax, mix.
-import { bind, button, figure, kept, liveRegion, radios, select } from "../kit/kit.js";
+import {
+  bind,
+  button,
+  figure,
+  kept,
+  liveRegion,
+  radios,
+  select,
+  stopping,
+} from "../kit/kit.js";
 import { remembered } from "../kit/remembered.js";
 import { render as draw } from "../kit/vendor/lit.js";
 import { controlsOf, settingsOf, show } from "./controls.js";
@@ -15,7 +24,8 @@ function render({ model, el }) {
   const get = (name) => model.get(name);
   const root = figure(el, "tfq", "Attention of one query, computed step by step");
   const live = liveRegion({ isShown: true });
-  const { read, commit, stop } = bind(model, NAMES, () => update());
+  const bound = bind(model, NAMES, () => update());
+  const { read, commit, set } = bound;
   let chosen = 0; // the key that the worked line and the key sliders show
 
   function state() {
@@ -53,25 +63,18 @@ function render({ model, el }) {
     if (rows) commit({ [name]: rows });
   }
 
+  const sentences = get("examples").map(({ name }) => name);
   const now = () => ({ query: state().query, key: get("key")[chosen], chosen });
   const parts = {
-    ...controlsOf(state(), now, on, commit),
+    ...controlsOf(state(), now, on, bound),
     reset: button("reset", "Start again", () => load(get("example"))),
-    sentences: radios(
-      "example",
-      "Sentence",
-      get("examples").map(({ name }) => name),
-      0,
-      load,
-    ),
+    sentences: radios("example", "Sentence", sentences, 0, load),
     dragged: kept("keys", (text) => held("key", text)),
     asked: kept("queries", (text) => held("query", text)),
     live,
   };
   const wordsOf = remembered((words) => ({
-    asks: radios("query", "Who asks?", words.split("\n"), 0, (selected) =>
-      commit({ selected }),
-    ),
+    asks: radios("query", "Who asks?", words.split("\n"), 0, set("selected")),
     pick: select("key", words.split("\n"), choose),
   }));
 
@@ -90,10 +93,7 @@ function render({ model, el }) {
   }
 
   update(false);
-  return () => {
-    live.stop();
-    stop();
-  };
+  return stopping(live, bound);
 }
 
 export default { render };

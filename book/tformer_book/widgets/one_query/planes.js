@@ -1,18 +1,15 @@
 // The two planes of the figure: the query among the keys, the output among the values.
-import { dragIn, linear, plotOf, viewBox } from "../kit/chart.js";
+import { dragIn, linear, plotOf, segment, viewBox } from "../kit/chart.js";
 import { holdsPage } from "../kit/kit.js";
 import { html, nothing, svg } from "../kit/vendor/lit.js";
 import { dot, hull, LIMIT } from "./maths.js";
 
 const SIZE = 300; // a plane's viewBox, in its own units
 const [LOW, HIGH] = [-LIMIT - 0.5, LIMIT + 0.5];
-const PLOT = plotOf(
-  { width: SIZE, height: SIZE },
-  linear(LOW, HIGH),
-  linear(LOW, HIGH),
-);
+const axis = () => linear(LOW, HIGH);
+const PLOT = plotOf({ width: SIZE, height: SIZE }, axis(), axis());
 const ZERO = [0, 0];
-/** @type {(point: number[]) => number[]} */
+/** @type {(point: number[]) => [number, number]} */
 const place = ([x, y]) => [PLOT.x(x), PLOT.y(y)];
 const within = (x, low, high) => Math.min(high, Math.max(low, x)).toFixed(1);
 
@@ -30,15 +27,10 @@ export function keyPlane(s, result, chosen, { onQuery, onKey, onChoose }) {
       labelBeside(`tfk-key${marks}`, s.tokens[j], key, 21),
     ];
   });
-  const handles = s.keys.map((key, j) =>
-    handle(
-      `key-${j}`,
-      "tfk-key",
-      key,
-      (to) => onKey(j, to),
-      () => onChoose(j),
-    ),
-  );
+  const handles = s.keys.map((key, j) => {
+    const [onMove, onHold] = [(to) => onKey(j, to), () => onChoose(j)];
+    return handle(`key-${j}`, "tfk-key", key, onMove, onHold);
+  });
   const [x, y] = place(s.query);
   const below = y + (s.query[1] < 0 ? 22 : -12);
   return plane(
@@ -92,9 +84,8 @@ function plane(title, description, drawing) {
 const hiddenAt = (s, j) => (s.visible[j] === false ? " tfq-hidden" : "");
 
 function line(looks, from, to, width) {
-  const [[x1, y1], [x2, y2]] = [place(from), place(to)];
-  const style = width === undefined ? nothing : `stroke-width: ${width.toFixed(2)}`;
-  return svg`<line class=${looks} x1=${x1} y1=${y1} x2=${x2} y2=${y2} style=${style} />`;
+  const style = width === undefined ? undefined : `stroke-width: ${width.toFixed(2)}`;
+  return segment(looks, place(from), place(to), style);
 }
 
 function spot(looks, point, r, name = null) {
@@ -121,14 +112,8 @@ function labelBeside(looks, text, vector, far) {
   const length = Math.hypot(...vector);
   const [ux, uy] = length < 1e-9 ? [0, 1] : vector.map((each) => each / length);
   const anchor = ux > 0.35 ? "start" : ux < -0.35 ? "end" : "middle";
-  const [left, top] = [x + ux * far, y - uy * far + 4];
-  return label(
-    looks,
-    text,
-    within(left, 4, SIZE - 4),
-    within(top, 12, SIZE - 6),
-    anchor,
-  );
+  const left = within(x + ux * far, 4, SIZE - 4);
+  return label(looks, text, left, within(y - uy * far + 4, 12, SIZE - 6), anchor);
 }
 
 // A ring to be dragged over the plane; onMove hears where to, in its coordinates.

@@ -1,21 +1,19 @@
 // The way of a signal between two tokens, in five kinds of layers.
 // Runs in Node, too; the tests hold it to `tformer.analysis.paths`, which is held to real
 // layers.
-import { commas } from "../kit/numbers.js";
+import { plural } from "../kit/numbers.js";
 
+const DILATED = "dilated convolution";
 export const KINDS = [
-  "recurrent",
-  "convolution",
-  "dilated convolution",
-  "self-attention",
-  "restricted attention",
+  ...["recurrent", "convolution", DILATED],
+  ...["self-attention", "restricted attention"],
 ];
 
 // Steps of trained weights between a token and the output of another.
 export function pathLength(kind, distance, kernel) {
   if (kind === "recurrent") return distance + 1;
   if (kind === "self-attention") return 1;
-  if (kind === "dilated convolution") {
+  if (kind === DILATED) {
     let layers = 1;
     while (kernel ** layers <= distance) layers++;
     return layers;
@@ -49,10 +47,10 @@ export function route(kind, start, end, kernel) {
   let place = start;
   for (let layer = 0; layer < layers; layer++) {
     // Dilated: the digits of the distance in base k, the last digit first.
-    const step =
-      kind === "dilated convolution" ? left % kernel : Math.min(kernel - 1, left);
-    place += way * step * (kind === "dilated convolution" ? kernel ** layer : 1);
-    left = kind === "dilated convolution" ? Math.floor(left / kernel) : left - step;
+    const isDilated = kind === DILATED;
+    const step = isDilated ? left % kernel : Math.min(kernel - 1, left);
+    place += way * step * (isDilated ? kernel ** layer : 1);
+    left = isDilated ? Math.floor(left / kernel) : left - step;
     nodes.push([place, layer + 1]);
   }
   return nodes;
@@ -66,23 +64,21 @@ export function cone(kind, start, end, kernel, n, most = 900) {
   const isInside = (p) => p >= 0 && p < n;
   /** @type {(from: [number, number], to: [number, number]) => [number, number][]} */
   const edge = (from, to) => [from, to];
+  const edges = [];
   if (kind === "recurrent") {
     if (n > most / 2) return [];
-    return all.flatMap((p) => [
-      edge([p, 0], [p, 1]),
-      ...(isInside(p + way) ? [edge([p, 1], [p + way, 1])] : []),
-    ]);
+    for (const p of all) {
+      edges.push(edge([p, 0], [p, 1]));
+      if (isInside(p + way)) edges.push(edge([p, 1], [p + way, 1]));
+    }
+    return edges;
   }
-  const edges = [];
   let above = [end];
   for (let layer = pathLength(kind, Math.abs(end - start), kernel); layer; layer--) {
-    const apart = kind === "dilated convolution" ? kernel ** (layer - 1) : 1;
+    const apart = kind === DILATED ? kernel ** (layer - 1) : 1;
+    const reached = (place) => all.slice(0, kernel).map((m) => place - way * m * apart);
     const sources = (place) =>
-      kind === "self-attention"
-        ? all
-        : Array.from({ length: kernel }, (_, m) => place - way * m * apart).filter(
-            isInside,
-          );
+      kind === "self-attention" ? all : reached(place).filter(isInside);
     const found = above.flatMap((place) =>
       sources(place).map((p) => edge([p, layer - 1], [place, layer])),
     );
@@ -93,17 +89,14 @@ export function cone(kind, start, end, kernel, n, most = 900) {
   return edges;
 }
 
-export const plural = (n, word) => `${commas(n)} ${word}${n === 1 ? "" : "s"}`;
-
 // One sentence on what is drawn.
 export function explain({ kind, start, end, length, kernel, words }) {
   const name = (p) => (words.length >= length ? `“${words[p]}”` : `token ${p + 1}`);
   const distance = Math.abs(end - start);
   const steps = pathLength(kind, distance, kernel);
-  const head =
-    distance === 0
-      ? `From ${name(start)} to its own output: `
-      : `From ${name(start)} to ${name(end)}, ${plural(distance, "place")} apart: `;
+  const goal = distance
+    ? `${name(end)}, ${plural(distance, "place")} apart`
+    : "its own output";
   const what = {
     recurrent: `${plural(steps, "step")}, in ${distance ? "one layer, from state to state. Each state waits for the one before" : "one layer"}.`,
     convolution: `${plural(steps, "layer")} of kernels that see ${kernel} tokens: each moves the signal by at most ${plural(kernel - 1, "place")}.`,
@@ -112,7 +105,7 @@ export function explain({ kind, start, end, length, kernel, words }) {
       "1 step, however far. Every output sees every token of the layer below.",
     "restricted attention": `${plural(steps, "layer")} of attention to ${kernel} tokens: cheap, and as slow as a convolution.`,
   }[kind];
-  return head + what;
+  return `From ${name(start)} to ${goal}: ${what}`;
 }
 
 // The steps at which the pulse stops to be counted: all of them, if there are few.

@@ -8,12 +8,14 @@ import {
   oneOf,
   onWidth,
   put,
+  showAll,
   slider,
+  stopping,
 } from "../kit/kit.js";
-import { commas } from "../kit/numbers.js";
+import { commas, plural } from "../kit/numbers.js";
 import { player } from "../kit/player.js";
 import { render as draw, html } from "../kit/vendor/lit.js";
-import { explain, KINDS, plural, route, stopsOf } from "./maths.js";
+import { explain, KINDS, route, stopsOf } from "./maths.js";
 import { drawing, table } from "./view.js";
 
 const LENGTHS = [
@@ -24,52 +26,46 @@ const WIDTHS = [8, 16, 32, 64, 128, 256, 512, 1024];
 const NAMES = ["kind", "length", "start", "end", "width", "kernel", "words"];
 const BEAT = 420; // ms for a step, or for one of the pulse's stops
 
-function controlsOf(state, commit) {
-  const kinds = oneOf("kind", "Layer", KINDS, (kind) => commit({ kind }));
-  const place = (name, label, kind) =>
-    slider(name, label, { min: 1, max: 12, step: 1, digits: 0, kind }, (x) =>
-      commit({ [name]: x - 1 }),
-    );
-  const from = place("start", "from token", "tfk-query");
-  const to = place("end", "to token", "tfk-output");
-  // Both ends stay where they are, as shares of the length.
-  const length = listSlider("length", "tokens n", LENGTHS, (n) => {
-    const s = state();
-    const fit = (p) => Math.round((p * (n - 1)) / (s.length - 1));
-    commit({ length: n, start: fit(s.start), end: fit(s.end) });
-  });
-  const width = listSlider("width", "width d", WIDTHS, (x) => commit({ width: x }));
-  const kernel = slider(
-    "kernel",
-    "kernel k",
-    { min: 2, max: 9, step: 1, digits: 0 },
-    (x) => commit({ kernel: x }),
-  );
-  const show = (s) => {
-    kinds.show(s.kind);
-    for (const { input } of [from, to]) put(input, { max: s.length });
-    from.show(s.start + 1);
-    to.show(s.end + 1);
-    length.show(s.length);
-    width.show(s.width);
-    kernel.show(s.kernel);
+// Both ends stay where they are, as shares of the length, when that changes.
+function controlsOf(state, commit, set) {
+  const place = (name, label, kind) => {
+    const range = { min: 1, max: 12, step: 1, digits: 0, kind };
+    const made = slider(name, label, range, (x) => commit({ [name]: x - 1 }));
+    return { ...made, show: (p) => made.show(p + 1) };
   };
-  const boxes = [from, to, length, width, kernel].map(({ box }) => box);
-  return { kinds: kinds.set, boxes, show };
+  const kernels = { min: 2, max: 9, step: 1, digits: 0 };
+  const controls = {
+    kind: oneOf("kind", "Layer", KINDS, set("kind")),
+    start: place("start", "from token", "tfk-query"),
+    end: place("end", "to token", "tfk-output"),
+    length: listSlider("length", "tokens n", LENGTHS, (n) => {
+      const s = state();
+      const fit = (p) => Math.round((p * (n - 1)) / (s.length - 1));
+      commit({ length: n, start: fit(s.start), end: fit(s.end) });
+    }),
+    width: listSlider("width", "width d", WIDTHS, set("width")),
+    kernel: slider("kernel", "kernel k", kernels, set("kernel")),
+  };
+  const { kind, ...sliders } = controls;
+  const show = (s) => {
+    for (const { input } of [controls.start, controls.end])
+      put(input, { max: s.length });
+    showAll(controls, s);
+  };
+  return { kinds: kind.set, boxes: Object.values(sliders).map(({ box }) => box), show };
 }
 
 function render({ model, el }) {
   const root = figure(el, "tfpl", "The path of a signal between two tokens");
   const live = liveRegion();
-  /** @type {() => any} */
   const state = () => {
-    const s = Object.fromEntries(NAMES.map((name) => [name, model.get(name)]));
+    const s = read();
     const length = Math.max(2, s.length);
     const [start, end] = [s.start, s.end].map((p) => within(p, length));
     return { ...s, length, start, end };
   };
-  const { commit, stop } = bind(model, NAMES, () => update());
-  const controls = controlsOf(state, commit);
+  const { read, commit, set, stop } = bind(model, NAMES, () => update());
+  const controls = controlsOf(state, commit, set);
   let room = 700;
   let run = { key: "", stops: [0, 1] };
   let stopped = 0; // which stop the pulse is at
@@ -125,12 +121,7 @@ function render({ model, el }) {
     show(state());
   });
   update(false);
-  return () => {
-    walk.stop();
-    unwatch();
-    live.stop();
-    stop();
-  };
+  return stopping(walk, unwatch, live, stop);
 }
 
 export default { render };

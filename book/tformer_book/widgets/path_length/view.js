@@ -1,8 +1,9 @@
 // The drawing of a path between two tokens, and the table of all kinds of layers.
 import { ALONG, onArrows, within } from "../kit/arrows.js";
-import { dragIn, linear, plotOf, pointsOf, viewBox } from "../kit/chart.js";
+import { dragIn, linear, plotOf, pointsOf, segment, viewBox } from "../kit/chart.js";
 import { holdsPage } from "../kit/kit.js";
 import { commas } from "../kit/numbers.js";
+import { heads, scrolling } from "../kit/table.js";
 import { html, nothing, svg } from "../kit/vendor/lit.js";
 import {
   cone,
@@ -32,10 +33,8 @@ function dots(plot, n, height) {
     const every = Math.max(1, Math.ceil(height / 60));
     return rows
       .filter((row) => row % every === 0)
-      .map(
-        (row) =>
-          svg`<line x1=${plot.left} x2=${plot.right} y1=${plot.y(row)} y2=${plot.y(row)} />`,
-      );
+      .map(plot.y)
+      .map((y) => segment(nothing, [plot.left, y], [plot.right, y]));
   }
   const r = Math.min(4, Math.max(1.2, (plot.x(1) - plot.x(0)) / 6));
   return rows.flatMap((row) =>
@@ -65,12 +64,8 @@ function names(plot, s) {
 }
 
 function top(plot, kind, height) {
-  const text =
-    kind === "recurrent"
-      ? "states"
-      : height === 1
-        ? "outputs of the layer"
-        : `outputs of layer ${commas(height - 1)}`;
+  const which = height === 1 ? "the layer" : `layer ${commas(height - 1)}`;
+  const text = kind === "recurrent" ? "states" : `outputs of ${which}`;
   return svg`<text class="tfpl-row" x="2" y=${plot.y(height) - 20}>${text}</text>`;
 }
 
@@ -97,11 +92,11 @@ export function drawing(s, { width, step, onMove }) {
     linear(0, s.length - 1),
     linear(0, TALL / gap),
   );
+  /** @type {(point: number[]) => [number, number]} */
   const at = ([p, row]) => [plot.x(p), plot.y(row)];
-  const edges = cone(s.kind, s.start, s.end, s.kernel, s.length).map(([a, b]) => {
-    const [[x1, y1], [x2, y2]] = [at(a), at(b)];
-    return svg`<line x1=${x1} y1=${y1} x2=${x2} y2=${y2} />`;
-  });
+  const edges = cone(s.kind, s.start, s.end, s.kernel, s.length).map(([a, b]) =>
+    segment(nothing, at(a), at(b)),
+  );
   const stops = path.length > MOST_STOPS ? [] : path.map(at);
   const [cx, cy] = at(path[step]);
   return html`<svg class="tfpl-drawing" role="group" height=${plot.height} viewBox=${viewBox(plot)}
@@ -119,11 +114,8 @@ export function drawing(s, { width, step, onMove }) {
 }
 
 const HEADS = [
-  "layer",
-  "steps here",
-  "longest path",
-  "in sequence, per layer",
-  "multiplications, per layer",
+  ...["layer", "steps here", "longest path"],
+  ...["in sequence, per layer", "multiplications, per layer"],
 ];
 function row(kind, s) {
   const numbers = [
@@ -139,11 +131,8 @@ function row(kind, s) {
   </tr>`;
 }
 
-export const table = (
-  s,
-) => html`<div class="tfk-scroll" tabindex="0" role="region" aria-label="All kinds of layers compared">
-  <table>
-    <thead><tr>${HEADS.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
-    <tbody>${KINDS.map((kind) => row(kind, s))}</tbody>
-  </table>
-</div>`;
+export const table = (s) =>
+  scrolling(
+    "All kinds of layers compared",
+    html`<table>${heads(HEADS)}<tbody>${KINDS.map((kind) => row(kind, s))}</tbody></table>`,
+  );

@@ -1,7 +1,7 @@
 // The settings of a run: each control says what it changed.
-import { button, check, h, oneOf, select, uid } from "../kit/kit.js";
+import { isInTheBook } from "../kit/chapters.js";
+import { button, check, h, oneOf, put, select, showAll, uid } from "../kit/kit.js";
 import { html } from "../kit/vendor/lit.js";
-import { isInTheBook } from "../model_map/chapters.js";
 import { settingsOf } from "../training/settings.js";
 import { TASKS } from "../training/tasks.js";
 import { SWITCHES } from "./words.js";
@@ -49,42 +49,31 @@ export function inShort(settings) {
 
 function list(name, onChange) {
   const [label, values] = LISTS[name];
-  const node = select(name, values.map(String), (i) => onChange({ [name]: values[i] }));
-  const show = (settings) => {
-    const at = values.indexOf(settings[name]);
-    node.value = at < 0 ? "" : String(at);
+  const chosen = select(name, values.map(String), (i) =>
+    onChange({ [name]: values[i] }),
+  );
+  const show = (x) => {
+    const at = values.indexOf(x);
+    chosen.value = at < 0 ? "" : String(at);
   };
-  return {
-    node: html`<label class="tfpg-list"><span>${label}</span>${node}</label>`,
-    show,
-  };
+  const node = html`<label class="tfpg-list"><span>${label}</span>${chosen}</label>`;
+  return { node, show };
 }
 
 function switchOf(name, onChange) {
   const [text, watch, chapter] = SWITCHES[name];
-  const { box, input } = check(`switch-${name}`, text, true, (on) =>
-    onChange({ [name]: on }),
-  );
-  const isDecoders = name === "causal" || name === "shift";
-  const show = (settings) => {
-    input.checked = settings[name];
-    input.disabled = isDecoders && settings.shape === "encoder";
-  };
+  const told = (on) => onChange({ [name]: on });
+  const { box, input, show } = check(`switch-${name}`, text, true, told);
   const node = html`<div class="tfpg-switch">${box}<details class="tfpg-watch">
     <summary>Off: what happens?</summary>${watch} (${chapterLink(chapter)}).</details></div>`;
-  return { node, show };
+  return { node, input, show };
 }
 
 // What the task "own lines" learns.
 function linesOf(onChange) {
   const id = uid();
-  const typed = h("textarea", {
-    id,
-    rows: 4,
-    "data-control": "lines",
-    spellcheck: "false",
-    placeholder: "a b c\tc b a",
-  });
+  const typed = h("textarea", { id, rows: 4, "data-control": "lines" });
+  put(typed, { spellcheck: "false", placeholder: "a b c\tc b a" });
   const told = () => onChange({ lines: typed.value });
   typed.addEventListener("change", told);
   const take = button("take-lines", "Learn these lines", told);
@@ -108,30 +97,34 @@ export function controls(onChange, onTask) {
     const told = (x) => onChange({ [name]: x });
     return oneOf(name, legend, Object.keys(texts), told, Object.values(texts));
   };
+  const all = (names, make) =>
+    Object.fromEntries(Object.keys(names).map((name) => [name, make(name, onChange)]));
   const shape = named("shape", "Shape", SHAPES);
   const norm = named("norm", "Norm", NORMS);
-  const lists = Object.keys(LISTS).map((name) => list(name, onChange));
-  const switches = Object.keys(SWITCHES).map((name) => switchOf(name, onChange));
+  const lists = all(LISTS, list);
+  const switches = all(SWITCHES, switchOf);
   const lines = linesOf(onChange);
   let asked = "";
-  const row = (from, to) =>
-    html`<div class="tfpg-row">${lists.slice(from, to).map(({ node }) => node)}</div>`;
+  const nodes = (made) => Object.values(made).map(({ node }) => node);
+  const row = (...range) =>
+    html`<div class="tfpg-row">${nodes(lists).slice(...range)}</div>`;
 
   function show(settings) {
     const known = OPEN_TASKS.findIndex(({ key }) => key === settings.task);
     if (known >= 0) task.value = String(known);
     asked = TASKS.find(({ key }) => key === settings.task).line;
-    shape.show(settings.shape);
-    norm.show(settings.norm);
-    for (const each of [...lists, ...switches, lines]) each.show(settings);
+    showAll({ shape, norm, ...lists, ...switches }, settings);
+    lines.show(settings);
+    for (const { input } of [switches.causal, switches.shift]) // of decoders
+      input.disabled = settings.shape === "encoder";
   }
   return {
     task: () =>
       html`<label class="tfpg-task"><strong>Task </strong>${task} <span class="tfpg-asked">${asked}</span></label>`,
     lines: lines.view,
     model: [shape.set, row(0, 3), norm.set],
-    training: row(3, lists.length),
-    broken: switches.map(({ node }) => node),
+    training: row(3),
+    broken: nodes(switches),
     show,
   };
 }

@@ -24,10 +24,8 @@ const MEASURES = {
 export function isAsExpected(bounds, [sound, broken]) {
   const { soundAtLeast, soundAtMost, brokenAtLeast, brokenAtMost } = bounds;
   const within = (x, least = -Infinity, most = Infinity) => x >= least && x <= most;
-  return (
-    within(sound, soundAtLeast, soundAtMost) &&
-    within(broken, brokenAtLeast, brokenAtMost)
-  );
+  if (!within(sound, soundAtLeast, soundAtMost)) return false;
+  return within(broken, brokenAtLeast, brokenAtMost);
 }
 
 // Both runs of an experiment at once; tell(curves, steps) hears how far they are.

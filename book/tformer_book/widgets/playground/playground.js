@@ -1,5 +1,6 @@
 // Train a small Transformer in the page, and watch. The training runs in a worker.
-import { bind, figure, kept, liveRegion, put, uid } from "../kit/kit.js";
+import { bind, figure, kept, liveRegion, put, stopping, uid } from "../kit/kit.js";
+import { same } from "../kit/lists.js";
 import { live as current, html, render as renderTo } from "../kit/vendor/lit.js";
 import { DEFAULTS, settingsOf } from "../training/settings.js";
 import { controls } from "./controls.js";
@@ -46,22 +47,15 @@ function render({ model, el }) {
     const given = model.get("settings");
     return { ...settingsOf(given.task ?? DEFAULTS.task), ...given };
   };
-  const { commit, stop } = bind(model, ["settings"], () => {
+  const state = bind(model, ["settings"], () => {
     const given = read();
-    if (JSON.stringify(given) !== JSON.stringify(ours.state().settings))
-      ours.begin(given);
+    if (!same(given, ours.state().settings)) ours.begin(given);
   });
   const live = liveRegion();
   const settings = read();
   const text = model.get("text") || exampleOf(settings.task);
-  const ours = session(
-    { settings, text },
-    {
-      changed,
-      commit: (given) => commit({ settings: given }),
-      announce: live.announce,
-    },
-  );
+  const heard = { changed, commit: state.set("settings"), announce: live.announce };
+  const ours = session({ settings, text }, heard);
   const change = (changes) => ours.begin({ ...ours.state().settings, ...changes });
   const seed = kept("seed", (said) => {
     if (/^\d{1,9}$/.test(said)) change({ seed: Number(said) });
@@ -79,43 +73,28 @@ function render({ model, el }) {
   let waits = false; // for the next frame
   function changed({ answer }, soon) {
     if (answer) parts.maps.show(answer.answer?.maps ?? []);
-    if (!soon) {
-      showSettings();
-      draw();
-      return;
-    }
-    if (waits) return;
+    if (!soon) return show();
+    if (!waits) requestAnimationFrame(draw);
     waits = true;
-    requestAnimationFrame(() => {
-      waits = false;
-      draw();
-    });
   }
-
-  function showSettings() {
+  function show() {
     const now = ours.state().settings;
     parts.set.show(now);
     seed.show(String(now.seed));
+    draw();
   }
-
   function draw() {
-    const s = ours.state();
+    waits = false;
+    const { run } = ours.state();
     renderTo(view(ours, parts), root);
     put(root, {
-      "data-step": s.run.step,
-      "data-evaluated": s.run.evaluations.at(-1)?.step,
+      "data-step": run.step,
+      "data-evaluated": run.evaluations.at(-1)?.step,
       "data-ready": true,
     });
   }
-  showSettings();
-  draw();
-  return () => {
-    ours.close();
-    parts.trials.stop();
-    parts.maps.stop();
-    live.stop();
-    stop();
-  };
+  show();
+  return stopping(ours, parts.trials, parts.maps, live, state);
 }
 
 export default { render };

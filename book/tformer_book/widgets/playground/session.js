@@ -42,9 +42,9 @@ const HEARD = {
   },
   answer: (_, event) => ({ answer: event }),
   // Steps of the run before may have come in meanwhile.
-  failed: (_, { message }) => ({
+  failed: (_, { message: said }) => ({
     run: blank(),
-    problem: `${message}.`,
+    problem: `${said}.`,
     playing: false,
   }),
 };
@@ -52,7 +52,7 @@ const HEARD = {
 // changed(changes, soon) hears what is new in the state: what a reader did at once, of the
 // training what can wait for the next frame. commit hears the settings to keep; announce
 // what a screen reader says.
-// -> what a reader can do, and { state, close }
+// -> what a reader can do, and { state, stop }
 export function session(first, { changed, commit, announce }) {
   const trainer = open(first.settings);
   /** @type {Record<string, any>} */
@@ -119,15 +119,6 @@ export function session(first, { changed, commit, announce }) {
 
   trainer.on((event) => put(HEARD[event.kind]?.(s, event) ?? {}, true));
   trainer.ask(s.text);
-  const state = () => s;
-  return {
-    state,
-    play,
-    step,
-    keepOrDrop,
-    begin,
-    restart,
-    ask,
-    close: () => trainer.close(),
-  };
+  const [state, stop] = [() => s, () => trainer.close()];
+  return { state, play, step, keepOrDrop, begin, restart, ask, stop };
 }

@@ -1,32 +1,30 @@
 // One pair of columns as a hand: over time beside its waves, and as a clock.
-import { bottomAxis, dragIn, linear, plotOf, pointsOf, viewBox } from "../kit/chart.js";
+import {
+  bottomAxis,
+  dragIn,
+  linear,
+  plotOf,
+  pointsOf,
+  segment,
+  viewBox,
+} from "../kit/chart.js";
 import { format } from "../kit/numbers.js";
 import { html, svg } from "../kit/vendor/lit.js";
 import { at, pairOf, REACH } from "./maths.js";
 
 export const TENS = [0, 10, 20, 30, 40, 50, 60];
 
-const line = (kind, from, to) => svg`<line class="tfp-${kind}"
-  x1=${from[0]} y1=${from[1]} x2=${to[0]} y2=${to[1]} />`;
+const line = (kind, from, to) => segment(`tfp-${kind}`, from, to);
 const word = (text, x, y, anchor = "middle") =>
   svg`<text class="tfp-small" x=${x} y=${y} text-anchor=${anchor}>${text}</text>`;
 
 // The hand at the left, and at the same height its sine as a wave; hidden where there are
 // two clocks.
 export function wave(columns, { d, p, i, step, isNarrow }, onPick) {
-  const r = isNarrow ? 48 : 80;
-  const plot = plotOf(
-    {
-      width: isNarrow ? 356 : 700,
-      height: 2 * r + 56,
-      left: 2 * r + (isNarrow ? 34 : 56),
-      right: 10,
-      top: 20,
-      bottom: 36,
-    },
-    linear(0, REACH - 1),
-    linear(-1, 1),
-  );
+  const [r, width, gap] = isNarrow ? [48, 356, 34] : [80, 700, 56];
+  const sides = { left: 2 * r + gap, right: 10, top: 20, bottom: 36 };
+  const size = { width, height: 2 * r + 56, ...sides };
+  const plot = plotOf(size, linear(0, REACH - 1), linear(-1, 1));
   const { x, y, left, right, height } = plot;
   const [mx, my] = [r + 14, y(0)];
   const [s, c] = [columns[2 * i], columns[2 * i + 1]];
@@ -34,11 +32,9 @@ export function wave(columns, { d, p, i, step, isNarrow }, onPick) {
   const tip = [mx + r * cos, y(sin)];
   const [top, bottom] = [my - r - 6, my + r + 6];
   const sixths = Array.from({ length: 6 * (REACH - 1) + 1 }, (_, n) => n / 6);
-  const curve = (kind, column) => svg`<polyline class="tfp-${kind}"
-    points=${pointsOf(
-      plot,
-      sixths.map((time) => [time, at(column, time)]),
-    )} />`;
+  const along = (column) => sixths.map((time) => [time, at(column, time)]);
+  const curve = (kind, column) =>
+    svg`<polyline class="tfp-${kind}" points=${pointsOf(plot, along(column))} />`;
   return html`<svg class="tfp-wave" role="img" viewBox=${viewBox(plot)} ?hidden=${step === 2}
     aria-label="Pair ${i} of ${d / 2}: at position ${p} the tip of its hand is ${format(sin)} up, its sine, and ${format(cos)} to the right, its cosine. Beside it both as waves over positions 0 to 63.">
     <circle class="tfp-circle" cx=${mx} cy=${my} r=${r} />

@@ -8,7 +8,9 @@ import {
   oneOf,
   onWidth,
   radios,
+  showAll,
   slider,
+  stopping,
   textTable,
 } from "../kit/kit.js";
 import { player } from "../kit/player.js";
@@ -19,6 +21,7 @@ import { columnsOf, pairAt, REACH, similarity, tableOf, VARIANTS } from "./maths
 import { heard, numbersOf, page } from "./view.js";
 
 const STEPS = ["one wave", "all waves", "a wrong table beside it"];
+const LABEL = "Sinusoidal positions, beside a wrong variant of them";
 const BEAT = 350; // ms from one position to the next
 const BASES = [
   2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000,
@@ -28,34 +31,25 @@ const NAMES = ["d_model", "base", "position", "offset", "pair", "variant", "step
 const clamp = (x, end) => Math.max(0, Math.min(end - 1, Math.round(x)));
 
 function render({ model, el }) {
-  const root = figure(
-    el,
-    "tfp",
-    "Sinusoidal positions, beside a wrong variant of them",
-  );
-  const { commit, stop } = bind(model, NAMES, () => update());
+  const root = figure(el, "tfp", LABEL);
+  const bound = bind(model, NAMES, () => update());
   function state() {
-    const d = Math.max(2, Math.min(128, 2 * Math.round(model.get("d_model") / 2)));
-    return {
-      d,
-      base: model.get("base"),
-      p: clamp(model.get("position"), REACH),
-      k: clamp(model.get("offset"), REACH),
-      i: clamp(model.get("pair"), d / 2),
-      variant: model.get("variant"),
-      step: clamp(model.get("step"), STEPS.length),
-      isNarrow: root.clientWidth > 0 && root.clientWidth < 544,
-    };
+    const { d_model, base, position, offset, pair, variant, step } = bound.read();
+    const d = Math.max(2, Math.min(128, 2 * Math.round(d_model / 2)));
+    const [p, k] = [position, offset].map((each) => clamp(each, REACH));
+    const isNarrow = root.clientWidth > 0 && root.clientWidth < 544;
+    const i = clamp(pair, d / 2);
+    return { d, base, p, k, i, variant, step: clamp(step, STEPS.length), isNarrow };
   }
-  const parts = partsOf(state, commit);
+  const parts = partsOf(state, bound);
   const on = {
     onPosition: (p) => parts.moves.go(clamp(p, REACH)),
-    onOffset: (k) => commit({ offset: clamp(k, REACH) }),
+    onOffset: (k) => bound.commit({ offset: clamp(k, REACH) }),
     onPick(variant, column, row) {
       const { d } = state();
       parts.moves.stop();
       const pair = pairAt(variant, d, clamp(column, d));
-      commit({ position: clamp(row, REACH), pair });
+      bound.commit({ position: clamp(row, REACH), pair });
     },
   };
   // Tables do not depend on p, k and i.
@@ -81,30 +75,25 @@ function render({ model, el }) {
 
   update(false);
   const unwatch = onWidth(root, () => update(false));
-  return () => {
-    unwatch();
-    parts.moves.stop();
-    parts.live.stop();
-    stop();
-  };
+  return stopping(unwatch, parts.moves, parts.live, bound);
 }
 
-function partsOf(state, commit) {
+function partsOf(state, { commit, set }) {
   const whole = { min: 0, step: 1, digits: 0 };
   const reach = { ...whole, max: REACH - 1 };
-  const steps = radios("step", "Show", STEPS, 0, (step) => commit({ step }));
-  const variants = oneOf("variant", "Beside it", VARIANTS, (variant) =>
-    commit({ variant }),
-  );
-  const d = slider("d", "width d", { ...whole, min: 4, max: 128, step: 2 }, (x) =>
-    commit({ d_model: x, pair: Math.min(state().i, x / 2 - 1) }),
-  );
-  const base = listSlider("base", "base", BASES, (x) => commit({ base: x }));
-  const position = slider("position", "position p", reach, (p) => moves.go(p));
-  const offset = slider("offset", "offset k", reach, (k) => commit({ offset: k }));
-  const pair = slider("pair", "pair i", { ...whole, max: 1 }, (i) =>
-    commit({ pair: i }),
-  );
+  const widths = { ...whole, min: 4, max: 128, step: 2 };
+  // By the names of what they show.
+  const controls = {
+    step: radios("step", "Show", STEPS, 0, set("step")),
+    variant: oneOf("variant", "Beside it", VARIANTS, set("variant")),
+    d: slider("d", "width d", widths, (d) =>
+      commit({ d_model: d, pair: Math.min(state().i, d / 2 - 1) }),
+    ),
+    base: listSlider("base", "base", BASES, set("base")),
+    p: slider("position", "position p", reach, (p) => moves.go(p)),
+    k: slider("offset", "offset k", reach, set("offset")),
+    i: slider("pair", "pair i", { ...whole, max: 1 }, set("pair")),
+  };
   const moves = player({
     words: [
       "position 0",
@@ -114,41 +103,21 @@ function partsOf(state, commit) {
     ],
     at: () => state().p,
     last: () => REACH - 1,
-    to: (p) => commit({ position: p }),
+    to: set("position"),
     beat: BEAT,
   });
-  const behind = textTable(
-    "The same as a table: both rows, dimension by dimension",
-    "dimension",
-  );
+  const title = "The same as a table: both rows, dimension by dimension";
+  const behind = textTable(title, "dimension");
   function show(s) {
-    for (const { box } of [offset, d, base]) box.hidden = s.step < 1;
+    for (const { box } of [controls.k, controls.d, controls.base])
+      box.hidden = s.step < 1;
     behind.node.hidden = s.step < 1;
-    variants.set.hidden = s.step < 2;
-    steps.pick(s.step);
-    variants.show(s.variant);
+    controls.variant.set.hidden = s.step < 2;
+    controls.i.input.max = s.d / 2 - 1;
     moves.show();
-    d.show(s.d);
-    base.show(s.base);
-    position.show(s.p);
-    offset.show(s.k);
-    pair.input.max = s.d / 2 - 1;
-    pair.show(s.i);
+    showAll(controls, s);
   }
-  const live = liveRegion();
-  return {
-    steps,
-    variants,
-    d,
-    base,
-    position,
-    offset,
-    pair,
-    moves,
-    behind,
-    live,
-    show,
-  };
+  return { ...controls, moves, behind, live: liveRegion(), show };
 }
 
 export default { render };

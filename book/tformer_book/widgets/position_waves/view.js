@@ -6,9 +6,10 @@ import {
   linear,
   plotOf,
   pointsOf,
+  segment,
   viewBox,
 } from "../kit/chart.js";
-import { commas, format } from "../kit/numbers.js";
+import { commas, format, roughly } from "../kit/numbers.js";
 import { html, nothing, svg } from "../kit/vendor/lit.js";
 import { clock, TENS, wave } from "./hands.js";
 import { heatMap } from "./maps.js";
@@ -32,14 +33,14 @@ const SAYS = {
 export function page(s, both, products, on, parts) {
   const shown = [PAPER, s.variant].slice(0, s.step);
   return html`
-    ${parts.steps.set}
+    ${parts.step.set}
     <div class="tfp-sliders">
-      ${parts.position.box}<div class="tfp-buttons">${parts.moves.nodes}</div>
-      ${parts.pair.box} ${parts.offset.box} ${parts.d.box} ${parts.base.box}
+      ${parts.p.box}<div class="tfp-buttons">${parts.moves.nodes}</div>
+      ${parts.i.box} ${parts.k.box} ${parts.d.box} ${parts.base.box}
     </div>
     ${wave(both[0].columns, s, on.onPosition)}
     <p class="tfp-worked">${worked(s, both[0].columns[2 * s.i].speed)}</p>
-    ${parts.variants.set} ${s.step ? legend : nothing}
+    ${parts.variant.set} ${s.step ? legend : nothing}
     <div class="tfp-tables" ?hidden=${!s.step}>
       <div class="tfp-two">${shown.map((name, n) =>
         heatMap(KINDS[n], name, both[n].paint, s, (column, row) =>
@@ -65,14 +66,12 @@ const legend = html`<p class="tfp-legend">
   <span class="tfp-scale" aria-hidden="true">−1<i></i>1</span>
 </p>`;
 
-const turns = (x) => (x < 100 ? format(x, 1) : commas(Math.round(x)));
-
 function worked({ d, base, p, k, i, step }, speed) {
   const further = ` Going on by k = ${k} turns the hand by ${format(k * speed, 3)}, wherever it stands.`;
   return (
     `Pair ${i}: the angle at p = ${p} is p ÷ ${commas(base)}^(2·${i}/${d}) = ${p} ÷ ` +
     `${format(1 / speed, 2)} = ${format(p * speed, 3)} radians. ` +
-    `One turn takes ${turns((2 * Math.PI) / speed)} positions.${step ? further : ""}`
+    `One turn takes ${roughly((2 * Math.PI) / speed)} positions.${step ? further : ""}`
   );
 }
 
@@ -85,11 +84,9 @@ function chart({ d, k, variant, step }, products, onOffset) {
   );
   const { x, y, left, right } = plot;
   const text = (share) => format((share * d) / 2, (share * d) % 2 ? 1 : 0);
+  const placed = (values) => values.map((v, j) => [j, (2 * v) / d]);
   const curve = (values, n) => svg`<polyline class="tfp-curve tfp-${KINDS[n]}"
-    points=${pointsOf(
-      plot,
-      values.map((v, j) => [j, (2 * v) / d]),
-    )} />`;
+    points=${pointsOf(plot, placed(values))} />`;
   const dot = (values, n) => svg`<circle class="tfp-dot tfp-${KINDS[n]}" r="5"
     cx=${x(k)} cy=${y((2 * values[k]) / d)} />`;
   const shown = products.slice(0, Math.max(1, step));
@@ -98,10 +95,10 @@ function chart({ d, k, variant, step }, products, onOffset) {
     data-similarity=${JSON.stringify(products)}
     aria-label="Similarity against offset k from 0 to 63. At k = ${k}: the paper’s ${format(products[0][k])}${beside}.">
     ${leftAxis(plot, [1, 0.5, 0, -0.5], { text })} ${bottomAxis(plot, TENS, { gap: 18 })}
-    <line class="tfp-axis" x1=${left} x2=${right} y1=${y(0)} y2=${y(0)} />
+    ${segment("tfp-axis", [left, y(0)], [right, y(0)])}
     <text class="tfp-small" x=${(left + right) / 2} y=${plot.height - 5}
       text-anchor="middle">offset k</text>
-    <line class="tfp-now" x1=${x(k)} x2=${x(k)} y1=${plot.top} y2=${plot.bottom} />
+    ${segment("tfp-now", [x(k), plot.top], [x(k), plot.bottom])}
     ${shown.map(curve).reverse()} ${shown.map(dot).reverse()}
     <rect class="tfp-grip" data-handle="chart" x="0" y="0" width=${plot.width}
       height=${plot.height} @pointerdown=${dragIn(plot, onOffset, { atOnce: true })} />
@@ -124,7 +121,7 @@ function compared({ d, base, p, k, variant }, both, products) {
       product: format(products[n][k], 3),
       spread: `${format(found.least)} … ${format(found.most)}`,
       error: format(found.error, 3),
-      waves: `${turns(found.shortest)} … ${turns(found.longest)}`,
+      waves: `${roughly(found.shortest)} … ${roughly(found.longest)}`,
       still: `${found.still} of ${d}`,
       nearest: `${format(distance, 3)} (${rows.join(", ")})`,
     };

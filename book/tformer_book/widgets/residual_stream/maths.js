@@ -48,30 +48,20 @@ export const settled = (rows) =>
 
 // The stream before a part, drawn upwards, what it adds, at its true angle to that, and
 // their sum: corners { from, tip, end } in a drawing of this size, y downwards.
-export function triangle(
-  { before, added, cosine },
-  width = 200,
-  height = 200,
-  margin = 14,
-) {
+export function triangle({ before, added, cosine }, size = 200, margin = 14) {
   const along = cosine ?? 1;
   const across = Math.sqrt(Math.max(0, 1 - along ** 2));
-  const corners = [
-    [0, 0],
-    [0, before],
-    [added * across, before + added * along],
-  ];
+  const sum = [added * across, before + added * along];
+  const corners = [[0, 0], [0, before], sum];
   const [xs, ys] = [0, 1].map((axis) => corners.map((each) => each[axis]));
-  const [low, high] = [Math.min(...ys), Math.max(...ys)];
-  const wide = Math.max(...xs);
-  const scale = Math.min(
-    (width - 2 * margin) / (wide || 1),
-    (height - 2 * margin) / (high - low || 1),
-  );
-  const left = (width - wide * scale) / 2;
-  const [from, tip, end] = corners.map(([x, y]) => [
+  const [low, high, wide] = [Math.min(...ys), Math.max(...ys), Math.max(...xs)];
+  const room = size - 2 * margin;
+  const scale = Math.min(room / (wide || 1), room / (high - low || 1));
+  const left = (size - wide * scale) / 2;
+  const place = (/** @type {number[]} */ [x, y]) => [
     left + x * scale,
-    height - margin - (y - low) * scale,
-  ]);
+    size - margin - (y - low) * scale,
+  ];
+  const [from, tip, end] = corners.map(place);
   return { from, tip, end };
 }

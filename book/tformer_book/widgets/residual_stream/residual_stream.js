@@ -1,19 +1,13 @@
 // The residual stream of the trained model on a sentence of the reader's own.
-import { bind, figure } from "../kit/kit.js";
+import { bind, figure, stopping } from "../kit/kit.js";
 import { engineOf, textBar } from "../kit/model.js";
 import { residualStreamView, STATE } from "./view.js";
-
-const NAMES = Object.keys(STATE);
 
 function render({ model, el }) {
   const root = figure(el, "tfrs", "The residual stream of the trained Transformer");
   const engine = engineOf(model);
-  const read = () => Object.fromEntries(NAMES.map((name) => [name, model.get(name)]));
-  const state = bind(model, NAMES, () => view.set(read()));
-  const view = residualStreamView({
-    initial: read(),
-    onState: (changes) => state.commit(changes),
-  });
+  const state = bind(model, Object.keys(STATE), () => view.set(state.read()));
+  const view = residualStreamView({ initial: state.read(), onState: state.commit });
   const bar = textBar(engine, model, {
     action: "Follow it",
     ask: (text, tools) => engine.stream(text, null, tools),
@@ -21,11 +15,7 @@ function render({ model, el }) {
   });
   root.append(bar.node, view.node);
   view.show(model.get("example"));
-  return () => {
-    bar.stop();
-    view.stop();
-    state.stop();
-  };
+  return stopping(bar, view, state);
 }
 
 export default { render };

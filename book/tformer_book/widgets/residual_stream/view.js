@@ -2,7 +2,7 @@
 // each part adds and in which direction, and what it would say there already. It knows
 // no engine: `show` takes what engine.stream() gives.
 import { DOWN, onArrows, within } from "../kit/arrows.js";
-import { h, liveRegion, oneOf, radios, textTable } from "../kit/kit.js";
+import { h, liveRegion, oneOf, radios, stopping, textTable } from "../kit/kit.js";
 import { chance, format } from "../kit/numbers.js";
 import { meter, shown, spoken } from "../kit/pieces.js";
 import { html, nothing, render, svg } from "../kit/vendor/lit.js";
@@ -12,6 +12,7 @@ import { wordsView } from "./words.js";
 
 // What the view shows; Python has traits of the same names. step -1: the last part.
 export const STATE = { side: "decoder", position: 1, step: -1 };
+const SIDE_NAMES = ["encoder (English)", "decoder (German)"];
 const LISTED = 5; // pieces before a part and after it
 
 // The numbers of a side: cosines to pieces, or their probabilities.
@@ -41,27 +42,20 @@ const arrow = ([x, y], [u, v], name) => {
   if (length < 0.5) return nothing;
   const head = Math.min(9, 0.6 * length);
   const [a, b] = [((u - x) / length) * head, ((v - y) / length) * head];
-  const points = [
-    [u, v],
-    [u - a - b / 2, v - b + a / 2],
-    [u - a + b / 2, v - b - a / 2],
-  ];
-  const corners = points.map((point) => point.map((c) => c.toFixed(1)).join(","));
+  const wing = (side) => [u - a - (side * b) / 2, v - b + (side * a) / 2];
+  const corner = (point) => point.map((c) => c.toFixed(1)).join(",");
   return svg`<g class="tfrs-arrow ${name}">
     <line x1=${x} y1=${y} x2=${u - a / 2} y2=${v - b / 2}></line>
-    <polygon points=${corners.join(" ")}></polygon></g>`;
+    <polygon points=${[[u, v], wing(1), wing(-1)].map(corner).join(" ")}></polygon></g>`;
 };
 function drawing(row, norm) {
   const { from, tip, end } = triangle(row);
+  const key = (look, name) => html`<span class="tfrs-key tfrs-${look}">${name}</span>`;
   return html`<div class="tfrs-triangle">
     <svg viewBox="0 0 200 200" class="tfrs-drawing" role="img" aria-label=${arrowsText(row, norm)}>
       ${arrow(from, tip, "tfrs-before")}${arrow(from, end, "tfrs-after")}${arrow(tip, end, "tfrs-added")}
     </svg>
-    <p class="tfrs-legend">
-      <span class="tfrs-key tfrs-before">before</span>
-      <span class="tfrs-key tfrs-added">added</span>
-      <span class="tfrs-key tfrs-after">sum</span>
-    </p>
+    <p class="tfrs-legend">${key("before", "before")} ${key("added", "added")} ${key("after", "sum")}</p>
   </div>`;
 }
 
@@ -129,16 +123,11 @@ export function residualStreamView({ initial = {}, onState = () => {} } = {}) {
 
   const at = () => (state.step in rows ? state.step : rows.length - 1);
   const pieces = () =>
-    state.side === "encoder" ? stream.sourcePieces : stream.targetPieces;
+    stream[state.side === "encoder" ? "sourcePieces" : "targetPieces"];
   const place = () => Math.min(state.position, pieces().length - 1);
   const go = (i) => change({ step: within(i, rows.length) });
-  const sides = oneOf(
-    "side",
-    "Follow",
-    SIDES,
-    (side) => change({ side, position: 0, step: -1 }),
-    ["encoder (English)", "decoder (German)"],
-  );
+  const onSide = (side) => change({ side, position: 0, step: -1 });
+  const sides = oneOf("side", "Follow", SIDES, onSide, SIDE_NAMES);
   const says = wordsView({ at, last: () => rows.length - 1, onGo: go });
   const keys = onArrows(DOWN, (by) => {
     go(at() + by);
@@ -193,10 +182,8 @@ export function residualStreamView({ initial = {}, onState = () => {} } = {}) {
     pick();
     render(template(row, now, kind), node);
     says.show();
-    behind.show(
-      columnsOf(kind),
-      rows.map((each) => cellsOf(each, kind)),
-    );
+    const cells = rows.map((each) => cellsOf(each, kind));
+    behind.show(columnsOf(kind), cells);
     live.announce(
       `${spoken(pieces()[place()])}, ${row.title}. ${headline(row, stream.norm)} ${kind.spoken} ${spoken(piece)}, ${kind.number(value)}.`,
     );
@@ -211,9 +198,5 @@ export function residualStreamView({ initial = {}, onState = () => {} } = {}) {
     Object.assign(state, changes);
     update();
   }
-  function stop() {
-    says.stop();
-    live.stop();
-  }
-  return { node, show, set, state, stop };
+  return { node, show, set, state, stop: stopping(says, live) };
 }

@@ -30,10 +30,9 @@ const ROUND = [
   5, 5.5, 6, 6.5, 7, 8, 9,
 ];
 const decades = (from, to) => {
-  const all = [];
-  for (let k = from; k < to; k++)
-    all.push(...ROUND.map((x) => Number((x * 10 ** k).toPrecision(3))));
-  return [...all, Number((10 ** to).toPrecision(3))];
+  const round = (x, k) => Number((x * 10 ** k).toPrecision(3));
+  const powers = Array.from({ length: to - from }, (_, i) => from + i);
+  return [...powers.flatMap((k) => ROUND.map((x) => round(x, k))), round(1, to)];
 };
 export const WIDTHS = [16, 32, 64, 128, 192, 256, 384, 512, 768, 1024, 2048, 4096];
 export const WARMUPS = decades(1, 5).filter((x) => x <= 40000);
@@ -138,11 +137,8 @@ export function scientific(x) {
   if (x === 0) return "0";
   const size = Math.abs(x);
   const sign = x < 0 ? "−" : "";
-  if (size >= 0.0095 && size < 10000)
-    return (
-      sign +
-      (size >= 100 ? commas(Math.round(size)) : Number(size.toPrecision(3)).toString())
-    );
+  if (size >= 100 && size < 10000) return sign + commas(Math.round(size));
+  if (size >= 0.0095 && size < 100) return `${sign}${Number(size.toPrecision(3))}`;
   const [digits, exponent] = size.toExponential(2).split("e");
   return `${sign}${digits} × ${powerOfTen(Number(exponent))}`;
 }

@@ -8,6 +8,7 @@ import {
   pathOf,
   plotOf,
   roundUp,
+  segment,
   viewBox,
 } from "../kit/chart.js";
 import {
@@ -17,6 +18,7 @@ import {
   holdsPage,
   listSlider,
   presets,
+  showAll,
   slider,
   textTable,
 } from "../kit/kit.js";
@@ -42,82 +44,68 @@ import {
 const BOX = { width: 640, height: 320, left: 56, right: 14, top: 28, bottom: 46 };
 const CATCH = 0.0013; // of the axis: so near, the peak catches a step
 
-// commit hears changes of the figure's state; `look` a step that is pointed at.
-function controlsOf(read, write, look, commit) {
+// write hears changes of the schedule, `set` makes what hears a trait's; `look` hears a
+// step that is pointed at.
+function controlsOf(read, write, look, set) {
   const ready = presets("schedule", "Schedule:", SCHEDULES, (schedule) =>
     write({ ...schedule, step: schedule.warmup }),
   );
   const list = (name, label, values, key, text = commas) =>
     listSlider(name, label, values, (x) => write({ [key]: x }), text);
-  const lists = {
+  const range = { min: 0, max: 400, step: 1, text: () => commas(read().step) };
+  const controls = {
     width: list("d_model", "d_model", WIDTHS, "width"),
     warmup: list("warmup", "warm-up", WARMUPS, "warmup"),
     factor: list("factor", "factor", FACTORS, "factor", String),
     total: list("total", "steps in all", TOTALS, "total"),
+    share: slider("step", "look at step", range, (u) =>
+      look(stepAt(u / 400, read().total, read().isLog)),
+    ),
+    isLog: check("log-steps", "logarithmic steps", read().isLog, set("log_steps")),
   };
-  const at = slider(
-    "step",
-    "look at step",
-    { min: 0, max: 400, step: 1, text: () => commas(read().step) },
-    (u) => look(stepAt(u / 400, read().total, read().isLog)),
-  );
-  const log = check("log-steps", "logarithmic steps", read().isLog, (on) =>
-    commit({ log_steps: on }),
-  );
   const toPeak = button("to-peak", "Go to the peak", () =>
     write({ step: read().warmup }),
   );
   const show = (s) => {
     ready.show(s);
-    for (const [key, each] of Object.entries(lists)) each.show(s[key]);
-    at.show(Math.round(400 * shareOf(s.step, s.total, s.isLog)));
-    log.input.checked = s.isLog;
+    const share = Math.round(400 * shareOf(s.step, s.total, s.isLog));
+    showAll(controls, { ...s, share });
   };
+  const { isLog, ...sliders } = controls;
   const node = html`${ready.set}
     <div class="tfss-sliders">
-      ${Object.values(lists).map(({ box }) => box)}${at.box}
-      <div class="tfss-row">${log.box}${toPeak}</div>
+      ${Object.values(sliders).map(({ box }) => box)}
+      <div class="tfss-row">${isLog.box}${toPeak}</div>
     </div>`;
   return { node, show };
 }
 
+const quarters = (x) => [0, 1, 2, 3, 4].map((k) => (x * k) / 4);
 const cornerOf = (s) => Math.min(s.warmup, s.total);
 
 // `top` of the rate's axis; `hears`: what hears the ground and the peak being pressed.
 function drawing(s, top, hears) {
   const plot = plotOf(BOX, stepScale(s.total, s.isLog), linear(0, top));
   const shown = (n, of) => [n, Math.min(1.04 * top, rateOf(n, of))];
-  const curve = (of) => {
-    const steps = stepsFor({ ...s, warmup: of.warmup }, s.isLog);
-    return pathOf(
-      plot,
-      steps.map((n) => shown(n, of)),
-    );
-  };
-  const place = (n) => {
-    const [step, rate] = shown(n, s);
-    return [plot.x(step), plot.y(rate)];
-  };
+  const points = (of) =>
+    stepsFor({ ...s, warmup: of.warmup }, s.isLog).map((n) => shown(n, of));
+  const place = (n) => [plot.x(n), plot.y(shown(n, s)[1])];
   const corner = cornerOf(s);
-  const dot = place(s.step);
+  const [cx, cy] = place(s.step);
   const power = Math.floor(Math.log10(top));
   const ticks = s.isLog
     ? Array.from({ length: Math.floor(Math.log10(s.total)) + 1 }, (_, k) => 10 ** k)
-    : [0, 1, 2, 3, 4].map((k) => Math.max(1, (s.total * k) / 4));
+    : quarters(s.total).map((n) => Math.max(1, n));
   const label = `Learning rate against step: up in a straight line to ${scientific(rateOf(corner, s))} at step ${commas(corner)}${s.warmup < s.total ? `, then down with the root of the step to ${scientific(rateOf(s.total, s))} at step ${commas(s.total)}` : ", where the run ends"}. Dashed: the paper’s base model.`;
   const rates = stepsFor(s, s.isLog)
     .filter((_, i) => i % 20 === 0)
     .map((n) => [n, rateOf(n, s)]);
   return html`<svg viewBox=${viewBox(plot)} class="tfss-chart" role="img" aria-label=${label}
     data-rates=${JSON.stringify(rates)}>
-    ${leftAxis(
-      plot,
-      [0, 1, 2, 3, 4].map((k) => (top * k) / 4),
-      {
-        text: (r) => String(Number((r / 10 ** power).toPrecision(3))),
-        title: `learning rate, × ${powerOfTen(power)}`,
-      },
-    )}
+    ${leftAxis(plot, quarters(top), {
+      text: (r) => String(Number((r / 10 ** power).toPrecision(3))),
+      title: `learning rate, × ${powerOfTen(power)}`,
+    })}
     ${bottomAxis(plot, ticks, {
       text: (n) => commas(Math.round(n)),
       mark: 4,
@@ -126,10 +114,10 @@ function drawing(s, top, hears) {
       title: "step →",
     })}
     ${ground(plot, "axis", hears.ground(plot))}
-    <path class="tfss-ghost" d=${curve(PAPER)} />
-    <path class="tfss-curve" d=${curve(s)} />
-    <line class="tfss-now" x1=${dot[0]} x2=${dot[0]} y1=${plot.top} y2=${plot.bottom} />
-    <circle class="tfss-dot" r="5" cx=${dot[0]} cy=${dot[1]} />
+    <path class="tfss-ghost" d=${pathOf(plot, points(PAPER))} />
+    <path class="tfss-curve" d=${pathOf(plot, points(s))} />
+    ${segment("tfss-now", [cx, plot.top], [cx, plot.bottom])}
+    <circle class="tfss-dot" r="5" cx=${cx} cy=${cy} />
     <g class="tfss-peak" data-handle="peak" transform="translate(${place(corner).join(" ")})"
       @pointerdown=${hears.peak(plot)} @touchstart=${holdsPage}
       @pointerup=${hears.released} @pointercancel=${hears.released}>
@@ -193,25 +181,25 @@ function tableRows(s) {
     .map((n) => [commas(n), scientific(rateOf(n, s)), scientific(rateOf(n, PAPER))]);
 }
 
-export function schedulePart(get, commit, live) {
+// What the schedule's numbers are called here and in the figure's state.
+const TRAITS = Object.entries({
+  width: "d_model",
+  warmup: "warmup_steps",
+  factor: "scale",
+  total: "total_steps",
+  step: "step",
+  isLog: "log_steps",
+});
+
+export function schedulePart(get, { commit, set }, live) {
   const node = h("div", { class: "tfss-part" });
-  const read = () => ({
-    width: get("d_model"),
-    warmup: get("warmup_steps"),
-    factor: get("scale"),
-    total: get("total_steps"),
-    step: get("step"),
-    isLog: get("log_steps"),
-  });
+  /** @type {() => any} */
+  const read = () =>
+    Object.fromEntries(TRAITS.map(([key, trait]) => [key, get(trait)]));
   const write = (changes) => {
-    const { width, warmup, factor, total, step } = { ...read(), ...changes };
-    commit({
-      d_model: width,
-      warmup_steps: warmup,
-      scale: factor,
-      total_steps: total,
-      step: Math.min(step, total),
-    });
+    const s = { ...read(), ...changes };
+    s.step = Math.min(s.step, s.total);
+    commit(Object.fromEntries(TRAITS.map(([key, trait]) => [trait, s[key]])));
   };
   const look = (step) => {
     const { total, isLog, ...s } = read();
@@ -219,7 +207,7 @@ export function schedulePart(get, commit, live) {
     const [found, peak] = [step, corner].map((n) => shareOf(n, total, isLog));
     commit({ step: Math.abs(found - peak) < CATCH ? corner : Math.round(step) });
   };
-  const controls = controlsOf(read, write, look, commit);
+  const controls = controlsOf(read, write, look, set);
   const behind = textTable("The curve as a table", "step");
   let top = 0; // of the rate's axis; it stays while the peak is dragged
   let dragging = false;
@@ -252,10 +240,9 @@ export function schedulePart(get, commit, live) {
       html`${controls.node}${LEGEND}${drawing(s, top, hears)}${worked(s)}${facts(s)}${behind.node}`,
       node,
     );
-    if (speak)
-      live.announce(
-        `Step ${commas(s.step)}: learning rate ${scientific(rateOf(s.step, s))}. Peak ${scientific(largest)} at step ${commas(cornerOf(s))}.`,
-      );
+    const [rate, peak] = [rateOf(s.step, s), largest].map(scientific);
+    const text = `Step ${commas(s.step)}: learning rate ${rate}. Peak ${peak} at step ${commas(cornerOf(s))}.`;
+    if (speak) live.announce(text);
   }
   return { node, update };
 }

@@ -1,5 +1,5 @@
 // Two curves of a training run to drag: the learning rate, and the target of the loss.
-import { bind, figure, liveRegion } from "../kit/kit.js";
+import { bind, figure, liveRegion, stopping } from "../kit/kit.js";
 import { schedulePart } from "./schedule.js";
 import { smoothingPart } from "./smoothing.js";
 
@@ -17,17 +17,14 @@ function render({ model, el }) {
   const get = (name) => model.get(name);
   const live = liveRegion();
   const parts = [];
-  const { commit, stop } = bind(model, [...RATE, ...LOSS], () =>
+  const bound = bind(model, [...RATE, ...LOSS], () =>
     parts.forEach((each) => each.update()),
   );
-  if (part !== "smoothing") parts.push(schedulePart(get, commit, live));
-  if (part !== "schedule") parts.push(smoothingPart(get, commit, live));
+  if (part !== "smoothing") parts.push(schedulePart(get, bound, live));
+  if (part !== "schedule") parts.push(smoothingPart(get, bound, live));
   root.append(...parts.map((each) => each.node), live.node);
   parts.forEach((each) => each.update(false));
-  return () => {
-    live.stop();
-    stop();
-  };
+  return stopping(live, bound);
 }
 
 export default { render };

@@ -11,9 +11,11 @@ import {
   listSlider,
   oneOf,
   presets,
+  showAll,
   slider,
 } from "../kit/kit.js";
 import { commas, format, powerOfTen } from "../kit/numbers.js";
+import { heads, scrolling } from "../kit/table.js";
 import { html, nothing, render, svg } from "../kit/vendor/lit.js";
 import {
   BY_HAND,
@@ -34,54 +36,42 @@ import {
 } from "./maths.js";
 
 const BOX = { width: 640, height: 280, left: 56, top: 16, bottom: 52 };
+const EPSILON = { min: 0, max: 0.5, step: 0.01 };
 const SLOT = (BOX.width - BOX.left) / 6;
 const BAR = 0.34 * SLOT;
 const LEFT = { target: 0.14 * SLOT, prediction: 0.52 * SLOT }; // of a bar in its slot
 // Hundredths of the height.
-const BY_KEY = {
-  ArrowUp: 1,
-  ArrowRight: 1,
-  ArrowDown: -1,
-  ArrowLeft: -1,
-  PageUp: 10,
-  PageDown: -10,
-};
+const PAGES = { PageUp: 10, PageDown: -10 };
+const BY_KEY = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, ...PAGES };
 
-function controlsOf(get, commit) {
+function controlsOf(get, { commit, set }) {
   const ready = presets("target", "Vocabulary:", TARGETS, ({ epsilon, size, spread }) =>
     commit({ epsilon, vocab_size: size, spread, logits: BY_HAND }),
   );
-  const range = { min: 0, max: 0.5, step: 0.01 };
-  const epsilon = slider("epsilon", "smoothing ε", range, (x) =>
-    commit({ epsilon: x }),
-  );
-  const size = listSlider("vocab", "pieces V", VOCABULARIES, (x) =>
-    commit({ vocab_size: x }),
-  );
-  const spread = oneOf("spread", "ε is spread", SPREADS, (x) => commit({ spread: x }));
-  const log = check("log-bars", "logarithmic bars", get("log_bars"), (on) =>
-    commit({ log_bars: on }),
-  );
-  const set = (name, text, logits) =>
-    button(name, text, () => commit({ logits: logits() }));
+  const controls = {
+    epsilon: slider("epsilon", "smoothing ε", EPSILON, set("epsilon")),
+    size: listSlider("vocab", "pieces V", VOCABULARIES, set("vocab_size")),
+    spread: oneOf("spread", "ε is spread", SPREADS, set("spread")),
+    isLog: check("log-bars", "logarithmic bars", get("log_bars"), set("log_bars")),
+  };
+  const { epsilon, size, spread, isLog } = controls;
+  const logits = (name, text, found) =>
+    button(name, text, () => commit({ logits: found() }));
   const now = () => targetOf(get("epsilon"), get("vocab_size"), get("spread"));
   const buttons = choice(
     "Prediction:",
-    set("like-target", "same as the target", () => matching(now())),
-    set("sure", "sure of “Hund”", () => [12, 0, 0, 0, 0, 0]),
-    set("uniform", "no idea", () => [0, 0, 0, 0, 0, 0]),
-    set("by-hand", "as above", () => BY_HAND),
+    logits("like-target", "same as the target", () => matching(now())),
+    logits("sure", "sure of “Hund”", () => [12, 0, 0, 0, 0, 0]),
+    logits("uniform", "no idea", () => [0, 0, 0, 0, 0, 0]),
+    logits("by-hand", "as above", () => BY_HAND),
   );
   const show = (s) => {
     ready.show(s);
-    epsilon.show(s.epsilon);
-    size.show(s.size);
-    spread.show(s.spread);
-    log.input.checked = s.isLog;
+    showAll(controls, s);
   };
   const node = html`${ready.set}
     <div class="tfss-sliders">${epsilon.box}${size.box}</div>
-    <div class="tfss-row">${spread.set}${log.box}</div>
+    <div class="tfss-row">${spread.set}${isLog.box}</div>
     ${buttons}`;
   return { node, show };
 }
@@ -118,15 +108,11 @@ function drawing(s, moves) {
   const ticks = s.isLog ? [1, 0.01, 1e-4, 1e-6] : [0, 0.25, 0.5, 0.75, 1];
   const text = (p) =>
     s.isLog && p < 1 ? powerOfTen(Math.round(Math.log10(p))) : String(p);
-  const gripOf = (kind, i, mass, move) =>
-    grip(plot, s, {
-      kind,
-      i,
-      mass,
-      move,
-      label: `${kind} of ${i < 5 ? `“${NAMED[i]}”` : "all others together"}`,
-      hidden: i === 5 && s.rest <= 0,
-    });
+  const gripOf = (kind, i, mass, move) => {
+    const label = `${kind} of ${i < 5 ? `“${NAMED[i]}”` : "all others together"}`;
+    const hidden = i === 5 && s.rest <= 0;
+    return grip(plot, s, { kind, i, mass, move, label, hidden });
+  };
   const middle = (i) => plot.x(i + 0.5);
   return html`<svg viewBox=${viewBox(plot)} class="tfss-chart" role="group"
     aria-label="Target and prediction for each piece; the handles on the bars can be moved">
@@ -154,16 +140,13 @@ function table({ masses, prediction, rest }) {
     <th scope="row" class=${look}>${name}</th>
     ${names.map((_, i) => html`<td>${i === 5 && rest <= 0 ? "–" : of(i)}</td>`)}
   </tr>`;
-  return html`<div class="tfk-scroll" tabindex="0" role="region" aria-label="Target and prediction in numbers">
-    <table class="tfss-table">
-      <thead><tr>${["", ...names].map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
-      <tbody>
-        ${row("target q", "tfss-target", (i) => scientific(masses[i]))}
-        ${row("prediction p", "tfss-prediction", (i) => scientific(prediction[i].mass))}
-        ${row("p − q", "", (i) => format(prediction[i].mass - masses[i], 3))}
-      </tbody>
-    </table>
-  </div>`;
+  const rows = html`${row("target q", "tfss-target", (i) => scientific(masses[i]))}
+    ${row("prediction p", "tfss-prediction", (i) => scientific(prediction[i].mass))}
+    ${row("p − q", "", (i) => format(prediction[i].mass - masses[i], 3))}`;
+  return scrolling(
+    "Target and prediction in numbers",
+    html`<table class="tfss-table">${heads(["", ...names])}<tbody>${rows}</tbody></table>`,
+  );
 }
 
 // The loss as a sum of two parts, drawn and in numbers.
@@ -210,9 +193,10 @@ function stateOf(get) {
   };
 }
 
-export function smoothingPart(get, commit, live) {
+export function smoothingPart(get, bound, live) {
+  const { commit } = bound;
   const node = h("div", { class: "tfss-part" });
-  const controls = controlsOf(get, commit);
+  const controls = controlsOf(get, bound);
   // What was dragged, for a link: one number for each bar that has a handle.
   const held = kept("logits", (text) => {
     const logits = text.split(",").map(Number);
@@ -233,11 +217,8 @@ export function smoothingPart(get, commit, live) {
 
   function update(speak = true) {
     const s = stateOf(get);
-    held.show(
-      get("logits")
-        .map((x) => Number(x.toPrecision(5)))
-        .join(","),
-    );
+    const rounded = get("logits").map((x) => Number(x.toPrecision(5)));
+    held.show(rounded.join(","));
     controls.show(s);
     render(
       html`${controls.node}${LEGEND}${drawing(s, moves)}${table(s)}${sum(s.losses)}
@@ -245,10 +226,8 @@ export function smoothingPart(get, commit, live) {
       node,
     );
     const { cross, entropy, divergence } = s.losses;
-    if (speak)
-      live.announce(
-        `Cross-entropy ${format(cross)}, entropy of the target ${format(entropy)}, KL ${format(divergence)}.`,
-      );
+    const text = `Cross-entropy ${format(cross)}, entropy of the target ${format(entropy)}, KL ${format(divergence)}.`;
+    if (speak) live.announce(text);
   }
   return { node, update };
 }

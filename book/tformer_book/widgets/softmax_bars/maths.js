@@ -6,10 +6,8 @@ const f = Math.fround;
 
 // Shares of (scores + added) / temperature. Every step is rounded to 32 bits.
 // `subtract` takes the largest away first, which changes no share.
-export function softmax32(
-  scores,
-  { temperature = 1, added = 0, subtract = true } = {},
-) {
+export function softmax32(scores, options = {}) {
+  const { temperature = 1, added = 0, subtract = true } = options;
   const logits = scores.map((s) => f(f(f(s) + f(added)) / f(temperature)));
   const largest = Math.max(...logits);
   const exponents = logits.map((x) => (subtract ? f(x - largest) : x));

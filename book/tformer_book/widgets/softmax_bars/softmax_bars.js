@@ -1,5 +1,14 @@
 // Scores to powers to shares, in the 32 bits that models use: softmax to play with.
-import { bind, button, check, figure, liveRegion, slider } from "../kit/kit.js";
+import {
+  bind,
+  button,
+  check,
+  figure,
+  liveRegion,
+  showAll,
+  slider,
+  stopping,
+} from "../kit/kit.js";
 import { format } from "../kit/numbers.js";
 import { remembered } from "../kit/remembered.js";
 import { render as draw, html } from "../kit/vendor/lit.js";
@@ -11,29 +20,18 @@ const SCORES = { min: -10, max: 10, step: 0.5, digits: 1 };
 function render({ model, el }) {
   const root = figure(el, "tfsb", "Softmax: from scores to shares");
   const live = liveRegion();
-  const { read, commit, stop } = bind(model, NAMES, () => update());
+  const { read, commit, set, stop } = bind(model, NAMES, () => update());
   const start = read();
 
-  const temperature = slider(
-    "temperature",
-    "temperature",
-    { min: 0.1, max: 5, step: 0.1, digits: 1 },
-    (x) => commit({ temperature: x }),
-  );
-  const added = slider(
-    "added",
-    "add to all",
-    { min: -120, max: 120, step: 5, digits: 0 },
-    (x) => commit({ added: x }),
-  );
-  const subtract = check(
-    "subtract",
-    "subtract the largest first",
-    start.subtract,
-    (on) => commit({ subtract: on }),
-  );
+  const heat = { min: 0.1, max: 5, step: 0.1, digits: 1 };
+  const sum = { min: -120, max: 120, step: 5, digits: 0 };
+  const first = "subtract the largest first";
+  const controls = {
+    temperature: slider("temperature", "temperature", heat, set("temperature")),
+    added: slider("added", "add to all", sum, set("added")),
+    subtract: check("subtract", first, start.subtract, set("subtract")),
+  };
   const reset = button("reset", "Start again", () => commit(start));
-  const controls = [temperature.box, added.box, subtract.box, reset];
   const slidersOf = remembered((labels) =>
     labels.split("\n").map((label, j) => {
       const score = slider(`score-${j}`, label, SCORES, (x) =>
@@ -50,15 +48,13 @@ function render({ model, el }) {
     if (s.labels.length !== s.scores.length) return; // a kernel sends one after the other
     const sliders = slidersOf(s.labels.join("\n"));
     sliders.forEach((each, j) => each.show(s.scores[j]));
-    temperature.show(s.temperature);
-    added.show(s.added);
-    subtract.input.checked = s.subtract;
+    showAll(controls, s);
     const result = softmax32(s.scores, s);
     const isBad = !(result.total > 0 && result.total < Infinity);
     draw(
       html`${table(s, result, sliders)}
         <p class="tfsb-worked ${isBad ? "tfsb-bad" : ""}">${explain(s.labels, result, s)}</p>
-        <div class="tfsb-controls">${controls}</div>
+        <div class="tfsb-controls">${Object.values(controls).map(({ box }) => box)}${reset}</div>
         ${live.node}`,
       root,
     );
@@ -67,12 +63,10 @@ function render({ model, el }) {
   }
   update();
   live.stop();
-  return () => {
-    live.stop();
-    stop();
-  };
+  return stopping(live, stop);
 }
 
+const sumOf = (numbers) => numbers.reduce((a, b) => a + b, 0);
 const table = (s, { powers, exponents, shares, total }, sliders) => html`
   <div class="tfk-scroll"><table>
     <caption>Move a score and watch all shares.</caption>
@@ -97,10 +91,7 @@ const table = (s, { powers, exponents, shares, total }, sliders) => html`
       )}
       <tr class="tfsb-sum">
         <th scope="row">sum</th><td></td><td data-power="sum">${short(total)}</td>
-        <td class="tfsb-share" data-share="sum">${format(
-          shares.reduce((a, b) => a + b, 0),
-          3,
-        )}</td>
+        <td class="tfsb-share" data-share="sum">${format(sumOf(shares), 3)}</td>
       </tr>
     </tbody>
   </table></div>`;

@@ -25,15 +25,15 @@ export function align(positions, steps, before = null) {
       best: given?.next[0].piece,
       agrees: given && given.next[0].id === given.id,
       moved: shifts[t] ?? null,
-      own: mine
-        ? { reads: t ? taken[t - 1].piece : "<s>", piece: mine.piece, p: mine.p }
-        : null,
+      own: mine ? { reads: t ? taken[t - 1].piece : "<s>", ...choiceOf(mine) } : null,
       same: same && Boolean(given && mine),
     };
     same = row.same && given.id === mine.id;
     return row;
   });
 }
+
+const choiceOf = ({ piece, p }) => ({ piece, p });
 
 // How far the next piece's distribution moved at each position: the largest change of a
 // probability, or the least that it can be where one of the two does not show it. Null
@@ -76,9 +76,5 @@ export function laid(rows, split) {
   const own = rows.flatMap(({ own: each }, position) =>
     each ? [{ position, piece: each.piece, p: each.p, wrote: null }] : [],
   );
-  return {
-    trunk: given.slice(0, end),
-    teacher: given.slice(end),
-    own: own.slice(end),
-  };
+  return { trunk: given.slice(0, end), teacher: given.slice(end), own: own.slice(end) };
 }

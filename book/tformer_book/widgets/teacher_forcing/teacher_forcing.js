@@ -1,14 +1,13 @@
 // Teacher forcing beside decoding, for one sentence and its German.
-import { bind, figure } from "../kit/kit.js";
+import { bind, figure, stopping } from "../kit/kit.js";
 import { askBar, engineOf } from "../kit/model.js";
 import { teacherForcingView } from "./view.js";
 
 function render({ model, el }) {
   const root = figure(el, "tft", "Teacher forcing beside decoding");
   const engine = engineOf(model);
-  const { commit, stop } = bind(model, ["step", "text", "translation", "example"], () =>
-    update(),
-  );
+  const names = ["step", "text", "translation", "example"];
+  const { commit, stop } = bind(model, names, () => update());
   const view = teacherForcingView(engine, {
     initial: { step: model.get("step") },
     onNeed: () => bar.ask(),
@@ -32,11 +31,7 @@ function render({ model, el }) {
     }
   }
   update();
-  return () => {
-    stop();
-    bar.stop();
-    view.stop();
-  };
+  return stopping(stop, bar, view);
 }
 
 export default { render };

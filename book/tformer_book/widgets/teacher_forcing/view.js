@@ -2,7 +2,7 @@
 // all positions in one pass; in use it reads its own pieces, one step at a time.
 import { within } from "../kit/arrows.js";
 import { h, liveRegion, textTable } from "../kit/kit.js";
-import { walker } from "../kit/player.js";
+import { walker, wordsFor } from "../kit/player.js";
 import { html, nothing, render } from "../kit/vendor/lit.js";
 import { Lesson } from "./lesson.js";
 import { align, parting } from "./maths.js";
@@ -12,12 +12,7 @@ import { NEXT, nextLists, rowText, verdictText } from "./texts.js";
 import { trackKeys, tracks } from "./tracks.js";
 
 const BEAT = 900; // ms between two steps while it plays
-const WORDS = [
-  "To the first position",
-  "One position back",
-  "One position forward",
-  "To the last position",
-];
+const WORDS = wordsFor("position", "forward");
 
 const germanField = () =>
   h("input", {

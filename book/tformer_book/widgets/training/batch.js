@@ -29,11 +29,7 @@ export function batchOf(pairs, { shape, shift }) {
     const labels = pairs.map(({ target }) => [...target, END]);
     return { source, target: null, labels: padded(labels, source[0].length) };
   }
-  return {
-    source,
-    target: padded(pairs.map(read)),
-    labels: padded(pairs.map(wanted)),
-  };
+  return { source, target: padded(pairs.map(read)), labels: padded(pairs.map(wanted)) };
 }
 
 // Rows of one length, padded on the right.

@@ -25,11 +25,8 @@ class Trainer {
 
   constructor(settings) {
     this.#worker.onmessage = ({ data }) => this.#tell(data);
-    this.#worker.onerror = ({ message }) =>
-      this.#tell({
-        kind: "failed",
-        message: `training cannot run here: ${message ?? "its script was not loaded"}`,
-      });
+    this.#worker.onerror = ({ message: why = "its script was not loaded" }) =>
+      this.#tell({ kind: "failed", message: `training cannot run here: ${why}` });
     this.restart(settings);
   }
 
@@ -42,30 +39,20 @@ class Trainer {
 
   // Evaluated as time allows or, with a course, each so many steps, to end at one exactly.
   /** @param {{ until: number, every: number } | null} course */
-  play(course = null) {
-    this.#send({ command: "play", course });
-  }
+  play = (course = null) => this.#send({ command: "play", course });
 
-  pause() {
-    this.#send({ command: "pause" });
-  }
+  pause = () => this.#send({ command: "pause" });
 
   // One step, and an evaluation after it.
-  step() {
-    this.#send({ command: "step" });
-  }
+  step = () => this.#send({ command: "step" });
 
   // Begin anew with these settings; what was playing goes on playing.
   /** @param {Record<string, any>} settings */
-  restart(settings) {
-    this.#send({ command: "restart", settings });
-  }
+  restart = (settings) => this.#send({ command: "restart", settings });
 
   // Watch what the model writes for a sequence; "" for none.
   /** @param {string} text */
-  ask(text) {
-    this.#send({ command: "ask", text });
-  }
+  ask = (text) => this.#send({ command: "ask", text });
 
   close() {
     this.#worker.terminate();

@@ -45,9 +45,8 @@ function ownLines(text, seed) {
   const nHeldOut = Math.min(HELD_OUT, Math.ceil(order.length / SHARE));
   const kept = new Set(order.slice(0, nHeldOut));
   const training = pairs.filter(({ source }) => !kept.has(keyOf(source)));
-  if (!training.length) {
+  if (!training.length)
     throw new RangeError("all lines have the same source: give lines that differ");
-  }
   const dice = new Dice(seed, "training");
   return {
     words,

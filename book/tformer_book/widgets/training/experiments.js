@@ -35,14 +35,7 @@ const LINES = { task: "lines", lines: numberLines(1500) };
 // One switch, and what it breaks.
 /** @returns {Experiment} */
 function one(key, [sound, change], steps, bounds, measure = "accuracy") {
-  return {
-    key,
-    sound,
-    broken: { ...sound, ...change },
-    steps,
-    measure,
-    ...bounds,
-  };
+  return { key, sound, broken: { ...sound, ...change }, steps, measure, ...bounds };
 }
 
 const FAILS = { soundAtLeast: 0.6, brokenAtMost: 0.2 };

@@ -1,10 +1,7 @@
 // Small English sentences and their German, in the manner of the package's grammar corpus
 // (`tformer.data.grammar`): gender, case and agreement, verb second, verb last.
-const rows = (table) =>
-  table
-    .trim()
-    .split("\n")
-    .map((line) => line.trim().split(/\s+/));
+const wordsOf = (line) => line.trim().split(/\s+/);
+const rows = (table) => table.trim().split("\n").map(wordsOf);
 
 // English, German, gender, and the accusative of the weak noun.
 const NOUNS = new Map(

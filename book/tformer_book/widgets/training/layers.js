@@ -89,11 +89,8 @@ class Layer extends Module {
   // (B, T, D) -> (B, T, D); memory (B, S, D) for cross-attention.
   forward(x, mask, memory = null, memoryMask = null) {
     x = this.selfAttentionResidual.call(x, (h) => this.selfAttention.call(h, h, mask));
-    if (memory) {
-      x = this.crossAttentionResidual.call(x, (h) =>
-        this.crossAttention.call(h, memory, memoryMask),
-      );
-    }
+    const across = (h) => this.crossAttention.call(h, memory, memoryMask);
+    if (memory) x = this.crossAttentionResidual.call(x, across);
     return this.feedForwardResidual.call(x, (h) => this.feedForward.call(h));
   }
 }
@@ -102,10 +99,8 @@ class Layer extends Module {
 export class Stack extends Module {
   constructor(settings, crosses = false) {
     super();
-    this.layers = Array.from(
-      { length: settings.layers },
-      () => new Layer(settings, crosses),
-    );
+    const { layers: length } = settings;
+    this.layers = Array.from({ length }, () => new Layer(settings, crosses));
     this.finalNorm = settings.norm === "pre" ? new LayerNorm(settings.width) : null;
   }
 

@@ -23,18 +23,15 @@ export function readLines(text) {
       `give ${FEWEST} to ${MOST} lines, each a source, a tab (or two spaces) and a target: there are ${found}`,
     );
   }
-  const spaced = lines.some(({ line }) =>
-    sidesOf(line).some((side) => /\S\s+\S/.test(side)),
-  );
+  const isSpaced = (side) => /\S\s+\S/.test(side);
+  const spaced = lines.some(({ line }) => sidesOf(line).some(isSpaced));
   const pairs = lines.map(({ line, number }) => pairOf(line, number, spaced));
-  const words = [
-    ...new Set(pairs.flatMap(({ source, target }) => [...source, ...target])),
-  ];
-  if (words.length > MOST_WORDS) {
+  const all = pairs.flatMap(({ source, target }) => [...source, ...target]);
+  const words = [...new Set(all)];
+  if (words.length > MOST_WORDS)
     throw new RangeError(
       `the lines have ${words.length} different symbols, more than ${MOST_WORDS}: take fewer lines or simpler words`,
     );
-  }
   return { pairs, words: words.sort(), spaced };
 }
 
@@ -52,22 +49,19 @@ function pairOf(line, number, spaced) {
     sides.splice(0, 1, all.slice(0, middle), all.slice(middle));
   }
   const [source, target] = sides;
-  if (sides.length > 2) {
+  if (sides.length > 2)
     throw new RangeError(
       `line ${number} has ${sides.length - 1} tabs or wide gaps: keep the one between source and target`,
     );
-  }
-  if (!source.length || !target.length) {
+  if (!source.length || !target.length)
     throw new RangeError(
       `line ${number} has no ${source.length ? "target" : "source"}: give both, with a tab between them`,
     );
-  }
   for (const side of sides) {
-    if (side.length > LONGEST) {
+    if (side.length > LONGEST)
       throw new RangeError(
         `line ${number} has a side of ${side.length} symbols, more than ${LONGEST}: shorten it`,
       );
-    }
   }
   return { source, target };
 }

@@ -54,10 +54,8 @@ export class Model extends Module {
   // Logits (B, T, V) of what a batch asks: `source`, `target` (B, T) ids, padded on the
   // right. An encoder alone has no target, a decoder alone no source.
   forward(tape, { source, target }) {
-    if (!target) return this.unembed(this.encode(tape, source));
-    return this.unembed(
-      this.decode(tape, target, source && this.encode(tape, source), source),
-    );
+    const memory = source && this.encode(tape, source);
+    return this.unembed(target ? this.decode(tape, target, memory, source) : memory);
   }
 
   // (B, S) ids -> (B, S, D)

@@ -17,12 +17,8 @@ export function inWords(number) {
   const [size, name] = number < 1000 ? [100, "hundred"] : [1000, "thousand"];
   const rest = number % size;
   const joined = rest && rest < 100 ? ["and"] : [];
-  return [
-    SMALL[Math.floor(number / size)],
-    name,
-    ...joined,
-    ...(rest ? inWords(rest) : []),
-  ];
+  const begun = [SMALL[Math.floor(number / size)], name];
+  return rest ? [...begun, ...joined, ...inWords(rest)] : begun;
 }
 
 // The digits of a number in words; null if that is not how it is said.

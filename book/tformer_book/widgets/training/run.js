@@ -37,12 +37,11 @@ export class Run {
     const dice = new Dice(this.settings.seed, "weights");
     this.model = new Model(this.settings, this.vocabulary.length, dice);
     this.nParameters = this.model.nParameters;
-    if (this.nParameters > MOST_PARAMETERS) {
+    if (this.nParameters > MOST_PARAMETERS)
       throw new RangeError(
         `the model would have ${commas(this.nParameters)} parameters, more than ${commas(MOST_PARAMETERS)}: ` +
           "take a smaller width or fewer layers",
       );
-    }
     this.#weights = this.model.weights;
     this.#adam = new Adam(this.#weights);
   }
@@ -77,14 +76,7 @@ export class Run {
       : this.#accuracy(sources.map((source) => this.#written([source])[0]));
     const trainLoss = this.#losses.length ? mean(this.#losses) : null;
     this.#losses = [];
-    return {
-      step: this.#step,
-      loss,
-      accuracy,
-      alone,
-      tokens,
-      trainLoss,
-    };
+    return { step: this.#step, loss, accuracy, alone, tokens, trainLoss };
   }
 
   // What the model writes for symbols, or for a text that has them.
@@ -99,19 +91,17 @@ export class Run {
     const expected = this.#corpus.answer(source);
     const batch = batchOf([{ source: ids, target: said }], this.settings);
     const say = (row) => row.map((id) => this.vocabulary[id]);
+    const inWords = ({ rows, columns, ...map }) => {
+      return { ...map, rows: say(rows), columns: say(columns) };
+    };
+    const { lengths } = this.#corpus;
     return {
       source,
       written: say(said),
       expected,
       right: expected && same(say(said), expected),
-      lengths: isWithin(source.length, this.#corpus.lengths)
-        ? null
-        : this.#corpus.lengths,
-      maps: attentionMaps(this.model, this.#reading, batch).map((map) => ({
-        ...map,
-        rows: say(map.rows),
-        columns: say(map.columns),
-      })),
+      lengths: isWithin(source.length, lengths) ? null : lengths,
+      maps: attentionMaps(this.model, this.#reading, batch).map(inWords),
     };
   }
 
@@ -136,12 +126,11 @@ export class Run {
 
   #pair({ source, target }) {
     this.#longest = Math.max(this.#longest, target.length);
-    if (this.settings.shape === "encoder" && target.length > source.length) {
+    if (this.settings.shape === "encoder" && target.length > source.length)
       throw new RangeError(
         `an encoder alone cannot write “${target.join(" ")}” for “${source.join(" ")}”, which ` +
           "is shorter: take the shape encoder-decoder",
       );
-    }
     return { source: this.#idsOf(source), target: this.#idsOf(target) };
   }
 
@@ -167,11 +156,10 @@ export class Run {
       );
     }
     const most = MAX_LENGTH - this.#longest - 4;
-    if (!source.length || source.length > most) {
+    if (!source.length || source.length > most)
       throw new RangeError(
         `there are ${source.length} symbols: give 1 to ${most} of them`,
       );
-    }
     return this.#idsOf(source);
   }
 }
@@ -183,8 +171,6 @@ const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 // The share of labels, padding aside, that have the highest score.
 function shareOfRight(logits, labels) {
   const wanted = labels.flat();
-  const real = wanted.map((label, i) => [label, i]).filter(([label]) => label !== PAD);
-  return (
-    real.filter(([label, i]) => likeliest(logits, i) === label).length / real.length
-  );
+  const real = [...wanted.keys()].filter((i) => wanted[i] !== PAD);
+  return real.filter((i) => likeliest(logits, i) === wanted[i]).length / real.length;
 }

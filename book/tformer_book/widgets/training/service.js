@@ -82,11 +82,10 @@ class Service {
 
   #learn() {
     const { step, loss, gradientNorm, rate } = this.#run.step();
-    if (!Number.isFinite(loss)) {
+    if (!Number.isFinite(loss))
       throw new RangeError(
         `at step ${step} the loss is no longer a number: take a lower learning rate and start again`,
       );
-    }
     const news = this.#news;
     news.losses.push(loss);
     news.norms.push(gradientNorm);

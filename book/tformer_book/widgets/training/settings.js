@@ -57,11 +57,10 @@ export function complete(given) {
   for (const [name, value] of Object.entries(settings)) check(name, value);
   const { width, heads } = settings;
   if (width % 2) throw new RangeError(`a width of ${width} is odd: take an even one`);
-  if (width % heads) {
+  if (width % heads)
     throw new RangeError(
       `a width of ${width} cannot be shared by ${heads} heads: take a multiple of ${heads}`,
     );
-  }
   return settings;
 }
 

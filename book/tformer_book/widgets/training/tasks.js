@@ -69,7 +69,7 @@ const hops = (source) => source.map((_, i) => source[source[source[i]]]);
  * @property {string[] | null} words all symbols that occur; null if the lines say it
  * @property {boolean} spaced whether words are written with spaces between them
  * @property {number[] | null} lengths of a source, least and most
- * @property {Record<string, any>} defaults settings with which it is learned
+ * @property {Record<string, any>} [defaults] settings with which it is learned
  * @property {string} example a source as a reader types it
  * @property {(dice: any) => string[]} draw a source
  * @property {(source: string[]) => string[] | null} answer null if there is none
@@ -94,7 +94,6 @@ export const TASKS = [
     title: "Copy",
     line: "Write the letters as they are.",
     ...sequencesOf(LETTERS),
-    defaults: {},
     example: "jabcadef",
     answer: (source) => [...source],
   },
@@ -103,7 +102,6 @@ export const TASKS = [
     title: "Sort",
     line: "Write the digits from the smallest to the largest.",
     ...sequencesOf(DIGITS),
-    defaults: {},
     example: "31415926",
     answer: (source) => source.toSorted(),
   },
@@ -112,7 +110,6 @@ export const TASKS = [
     title: `Shift by ${SHIFT}`,
     line: `Move the first ${SHIFT} letters to the end.`,
     ...sequencesOf(LETTERS),
-    defaults: {},
     example: "abcdefgh",
     answer: (source) => [...source.slice(SHIFT), ...source.slice(0, SHIFT)],
   },
@@ -147,7 +144,6 @@ export const TASKS = [
     words: [...NUMBER_WORDS, ...DIGITS],
     spaced: true,
     lengths: [1, 8],
-    defaults: {},
     example: "four thousand two hundred and seven",
     draw: (dice) => inWords(dice.whole(0, 9999)),
     answer: inDigits,
@@ -159,7 +155,6 @@ export const TASKS = [
     words: GRAMMAR_WORDS,
     spaced: true,
     lengths: [5, 13],
-    defaults: {},
     example: "today the old dog sees a cat .",
     draw: drawSentence,
     answer: inGerman,
@@ -171,7 +166,6 @@ export const TASKS = [
     words: null,
     spaced: true,
     lengths: null,
-    defaults: {},
     example: "",
     draw: null,
     answer: null,

@@ -4,40 +4,27 @@
 // their longest common subsequence.
 export function newWords(before, after) {
   const [a, b] = [before, after].map((text) => text.split(" ").filter(Boolean));
-  const length = Array.from({ length: a.length + 1 }, () =>
-    new Array(b.length + 1).fill(0),
-  );
-  for (let i = a.length - 1; i >= 0; i--) {
+  const length = Array.from([...a, ""], () => new Array(b.length + 1).fill(0));
+  for (let i = a.length - 1; i >= 0; i--)
     for (let j = b.length - 1; j >= 0; j--) {
-      length[i][j] =
-        a[i] === b[j]
-          ? 1 + length[i + 1][j + 1]
-          : Math.max(length[i + 1][j], length[i][j + 1]);
+      const longer = Math.max(length[i + 1][j], length[i][j + 1]);
+      length[i][j] = a[i] === b[j] ? 1 + length[i + 1][j + 1] : longer;
     }
-  }
   const found = [];
   for (let i = 0, j = 0; j < b.length; ) {
-    if (i < a.length && a[i] === b[j]) {
-      found.push([b[j], false]);
-      i += 1;
-      j += 1;
-    } else if (i < a.length && length[i + 1][j] >= length[i][j + 1]) {
-      i += 1;
-    } else {
-      found.push([b[j], true]);
-      j += 1;
-    }
+    const isOld = i < a.length && a[i] === b[j];
+    const skips = !isOld && i < a.length && length[i + 1][j] >= length[i][j + 1];
+    if (isOld || skips) i++;
+    if (!skips) found.push([b[j++], !isOld]);
   }
   return found;
 }
 
 // The frame whose step is nearest.
 export const nearestFrame = (steps, step) =>
-  steps.reduce(
-    (best, each, i) =>
-      Math.abs(each - step) < Math.abs(steps[best] - step) ? i : best,
-    0,
-  );
+  steps.reduce((best, each, i) => {
+    return Math.abs(each - step) < Math.abs(steps[best] - step) ? i : best;
+  }, 0);
 
 // How decided the rows of a map are: the mean of each row's largest weight.
 export const sharpness = (map) =>

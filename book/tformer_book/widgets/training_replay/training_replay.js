@@ -9,17 +9,19 @@ import {
   put,
   select,
   slider,
+  stopping,
   textTable,
   toggle,
   wantsStillness,
 } from "../kit/kit.js";
 import { commas, format } from "../kit/numbers.js";
-import { player } from "../kit/player.js";
+import { player, wordsFor } from "../kit/player.js";
 import { render as draw, html } from "../kit/vendor/lit.js";
 import { sharpness } from "./maths.js";
 import { bare, lossChart, rateText, readout, words } from "./view.js";
 
 const PAUSE = 1400; // ms a frame, when it plays
+const AXES = { rowAxis: "German, query", columnAxis: "English, key" };
 const NOTES =
   "Translations: beam 4. The maps are those of the last decoder layer, mean of its heads, while it reads the translation of the person: the same German at each step, so that the maps can be compared.";
 
@@ -27,12 +29,7 @@ const NOTES =
 function walking(frames, at, commit) {
   const last = frames.length - 1;
   const walk = player({
-    words: [
-      "To the first checkpoint",
-      "One checkpoint back",
-      "One checkpoint on",
-      "To the last checkpoint",
-    ],
+    words: wordsFor("checkpoint", "on"),
     at,
     last: () => last,
     to: (i) => commit({ frame: within(i, frames.length) }),
@@ -49,22 +46,11 @@ function walking(frames, at, commit) {
 function mapOf(sentences, onCell) {
   const map = grid(
     "Cross-attention: rows are queries, the German pieces about to be written; columns are keys, the English pieces",
-    {
-      rowAxis: "German, query",
-      columnAxis: "English, key",
-      onMove: onCell,
-      onPick: onCell,
-    },
+    { ...AXES, onMove: onCell, onPick: onCell, onHover: onCell },
   );
   const most = Math.max(...sentences.map((each) => each.target_pieces.length));
   map.node.style.setProperty("--rows", String(most));
   map.node.classList.add("tfrp-map");
-  map.table.addEventListener("pointerover", (event) => {
-    const cell = event.target.closest("[data-cell]");
-    if (!cell) return;
-    const [i, j] = cell.dataset.cell.split("-").map(Number);
-    onCell(i, j);
-  });
   const show = (rows, columns, attention) =>
     map.show({
       rows,
@@ -89,13 +75,12 @@ function tables(frames) {
   const show = (s, rows, columns, attention) => {
     behind.show(
       ["validation loss", "learning rate", "translation", "favourite gets"],
-      frames.map((each) => [
-        commas(each.step),
-        format(each.valid_loss, 2),
-        rateText(each.learning_rate),
-        each.translations[s],
-        format(sharpness(each.attention[s]), 2),
-      ]),
+      frames.map(
+        ({ step, valid_loss, learning_rate, translations, attention: maps }) => [
+          ...[commas(step), format(valid_loss), rateText(learning_rate)],
+          ...[translations[s], format(sharpness(maps[s]))],
+        ],
+      ),
     );
     weights.show(
       columns,
@@ -107,14 +92,10 @@ function tables(frames) {
 
 function render({ model, el }) {
   const root = figure(el, "tfrp", "A recorded training run, to scrub and play");
-  const [frames, sentences, curve, valid] = [
-    "frames",
-    "sentences",
-    "curve",
-    "evaluations",
-  ].map((name) => model.get(name));
+  const given = ["frames", "sentences", "curve", "evaluations"];
+  const [frames, sentences, curve, valid] = given.map((name) => model.get(name));
   const live = liveRegion();
-  const { commit, stop } = bind(model, ["frame", "sentence"], () => update());
+  const { commit, set, stop } = bind(model, ["frame", "sentence"], () => update());
   let showRate = false;
   let cursor = [0, 0]; // the cell of the map that is told
 
@@ -122,11 +103,8 @@ function render({ model, el }) {
   const frameNow = () => within(model.get("frame"), frames.length);
   const sentenceNow = () => within(model.get("sentence"), sentences.length);
   const { walk, scrub } = walking(frames, frameNow, commit);
-  const pick = select(
-    "sentence",
-    sentences.map((each) => each.source),
-    (i) => commit({ sentence: i }),
-  );
+  const sources = sentences.map(({ source }) => source);
+  const pick = select("sentence", sources, set("sentence"));
   const rateBox = toggle("rate", "learning rate", false, (on) => {
     showRate = on;
     update(false);
@@ -180,22 +158,16 @@ function render({ model, el }) {
     scrub.show(i);
     pick.value = String(s);
     walk.show();
-    rateBox.input.checked = showRate;
+    rateBox.show(showRate);
     map.show(rows, columns, attention[s]);
     behind.show(s, rows, columns, attention[s]);
     show();
-    if (speak)
-      live.announce(
-        `Step ${commas(step)}, validation loss ${format(valid_loss, 2)}: ${translations[s]}`,
-      );
+    const text = `Step ${commas(step)}, validation loss ${format(valid_loss)}: ${translations[s]}`;
+    if (speak) live.announce(text);
   }
 
   update(false);
-  return () => {
-    walk.stop();
-    live.stop();
-    stop();
-  };
+  return stopping(walk, live, stop);
 }
 
 export default { render };

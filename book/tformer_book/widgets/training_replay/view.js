@@ -7,6 +7,7 @@ import {
   linear,
   pathOf,
   plotOf,
+  segment,
   viewBox,
 } from "../kit/chart.js";
 import { commas, format, powerOfTen } from "../kit/numbers.js";
@@ -24,38 +25,34 @@ export const rateText = (r) => `${format(r * 1000, 2)} × ${powerOfTen(-3)}`;
 // onFrame hears which frame is pointed at.
 export function lossChart({ curve, valid, frames }, i, showRate, onFrame) {
   const end = Math.max(curve.at(-1)[0], valid.at(-1)[0]);
+  const below = axisOf(end).filter((x) => x <= end);
   const marks = axisOf(Math.max(...curve.map(([, loss]) => loss)));
   const most = Math.max(...curve.map(([, , rate]) => rate));
   const plot = plotOf(BOX, linear(0, end), linear(0, marks.at(-1)));
   const steps = frames.map(({ step }) => step);
   const shown = frames[i];
+  const now = plot.x(shown.step);
   const visibility = showRate ? nothing : "hidden";
   const line = (name, points) =>
     svg`<path class="tfrp-line tfrp-${name}" d=${pathOf(plot, points)}
       visibility=${name === "rate" ? visibility : nothing} />`;
   const label = `Loss against step. The training loss falls from ${format(curve[0][1], 1)} to ${format(curve.at(-1)[1], 2)}, the validation loss from ${format(valid[0][1], 2)} to ${format(valid.at(-1)[1], 2)}. Marked: step ${commas(shown.step)}, validation loss ${format(shown.valid_loss, 2)}.`;
+  const rates = curve.map(([step, , rate]) => [step, (rate / most) * marks.at(-1)]);
   const toFrame = (step) => onFrame(nearestFrame(steps, step));
   return html`<svg viewBox=${viewBox(plot)} class="tfrp-chart" role="img"
     data-step=${shown.step} aria-label=${label}>
     ${leftAxis(plot, marks)}
-    ${bottomAxis(
-      plot,
-      axisOf(end).filter((x) => x <= end),
-      {
-        text: commas,
-        anchor: (x) => (plot.x(x) > BOX.width - 50 ? "end" : "middle"),
-        title: "step →",
-      },
-    )}
+    ${bottomAxis(plot, below, {
+      text: commas,
+      anchor: (x) => (plot.x(x) > BOX.width - 50 ? "end" : "middle"),
+      title: "step →",
+    })}
     ${line("train", curve)}
     ${line("valid", valid)}
-    ${line(
-      "rate",
-      curve.map(([step, , rate]) => [step, (rate / most) * marks.at(-1)]),
-    )}
+    ${line("rate", rates)}
     <text class="tfrp-scale" x=${plot.right} y=${plot.top + 16} text-anchor="end"
       visibility=${visibility}>learning rate: up to ${rateText(most)}</text>
-    <line class="tfrp-now" x1=${plot.x(shown.step)} x2=${plot.x(shown.step)} y1=${plot.top} y2=${plot.bottom} />
+    ${segment("tfrp-now", [now, plot.top], [now, plot.bottom])}
     ${frames.map(
       ({ step, valid_loss }, k) =>
         svg`<circle class=${k === i ? "tfrp-dot tfrp-here" : "tfrp-dot"} r="4.5"

@@ -45,11 +45,9 @@ export function* beamSteps(model, sourceIds, options = {}) {
     if (!isDone) for (const each of grown) each.fate = "grown";
     yield { hypotheses, candidates, finished: [...beam.finished] };
     if (isDone) return beam.finished.slice(0, n);
-    step.extend(
-      grown.map((each) => each.parent),
-      grown.map((each) => each.id),
-    );
-    totals = grown.map((each) => each.logProbability);
+    const column = (name) => grown.map((each) => each[name]);
+    step.extend(column("parent"), column("id"));
+    totals = column("logProbability");
   }
 }
 
@@ -100,15 +98,12 @@ function best(hypotheses, count, only) {
 }
 
 function checkOptions(n, beamSize, lengthPenalty) {
-  if (!(Number.isInteger(beamSize) && beamSize >= 1)) {
+  if (!(Number.isInteger(beamSize) && beamSize >= 1))
     throw new RangeError(`beamSize=${beamSize} must be at least 1`);
-  }
-  if (!(lengthPenalty >= 0)) {
+  if (!(lengthPenalty >= 0))
     throw new RangeError(`lengthPenalty=${lengthPenalty} must not be negative`);
-  }
-  if (!(Number.isInteger(n) && n >= 1 && n <= beamSize)) {
+  if (!(Number.isInteger(n) && n >= 1 && n <= beamSize))
     throw new RangeError(
       `n=${n} must be at least 1 and at most beamSize=${beamSize}: a wider beam finds more`,
     );
-  }
 }

@@ -31,12 +31,8 @@ export function sampleSteps(model, sourceIds, options = {}) {
 
 // Let one hypothesis grow; choose(logP) -> { id, p } picks each next piece, p being the
 // distribution it was drawn from, if it was. The first pieces are those of prefix.
-export function* grow(
-  model,
-  sourceIds,
-  choose,
-  { maxLen = USUAL.maxLen, useCache = true, prefix = [] } = {},
-) {
+export function* grow(model, sourceIds, choose, options = {}) {
+  const { maxLen = USUAL.maxLen, useCache = true, prefix = [] } = options;
   const { eos_id } = model.config;
   const longest = checkCall(model, sourceIds, maxLen, prefix);
   const step = new Stepper(model, sourceIds, useCache);
@@ -67,22 +63,18 @@ export function* grow(
 // p_i ∝ exp(log p_i / temperature), then only the topK largest, then, of the mass that is
 // left, the smallest set of largest ones that reaches topP; the rest is scaled to sum
 // to 1. Of equal pieces the lower id counts as larger.
-export function distribution(
-  logP,
-  { temperature = USUAL.temperature, topK = USUAL.topK, topP = USUAL.topP } = {},
-) {
-  if (!(temperature >= 1e-6 && temperature < Infinity)) {
+export function distribution(logP, options = {}) {
+  const { temperature = USUAL.temperature } = options;
+  const { topK = USUAL.topK, topP = USUAL.topP } = options;
+  if (!(temperature >= 1e-6 && temperature < Infinity))
     throw new RangeError(
       `temperature=${temperature} must be above 0 (at least 1e-6) and finite; where the ` +
         "best piece should always win, use greedy",
     );
-  }
-  if (topK !== null && !(Number.isInteger(topK) && topK >= 1)) {
+  if (topK !== null && !(Number.isInteger(topK) && topK >= 1))
     throw new RangeError(`topK=${topK} must be a whole number, 1 or more, or null`);
-  }
-  if (topP !== null && !(topP > 0 && topP <= 1)) {
+  if (topP !== null && !(topP > 0 && topP <= 1))
     throw new RangeError(`topP=${topP} must be in (0, 1], or null`);
-  }
   const top = logP[argmax(logP)];
   const p = Float64Array.from(logP, (each) => Math.exp((each - top) / temperature));
   if (topK !== null || topP !== null) {
@@ -90,11 +82,9 @@ export function distribution(
     const order = Array.from(p.keys()).sort((i, j) => p[j] - p[i]);
     let stay = Math.min(topK ?? p.length, p.length);
     if (topP !== null && topP < 1) {
-      const wanted =
-        topP * (1 - ROUNDING) * total(order.slice(0, stay).map((i) => p[i]));
-      let mass = 0;
-      let n = 0;
-      while (n < stay && mass < wanted) mass += p[order[n++]];
+      const left = total(order.slice(0, stay).map((i) => p[i]));
+      let [n, mass] = [0, 0];
+      while (n < stay && mass < topP * (1 - ROUNDING) * left) mass += p[order[n++]];
       stay = n;
     }
     for (const i of order.slice(stay)) p[i] = 0;

@@ -10,16 +10,14 @@ export function score(model, sourceIds, targetIds) {
   const { bos_id, eos_id, pad_id, max_len } = model.config;
   checkCall(model, sourceIds, 1);
   const special = targetIds.find((id) => [bos_id, eos_id, pad_id].includes(id));
-  if (special !== undefined) {
+  if (special !== undefined)
     throw new RangeError(
       `id ${special} is special: give the pieces of a translation alone`,
     );
-  }
-  if (targetIds.length >= max_len) {
+  if (targetIds.length >= max_len)
     throw new RangeError(
       `a translation of ${targetIds.length} pieces is too long: the model takes ${max_len - 1}`,
     );
-  }
   const logP = logSoftmax(model.call([sourceIds], [[bos_id, ...targetIds]]));
   const width = logP.shape[2];
   const labels = [...targetIds, eos_id];

@@ -19,12 +19,8 @@ export const SLIDERS = SETTINGS.filter(({ label }) => label);
 const ofSearch = (search) => SLIDERS.filter(({ of }) => of === search);
 
 // Those that belong to one search.
-export const USED = Object.fromEntries(
-  SEARCHES.map((search) => [
-    search,
-    ofSearch(search).map(({ name }) => pageName(name)),
-  ]),
-);
+const usedBy = (search) => ofSearch(search).map(({ name }) => pageName(name));
+export const USED = Object.fromEntries(SEARCHES.map((each) => [each, usedBy(each)]));
 
 // A search's name with its own settings: what the engine is told.
 export const used = (settings) => ({
@@ -34,19 +30,17 @@ export const used = (settings) => ({
 
 // A figure's traits, by Python's names, and the value at which one cuts nothing.
 export const TRAITS = ["search", ...SLIDERS.map(({ name }) => name)];
+const CUTTING = SLIDERS.filter(({ everything }) => everything !== null);
 const ALL = Object.fromEntries(
-  SLIDERS.filter(({ everything }) => everything !== null).map((each) => [
-    each.name,
-    each.everything,
-  ]),
+  CUTTING.map(({ name, everything }) => [name, everything]),
 );
 
 // The one way from traits to settings, and the way back.
 export const settingsOf = (traits) =>
   Object.fromEntries(
-    TRAITS.map((trait) => [
-      pageName(trait),
-      traits[trait] === ALL[trait] ? null : traits[trait],
+    TRAITS.map((each) => [
+      pageName(each),
+      traits[each] === ALL[each] ? null : traits[each],
     ]),
   );
 export const traitsOf = (settings) =>

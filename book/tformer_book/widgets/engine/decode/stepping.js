@@ -53,14 +53,12 @@ export function checkCall({ config }, sourceIds, maxLen, prefix = []) {
   const bad = pieces.find(
     (id) => !(id >= 0 && id < vocab_size) || special.includes(id),
   );
-  if (bad !== undefined) {
+  if (bad !== undefined)
     throw new RangeError(`a translation cannot begin with id ${bad}: give pieces`);
-  }
-  if (pieces.length > longest) {
+  if (pieces.length > longest)
     throw new RangeError(
       `a beginning of ${pieces.length} pieces is too long: ${longest} are allowed`,
     );
-  }
   return longest;
 }
 

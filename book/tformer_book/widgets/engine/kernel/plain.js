@@ -42,14 +42,8 @@ function twoRows(x, w, y, row, nIn, nOut) {
     const w1 = w0 + nIn;
     const w2 = w1 + nIn;
     const w3 = w2 + nIn;
-    let a0 = 0,
-      a1 = 0,
-      a2 = 0,
-      a3 = 0,
-      b0 = 0,
-      b1 = 0,
-      b2 = 0,
-      b3 = 0;
+    let a0, a1, a2, a3, b0, b1, b2, b3;
+    a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0;
     for (let k = 0; k < nIn; k++) {
       const u0 = w[w0 + k],
         u1 = w[w1 + k],
@@ -95,14 +89,8 @@ function oneRow(x, w, y, row, nIn, nOut) {
       w5 = w4 + nIn,
       w6 = w5 + nIn,
       w7 = w6 + nIn;
-    let a0 = 0,
-      a1 = 0,
-      a2 = 0,
-      a3 = 0,
-      a4 = 0,
-      a5 = 0,
-      a6 = 0,
-      a7 = 0;
+    let a0, a1, a2, a3, a4, a5, a6, a7;
+    a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = 0;
     for (let k = 0; k < nIn; k++) {
       const a = x[p + k];
       a0 += a * w[w0 + k];
@@ -124,7 +112,6 @@ function oneRow(x, w, y, row, nIn, nOut) {
     y[i + 6] = a6;
     y[i + 7] = a7;
   }
-  for (; column < nOut; column++) {
+  for (; column < nOut; column++)
     y[row * nOut + column] = dot(x, p, w, column * nIn, nIn);
-  }
 }
