@@ -103,9 +103,8 @@ def test_the_cache_projects_the_memory_once(decoder, x, memory):
     decoder(x[:, :1], memory, cache=cache)
     kept = [layer.memory[0] for layer in cache.layers]
     decoder(x[:, 1:2], memory, cache=cache)
-    assert all(
-        layer.memory[0] is keys for layer, keys in zip(cache.layers, kept, strict=True)
-    )
+    for layer, keys in zip(cache.layers, kept, strict=True):
+        assert layer.memory[0] is keys
     own = [keys.flatten().tolist() for keys in kept]
     assert own[0] != own[1] != own[2]  # each layer projects for itself
 
@@ -121,9 +120,7 @@ def test_a_cache_follows_its_rows_when_they_are_reordered(decoder, x, memory):
     assert_close(row[:, 0], expected, **TIGHT)
 
 
-def test_rows_of_the_same_source_may_swap_histories_and_keep_the_memory(
-    decoder, x, memory
-):
+def test_rows_of_one_source_may_swap_histories_and_keep_it(decoder, x, memory):
     same = memory[:1].expand(2, -1, -1)
     cache = Cache(3)
     decoder(x[:, :1], same, cache=cache)
