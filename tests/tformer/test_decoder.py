@@ -10,6 +10,7 @@ from torch.testing import assert_close
 from tformer.decoder import Cache, Decoder, DecoderLayer
 from tformer.masks import causal_mask, source_mask
 from tformer.norm import LayerNorm
+from tformer.residual import Residual
 
 TIGHT = {"rtol": 0, "atol": 1e-12}  # float64 throughout
 T, S = 6, 9
@@ -150,8 +151,7 @@ def test_the_layers_settings_reach_its_parts():
     layer = DecoderLayer(8, 2, 16, dropout=0.25, norm="pre", activation="gelu")
     drops = [each.p for each in layer.modules() if isinstance(each, nn.Dropout)]
     assert drops == [0.25] * 3
-    assert layer.self_attention_residual.is_pre
-    assert layer.cross_attention_residual.is_pre
-    assert layer.feed_forward_residual.is_pre
+    residuals = [each for each in layer.modules() if isinstance(each, Residual)]
+    assert [each.is_pre for each in residuals] == [True] * 3
     assert layer.feed_forward.activation is nn.functional.gelu
     assert layer.self_attention.n_heads == layer.cross_attention.n_heads == 2

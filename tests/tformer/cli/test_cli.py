@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import io
 import json
 import os
@@ -42,6 +43,12 @@ def error_of(capsys, *arguments: str) -> str:
     return line
 
 
+def told(capsys, command: str, *arguments: object) -> str:
+    """What a command that succeeds says."""
+    assert cli.main([*command.split(), *map(str, arguments)]) == 0
+    return capsys.readouterr().out
+
+
 def typed(text: str) -> io.TextIOWrapper:
     """A standard input that holds a text."""
     return io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8")
@@ -72,8 +79,7 @@ def start(*arguments: str, **options) -> subprocess.Popen:
     "command", ["train", "translate", "evaluate", "export", "doctor"]
 )
 def test_help_describes_every_option_and_its_examples_work(command, capsys):
-    assert cli.main([command, "--help"]) == 0
-    text = capsys.readouterr().out
+    text = told(capsys, command, "--help")
     options = re.findall(r"^  (--[\w-]+)(.*(?:\n {10,}.*)*)", text, re.MULTILINE)
     assert len(options) >= (3 if command in ("export", "doctor") else 7)
     for option, words in options:
@@ -87,8 +93,7 @@ def test_help_describes_every_option_and_its_examples_work(command, capsys):
 
 
 def test_the_first_help_names_every_command(capsys):
-    assert cli.main(["--help"]) == 0
-    text = capsys.readouterr().out
+    text = told(capsys, "--help")
     for command in ("train", "translate", "evaluate", "export", "doctor"):
         assert re.search(rf"^ +{command}\b", text, re.MULTILINE)
 
@@ -101,18 +106,15 @@ def test_the_first_help_names_every_command(capsys):
         ("translate", SearchSettings, {"search", "n_best", "max_len"}),
     ],
 )
-def test_every_field_of_a_dataclass_is_an_option_with_its_help_and_default(
-    command, owner, left_out, capsys
-):
-    assert cli.main([command, "--help"]) == 0
-    text = " ".join(capsys.readouterr().out.split())
+def test_every_field_is_an_option(command, owner, left_out, capsys):
+    """With its help and its default."""
+    text = " ".join(told(capsys, command, "--help").split())
     for field in dataclasses.fields(owner):
         if field.name in left_out:
             continue
         written = options.option(field.name)
-        _, help_of_it = re.split(
-            rf" {written}[ ,]", text.split("options:", 1)[1], maxsplit=1
-        )
+        described = text.split("options:", 1)[1]
+        _, help_of_it = re.split(rf" {written}[ ,]", described, maxsplit=1)
         about = options._described(owner)[field.name]
         assert about in help_of_it[: len(about) + 120], written
         if field.default is None or field.type is bool:
@@ -172,9 +174,7 @@ def test_every_option_of_the_model_and_the_recipe_reaches_them(monkeypatch, tmp_
 # --- train -------------------------------------------------------------------------
 
 
-def test_training_says_where_the_run_is_and_what_to_do_next(
-    pairs_file, tmp_path, capsys
-):
+def test_training_says_where_it_is_and_what_is_next(pairs_file, tmp_path, capsys):
     folder = tmp_path / "run"
     arguments = ["train", "--corpus", str(pairs_file), "--out", str(folder), *TINY]
     assert cli.main([*arguments, "--steps", "20"]) == 0
@@ -187,9 +187,7 @@ def test_training_says_where_the_run_is_and_what_to_do_next(
     assert (folder / "model.safetensors").is_file()
 
 
-def test_training_goes_on_in_its_folder_with_its_own_settings(
-    run, pairs_file, tmp_path, capsys
-):
+def test_training_goes_on_with_its_own_settings(run, pairs_file, tmp_path, capsys):
     folder = shutil.copytree(run, tmp_path / "run")
     arguments = ["train", "--out", str(folder), "--device", "cpu", "--quiet"]
     assert cli.main([*arguments, "--corpus", str(pairs_file), "--steps", "30"]) == 0
@@ -205,9 +203,7 @@ def test_training_goes_on_in_its_folder_with_its_own_settings(
     assert "d_ff=32, this one has 64: choose another folder" in line
 
 
-def test_training_may_begin_with_another_runs_weights(
-    pairs_file, run, tmp_path, capsys
-):
+def test_training_may_begin_with_another_runs_weights(pairs_file, run, tmp_path):
     """And needs to be told of no size: they are that run's."""
     given = ["train", "--corpus", str(pairs_file), "--out", str(tmp_path / "tuned")]
     assert cli.main([*given, "--from", str(run), "--steps", "2", "--quiet"]) == 0
@@ -218,9 +214,7 @@ def test_training_may_begin_with_another_runs_weights(
     assert cli.main([*given, "--steps", "3", "--quiet"]) == 0  # --from is known
 
 
-def test_the_generated_corpus_trains_without_more_options(
-    monkeypatch, tmp_path, capsys
-):
+def test_the_generated_corpus_needs_no_more_options(monkeypatch, tmp_path, capsys):
     """It has too few words for the vocabulary that real corpora get."""
     import tformer.train
 
@@ -251,9 +245,8 @@ def test_restart_begins_anew_and_touches_nothing_else(run, pairs_file, tmp_path)
 
 def test_sentences_given_are_translated_in_order(run, capsys):
     sentences = ["one two", "three", "four five six"]
-    assert cli.main(["translate", "--model", str(run), *sentences]) == 0
-    expected = load_pretrained(run).translate(sentences)
-    assert capsys.readouterr().out.splitlines() == expected
+    said = told(capsys, "translate --model", run, *sentences)
+    assert said.splitlines() == load_pretrained(run).translate(sentences)
 
 
 WAYS = {
@@ -294,8 +287,7 @@ def test_each_way_to_translate_gets_its_options_and_no_others(way, run, monkeypa
 def test_the_best_are_listed_each_after_its_score(run, capsys, monkeypatch):
     monkeypatch.setattr(streams, "CHUNK", 2)
     monkeypatch.setattr(sys, "stdin", typed("one two\n\nthree\nfour"))
-    assert cli.main(["translate", "--model", str(run), "--n-best", "5"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = told(capsys, "translate --n-best 5 --model", run).splitlines()
     assert len(lines) == 16
     assert lines[5] == ""  # the blank line
     lists = load_pretrained(run).n_best(["one two", "three", "four"], 5)
@@ -306,8 +298,8 @@ def test_the_best_are_listed_each_after_its_score(run, capsys, monkeypatch):
 def test_samples_repeat_and_each_line_has_its_own(run, capsys, monkeypatch):
     def draw(*options):
         monkeypatch.setattr(sys, "stdin", typed("one two\n\n" + "three\n" * 5))
-        assert cli.main(["translate", "--model", str(run), "--sample", *options]) == 0
-        return capsys.readouterr().out.splitlines()
+        said = told(capsys, "translate --sample --model", run, *options)
+        return said.splitlines()
 
     lines = draw("--temperature", "1.2")
     assert len(lines) == 7
@@ -317,66 +309,54 @@ def test_samples_repeat_and_each_line_has_its_own(run, capsys, monkeypatch):
     assert draw("--temperature", "1.2", "--seed", "1") != lines
     for seed in ("-3", str(10**30)):
         assert len(draw("--temperature", "1.2", "--seed", seed)) == 7
-    expected = load_pretrained(run).sample(
-        ["one two", "blank", *["three"] * 5], temperature=1.2
-    )
+    texts = ["one two", "blank", *["three"] * 5]
+    expected = load_pretrained(run).sample(texts, temperature=1.2)
     assert lines == [expected[0], "", *expected[2:]]
 
 
 @pytest.mark.parametrize("way", ["translate", "n_best", "sample"])
-def test_a_translation_with_line_breaks_is_still_one_line(
-    way, run, capsys, monkeypatch
-):
+def test_a_translation_with_line_breaks_is_one_line(way, run, capsys, monkeypatch):
     """Pieces of single bytes can spell any character."""
     text = "eins\nzwei\tdrei\x85vier\r\nfünf"
     answer = [Candidate(text, -1.0, -0.5)] if way == "n_best" else text
     monkeypatch.setattr(Translator, way, lambda self, texts, *n, **options: [answer])
     arguments, _ = WAYS[way]
-    command = ["translate", "--model", str(run), *arguments.split(), "one"]
-    assert cli.main(command) == 0
-    shown = capsys.readouterr().out.removeprefix("-0.5000\t")
+    said = told(capsys, f"translate {arguments} --model", run, "one")
+    shown = said.removeprefix("-0.5000\t")
     assert shown == "eins zwei drei vier fünf\n"
 
 
 def test_given_translations_are_scored(run, tmp_path, capsys):
     file = tmp_path / "pairs.tsv"
     file.write_text("one two\teins zwei\n\nthree\tdrei\tCC BY, somebody\n", "utf-8")
-    arguments = ["translate", "--model", str(run), "--score", "--input", str(file)]
-    assert cli.main(arguments) == 0
-    first, blank, second = capsys.readouterr().out.splitlines()
+    command = ("translate --score --model", run, "--input", file)
+    first, blank, second = told(capsys, *command).splitlines()
     one, two = load_pretrained(run).score(["one two", "three"], ["eins zwei", "drei"])
     assert first == f"{one.log_probability:.4f}\teins zwei"
     assert second == f"{two.log_probability:.4f}\tdrei"
     assert blank == ""
     file.write_text("\n", "utf-8")
-    assert cli.main(arguments) == 0
-    assert capsys.readouterr().out == "\n"
+    assert told(capsys, *command) == "\n"
 
 
-def test_lines_of_standard_input_keep_their_places_and_blank_ones_stay(
-    run, capsys, monkeypatch
-):
+def test_lines_of_standard_input_keep_their_places(run, capsys, monkeypatch):
+    """And blank ones stay; no input gives no output."""
     monkeypatch.setattr(streams, "CHUNK", 2)
     monkeypatch.setattr(sys, "stdin", typed("one two\n\n   \r\nthree\n\nfour"))
-    assert cli.main(["translate", "--model", str(run)]) == 0
+    said = told(capsys, "translate --model", run)
     one, three, four = load_pretrained(run).translate(["one two", "three", "four"])
-    assert capsys.readouterr().out == f"{one}\n\n\n{three}\n\n{four}\n"
-
-
-def test_no_input_gives_no_output(run, capsys, monkeypatch):
+    assert said == f"{one}\n\n\n{three}\n\n{four}\n"
     monkeypatch.setattr(sys, "stdin", typed(""))
-    assert cli.main(["translate", "--model", str(run)]) == 0
-    assert capsys.readouterr().out == ""
+    assert told(capsys, "translate --model", run) == ""
 
 
 def test_files_are_read_and_written_as_utf_8(run, tmp_path, capsys):
     source, target = tmp_path / "in.txt", tmp_path / "out.txt"
     source.write_bytes("\ufeff\r\none\r\n\r\nfive five\n".encode())  # Notepad's way
-    files = ["--input", str(source), "--output", str(target)]
-    assert cli.main(["translate", "--model", str(run), *files]) == 0
+    files = ["--input", source, "--output", target]
+    assert told(capsys, "translate --model", run, *files) == ""
     one, five = load_pretrained(run).translate(["one", "five five"])
     assert target.read_text("utf-8") == f"\n{one}\n\n{five}\n"
-    assert capsys.readouterr().out == ""
 
 
 def test_a_reader_that_goes_away_ends_it_quietly(run):
@@ -408,16 +388,20 @@ def test_ctrl_c_ends_other_commands_in_one_line(run):
 # --- evaluate ----------------------------------------------------------------------
 
 
-def test_scores_are_those_of_the_package_with_sacrebleus_signature(
-    run, pairs_file, tmp_path, capsys
-):
+@pytest.fixture
+def scored(run, pairs_file, capsys):
+    """``scored(*options)``: what `evaluate` says of the run and its own corpus."""
+    return functools.partial(
+        told, capsys, "evaluate --model", run, "--corpus", pairs_file
+    )
+
+
+def test_scores_are_those_of_the_package(scored, run, pairs_file, tmp_path):
+    """With sacreBLEU's signature."""
     pairs = data.load(pairs_file).test["test"]
     report = evaluate.score(load_pretrained(run), pairs)
-    files = ["--json", str(tmp_path / "s.json"), "--output", str(tmp_path / "out.txt")]
-    arguments = ["evaluate", "--model", str(run), "--corpus", str(pairs_file)]
-    assert cli.main([*arguments, *files]) == 0
-
-    shown = capsys.readouterr().out
+    files = ["--json", tmp_path / "s.json", "--output", tmp_path / "out.txt"]
+    shown = scored(*files)
     assert f"BLEU|{report.signature} = {report.bleu:.1f} " in shown
     assert f"chrF2|{report.chrf_signature} = {report.chrf:.1f}" in shown
     assert shown.startswith(f"test: {len(pairs)} sentences")
@@ -431,31 +415,25 @@ def test_scores_are_those_of_the_package_with_sacrebleus_signature(
     assert said == [sentence.translation for sentence in report.sentences]
 
 
-def test_a_wider_beam_than_usual_is_scored_too(run, pairs_file, capsys):
+def test_a_wider_beam_than_usual_is_scored_too(scored, run, pairs_file):
     pairs = data.load(pairs_file).test["test"]
     report = evaluate.score(load_pretrained(run), pairs, beam_size=6)
-    arguments = ["evaluate", "--model", str(run), "--corpus", str(pairs_file)]
-    assert cli.main([*arguments, "--beam-size", "6"]) == 0
-    assert report.lines[0] in capsys.readouterr().out
+    assert report.lines[0] in scored("--beam-size", 6)
 
 
-def test_a_part_of_a_test_set_is_called_a_part(run, pairs_file, capsys):
-    arguments = ["evaluate", "--model", str(run), "--corpus", str(pairs_file)]
-    assert cli.main([*arguments, "--limit", "3", "--beam-size", "1"]) == 0
-    shown = capsys.readouterr().out
+def test_a_part_of_a_test_set_is_called_a_part(scored):
+    shown = scored("--limit", 3, "--beam-size", 1)
     assert shown.startswith("test: 3 sentences, beam 1")
     assert re.search(r"the first 3 of \d+ sentences: not comparable", shown)
 
 
-def test_checks_and_the_worst_sentences_are_shown(run, pairs_file, tmp_path, capsys):
+def test_checks_and_the_worst_sentences_are_shown(scored, run, pairs_file, tmp_path):
     pairs = data.load(pairs_file).test["test"]
     translator = load_pretrained(run)
     report = evaluate.score(translator, pairs)
     checks = evaluate.check(report, tokenizer=translator.tokenizer)
-    arguments = ["evaluate", "--model", str(run), "--corpus", str(pairs_file)]
     json_file = tmp_path / "s.json"
-    assert cli.main([*arguments, "--worst", "2", "--json", str(json_file)]) == 0
-    shown = capsys.readouterr().out
+    shown = scored("--worst", 2, "--json", json_file)
     assert f"  checks: {checks}\n" in shown
     assert "exact match" not in shown  # real text has many right translations
     tail = shown.split("the worst by chrF of the sentence:\n")[1].splitlines()
@@ -471,10 +449,8 @@ def test_checks_and_the_worst_sentences_are_shown(run, pairs_file, tmp_path, cap
 
 
 def test_generated_sentences_get_exact_match_by_phenomenon(run, capsys):
-    arguments = ["evaluate", "--model", str(run), "--corpus", "grammar"]
-    limits = ["--test", "random", "--limit", "3", "--beam-size", "1"]
-    assert cli.main([*arguments, *limits]) == 0
-    shown = capsys.readouterr().out
+    limits = "--test random --limit 3 --beam-size 1"
+    shown = told(capsys, f"evaluate --corpus grammar {limits} --model", run)
     assert "\n  exact match: 0.0%\n" in shown
     gold = data.load("grammar").alignments["random"][:3]
     for name in set().union(*(aligned.phenomena for aligned in gold)):
@@ -484,13 +460,11 @@ def test_generated_sentences_get_exact_match_by_phenomenon(run, capsys):
 
 def test_multi30k_gets_the_score_of_published_tables_too(run, capsys, corpus_of):
     corpus_of("multi30k")
-    arguments = ["evaluate", "--model", str(run), "--limit", "2", "--beam-size", "1"]
-    assert cli.main([*arguments, "--test", "test_2016_flickr"]) == 0
-    shown = capsys.readouterr().out
+    command = ("evaluate --limit 2 --beam-size 1 --model", run)
+    shown = told(capsys, *command, "--test", "test_2016_flickr")
     assert len(re.findall(r"BLEU\|.*\|tok:13a\|", shown)) == 1
     assert len(re.findall(r"BLEU\|.*\|tok:none\|", shown)) == 1
-    assert cli.main([*arguments, "--no-tokenised"]) == 0
-    shown = capsys.readouterr().out
+    shown = told(capsys, *command, "--no-tokenised")
     assert "tok:none" not in shown
     assert len(re.findall(r"^test_\d{4}_\w+: 2 sentences", shown, re.M)) == 3
 
@@ -508,9 +482,8 @@ def test_as_a_program_mistakes_give_status_2_and_no_traceback():
 
 @pytest.mark.parametrize("arguments", [[], ["fly"], ["--fly"], ["train", "--fly"]])
 def test_unknown_commands_and_options_point_to_help(arguments, capsys):
-    assert re.search(
-        r"\(see `python -m tformer.* --help`\)$", error_of(capsys, *arguments)
-    )
+    line = error_of(capsys, *arguments)
+    assert re.search(r"\(see `python -m tformer.* --help`\)$", line)
 
 
 def test_an_unexpected_kind_of_error_is_not_hidden(monkeypatch):
@@ -549,9 +522,7 @@ def test_an_error_of_ours_in_pytorch_is_not_hidden(run, monkeypatch):
 
 
 @pytest.mark.parametrize("beam_size", [4, 8, 300, 1024])
-def test_a_wide_beam_takes_fewer_sentences_at_once(
-    beam_size, run, pairs_file, capsys, monkeypatch
-):
+def test_a_wide_beam_takes_fewer_sentences(beam_size, run, capsys, monkeypatch):
     """Memory goes with rows, and rows are sentences times hypotheses."""
     rows = []
 
@@ -561,7 +532,6 @@ def test_a_wide_beam_takes_fewer_sentences_at_once(
 
     monkeypatch.setattr(Translator, "translate", translate)
     monkeypatch.setattr(sys, "stdin", typed("one two\n" * 130))
-    options = ["--model", str(run), "--beam-size", str(beam_size), "--quiet"]
-    assert cli.main(["translate", *options]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 130
+    said = told(capsys, f"translate --quiet --beam-size {beam_size} --model", run)
+    assert len(said.splitlines()) == 130
     assert 0 < max(rows) <= max(256, beam_size)

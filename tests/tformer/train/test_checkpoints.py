@@ -210,19 +210,15 @@ PAIRS = word_corpus(n=300).train
         (changed(train=PAIRS[::-1]), "sha256='"),
     ],
 )
-def test_a_folder_with_another_run_is_not_mixed_with_this_one(
-    options, message, folder, tokenizer
-):
+def test_another_run_is_not_mixed_with_this_one(options, message, folder, tokenizer):
     before = contents(folder)
     with pytest.raises(ValueError, match=message + ".*choose another folder"):
         go_on(tokenizer, folder, **options)
     assert contents(folder) == before
 
 
-def test_a_checkpoint_from_before_a_setting_existed_goes_on(
-    finished, folder, tokenizer, tmp_path
-):
-    whole = shutil.copytree(finished, tmp_path / "new")
+def test_a_checkpoint_from_before_a_setting_goes_on(finished, folder, tokenizer):
+    whole = shutil.copytree(finished, folder.parent / "new")
     file = folder / "checkpoint.safetensors"
     tensors, facts = load_tensors(file)
     del facts["identity"]["config"]["positions"]
@@ -412,9 +408,7 @@ def test_a_signed_checkpoint_that_is_not_whole(damage, message, folder, tokenize
         (lambda data: b"not a checkpoint" * 100, "truncated or not a safetensors file"),
     ],
 )
-def test_a_damaged_checkpoint_is_named_and_never_used(
-    damage, message, folder, tokenizer
-):
+def test_a_damaged_checkpoint_is_never_used(damage, message, folder, tokenizer):
     checkpoint = folder / "checkpoint.safetensors"
     checkpoint.write_bytes(damage(checkpoint.read_bytes()))
     with pytest.raises(ValueError, match=f"checkpoint.safetensors.*{message}"):

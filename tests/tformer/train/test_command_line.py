@@ -87,10 +87,8 @@ def test_a_signal_stops_a_run_with_its_checkpoint(number, status, corpus, tmp_pa
     assert not list(folder.glob(".*"))
 
 
-def test_a_signal_before_training_ends_it_at_once(
-    number, status, corpus, finished, tmp_path
-):
-    """While pieces are learned: the licence has been shown, training has not begun."""
+def test_a_signal_before_training(number, status, corpus, finished, tmp_path):
+    """While pieces are learned: it ends at once, and the run is left as it was."""
     text = corpus.read_text("utf-8")
     more = [f"{n} {line}" for n in range(300) for line in text.splitlines()]
     many = tmp_path / "many.tsv"
