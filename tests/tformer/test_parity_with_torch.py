@@ -89,11 +89,8 @@ def copy_pairs(pairs):
 
 def attention_pairs(name, ours, theirs):
     """PyTorch keeps query, key and value projections in one matrix, in this order."""
-    width, packed = (
-        ours.to_query.in_features,
-        (theirs.in_proj_weight, theirs.in_proj_bias),
-    )
-    pairs = []
+    packed = theirs.in_proj_weight, theirs.in_proj_bias
+    width, pairs = ours.to_query.in_features, []
     for place, part in enumerate(["to_query", "to_key", "to_value"]):
         rows = slice(place * width, (place + 1) * width)
         pairs += linear_pairs(f"{name}.{part}", getattr(ours, part), *packed, rows)
