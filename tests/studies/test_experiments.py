@@ -10,19 +10,9 @@ import pytest
 from studies import experiments
 from tformer import data
 
-TINY = {
-    "vocab_size": 500,
-    "d_model": 16,
-    "n_heads": 2,
-    "d_ff": 16,
-    "n_encoder_layers": 1,
-    "n_decoder_layers": 1,
-    "max_len": 64,
-    "max_tokens": 512,
-    "last_step": 3,
-    "warmup_steps": 1,
-    "eval_every": 3,
-}
+TINY = {"vocab_size": 500, "d_model": 16, "n_heads": 2, "d_ff": 16, "max_len": 64}
+TINY |= {"n_encoder_layers": 1, "n_decoder_layers": 1, "max_tokens": 512}
+TINY |= {"last_step": 3, "warmup_steps": 1, "eval_every": 3}
 
 
 @pytest.mark.parametrize("name", experiments.STUDIES)
@@ -85,9 +75,8 @@ def test_a_study_of_the_test_sets_scores_them_all(tiny, monkeypatch):
 
 def test_the_length_penalty_comes_from_the_validation_set_alone(tiny, monkeypatch):
     alphas = (0.0, 1.0, 2.0)
-    chosen = experiments.Study(
-        TINY, {"chosen": {}}, length_penalties=alphas, on_tests=True
-    )
+    options = {"length_penalties": alphas, "on_tests": True}
+    chosen = experiments.Study(TINY, {"chosen": {}}, **options)
     monkeypatch.setattr(experiments, "STUDIES", {"tiny": chosen})
     valid = experiments.data.load("tiny").valid
     asked = []

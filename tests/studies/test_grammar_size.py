@@ -52,9 +52,7 @@ class Every:
         (("woman", "dog"), ("tired",), ("see",)),
     ],
 )
-def test_the_arithmetic_counts_what_the_sampler_can_draw(
-    nouns, adjectives, verbs, monkeypatch
-):
+def test_the_arithmetic_counts_all_draws(nouns, adjectives, verbs, monkeypatch):
     some_nouns = {name: lexicon.NOUNS[name] for name in nouns}
     some_adjectives = {name: lexicon.ADJECTIVES[name] for name in adjectives}
     some_verbs = {name: lexicon.VERBS[name] for name in verbs}

@@ -23,9 +23,8 @@ def translator(pairs):
     texts = [text for pair in pairs for text in pair] * 20
     tokenizer = Tokenizer.train(texts, 330, algorithm="bpe")
     torch.manual_seed(0)
-    sizes = {"vocab_size": 330, "d_model": 16, "n_heads": 2, "d_ff": 32}
-    config = TransformerConfig(**sizes, n_encoder_layers=1, n_decoder_layers=1)
-    return Translator(Transformer(config).eval(), tokenizer)
+    model = Transformer(TransformerConfig(330, 16, 2, 32, 1, 1))
+    return Translator(model.eval(), tokenizer)
 
 
 def test_a_cut_is_made_once_and_read_again_after_that(translator, pairs, tmp_path):

@@ -29,10 +29,6 @@ def test_translations_come_back_in_the_order_of_the_texts():
 
 def test_the_record_is_of_the_whole_test_set_and_of_all_programs():
     assert FOUND["captions"] == 1000
-    assert FOUND["programs"].keys() == {
-        "tformer",
-        "transformers",
-        "ctranslate2",
-        "ctranslate2, int8",
-        "onnxruntime",
-    }
+    programs = {"tformer", "transformers", "onnxruntime"}
+    programs |= {"ctranslate2", "ctranslate2, int8"}
+    assert FOUND["programs"].keys() == programs

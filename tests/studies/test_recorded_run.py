@@ -6,10 +6,15 @@ import json
 import sys
 
 import pytest
+import torch
 
 from studies import recorded_run
+from tformer import Transformer, TransformerConfig, evaluate
 from tformer.common.recipe import Recipe
+from tformer.data import grammar
 from tformer.pretrained import load_history
+from tformer.tokenization import Tokenizer
+from tformer.translator import Translator
 
 RESULTS = recorded_run.ROOT / "results"
 
@@ -38,9 +43,7 @@ def test_a_thinned_history_keeps_ends_means_and_evaluations(recorded, tmp_path):
     assert kept["evaluations"][0]["samples"] == [{"source": "a"}]
 
 
-def test_steps_that_the_loss_scaler_skipped_are_left_out_of_the_mean(
-    recorded, tmp_path
-):
+def test_steps_that_the_scaler_skipped_are_left_out(recorded, tmp_path):
     for look in recorded["curve"][:7]:  # the first group's six, and one more
         look["gradient_norm"] = None
     recorded_run.write_history(recorded, tmp_path)
@@ -73,9 +76,7 @@ def test_runs_that_follow_each_other_are_counted_from_the_very_beginning(stages)
 
 
 @pytest.mark.parametrize(("name", "last"), [("released", 5e4), ("further", 1e5)])
-def test_it_can_be_written_again_from_the_results(
-    name, last, stages, tmp_path, monkeypatch
-):
+def test_it_can_be_written_again(name, last, stages, tmp_path, monkeypatch):
     command = ["recorded_run.py", name, "--again", f"--results={tmp_path}"]
     monkeypatch.setattr(sys, "argv", [*command, f"--release={tmp_path}"])
     recorded_run.main()
@@ -88,18 +89,9 @@ def test_a_model_whose_run_was_not_kept_says_so(tmp_path):
 
 
 def test_a_corpus_with_alignments_is_scored_by_split_phenomenon_and_rule():
-    import torch
-
-    from tformer import Transformer, TransformerConfig, evaluate
-    from tformer.data import grammar
-    from tformer.tokenization import Tokenizer
-    from tformer.translator import Translator
-
     corpus = grammar.generate(100, 4, 3, seed=2)
     torch.manual_seed(0)
-    sizes = {"d_model": 16, "n_heads": 2, "d_ff": 16}
-    layers = {"n_encoder_layers": 1, "n_decoder_layers": 1}
-    config = TransformerConfig(vocab_size=420, **sizes, **layers)
+    config = TransformerConfig(420, 16, 2, 16, 1, 1)
     tokenizer = Tokenizer.train([s for pair in corpus.train for s in pair], 420)
     translator = Translator(Transformer(config).eval(), tokenizer)
 
@@ -124,8 +116,6 @@ def test_a_corpus_with_alignments_is_scored_by_split_phenomenon_and_rule():
 
 
 def test_the_small_model_of_the_generated_corpus_has_at_most_a_million_parameters():
-    from tformer import Transformer
-
     assert Transformer(recorded_run.RUNS["grammar"]["config"]).n_parameters() <= 1e6
 
 

@@ -10,6 +10,7 @@ from torch.testing import assert_close
 from tformer.decoder import Cache, Decoder, DecoderLayer
 from tformer.masks import causal_mask, source_mask
 from tformer.norm import LayerNorm
+from tformer.residual import Residual
 
 TIGHT = {"rtol": 0, "atol": 1e-12}  # float64 throughout
 T, S = 6, 9
@@ -103,9 +104,8 @@ def test_the_cache_projects_the_memory_once(decoder, x, memory):
     decoder(x[:, :1], memory, cache=cache)
     kept = [layer.memory[0] for layer in cache.layers]
     decoder(x[:, 1:2], memory, cache=cache)
-    assert all(
-        layer.memory[0] is keys for layer, keys in zip(cache.layers, kept, strict=True)
-    )
+    for layer, keys in zip(cache.layers, kept, strict=True):
+        assert layer.memory[0] is keys
     own = [keys.flatten().tolist() for keys in kept]
     assert own[0] != own[1] != own[2]  # each layer projects for itself
 
@@ -121,9 +121,7 @@ def test_a_cache_follows_its_rows_when_they_are_reordered(decoder, x, memory):
     assert_close(row[:, 0], expected, **TIGHT)
 
 
-def test_rows_of_the_same_source_may_swap_histories_and_keep_the_memory(
-    decoder, x, memory
-):
+def test_rows_of_one_source_may_swap_histories_and_keep_it(decoder, x, memory):
     same = memory[:1].expand(2, -1, -1)
     cache = Cache(3)
     decoder(x[:, :1], same, cache=cache)
@@ -153,8 +151,7 @@ def test_the_layers_settings_reach_its_parts():
     layer = DecoderLayer(8, 2, 16, dropout=0.25, norm="pre", activation="gelu")
     drops = [each.p for each in layer.modules() if isinstance(each, nn.Dropout)]
     assert drops == [0.25] * 3
-    assert layer.self_attention_residual.is_pre
-    assert layer.cross_attention_residual.is_pre
-    assert layer.feed_forward_residual.is_pre
+    residuals = [each for each in layer.modules() if isinstance(each, Residual)]
+    assert [each.is_pre for each in residuals] == [True] * 3
     assert layer.feed_forward.activation is nn.functional.gelu
     assert layer.self_attention.n_heads == layer.cross_attention.n_heads == 2

@@ -54,11 +54,8 @@ def test_epsilon_stands_under_the_root(epsilon):
     """A vector of variance v comes out with variance v / (v + epsilon)."""
     x = torch.randn(8, dtype=torch.float64) * epsilon**0.5
     variance = x.var(unbiased=False)
-    for norm in (
-        lambda x: layer_norm(x, *unit(8), epsilon),
-        LayerNorm(8, epsilon).double(),
-    ):
-        out = norm(x).var(unbiased=False)
+    normed = layer_norm(x, *unit(8), epsilon), LayerNorm(8, epsilon).double()(x)
+    for out in (each.var(unbiased=False) for each in normed):
         assert_close(out, variance / (variance + epsilon), rtol=1e-9, atol=0)
 
 

@@ -82,12 +82,8 @@ def test_wavelengths_grow_from_two_pi_to_just_under_base_times_two_pi():
     wavelengths = 2 * math.pi / angles
     assert wavelengths[0].item() == pytest.approx(2 * math.pi, rel=1e-6)
     ratio = 10_000 ** (2 / 512)
-    assert_close(
-        wavelengths[1:] / wavelengths[:-1],
-        torch.full((255,), ratio, dtype=torch.float64),
-        rtol=1e-3,
-        atol=0,
-    )
+    ratios = wavelengths[1:] / wavelengths[:-1]
+    assert_close(ratios, torch.full_like(ratios, ratio), rtol=1e-3, atol=0)
     longest = wavelengths[-1].item()
     assert longest == pytest.approx(10_000 * 2 * math.pi / ratio, rel=2e-3)
 
@@ -177,12 +173,8 @@ def test_a_learned_row_moves_only_where_a_sentence_has_been():
 
 def test_learned_rows_start_different_and_as_large_as_sinusoids():
     table = LearnedPositions(64, 200).table
-    assert_close(
-        table.norm(dim=1).mean(),
-        sinusoids(200, 64).norm(dim=1).mean(),
-        rtol=0.05,
-        atol=0,
-    )
+    ours, theirs = (each.norm(dim=1).mean() for each in (table, sinusoids(200, 64)))
+    assert_close(ours, theirs, rtol=0.05, atol=0)
     assert torch.pdist(table).min() > 1
 
 

@@ -23,9 +23,8 @@ def test_post_norm_normalises_the_sum(randomise, x):
     assert_close(residual(x, double_and_one), residual.norm(x + (2 * x + 1)))
 
 
-def test_pre_norm_normalises_what_the_sublayer_reads_and_leaves_the_stream(
-    randomise, x
-):
+def test_pre_norm_normalises_what_the_sublayer_reads(randomise, x):
+    """And leaves the stream."""
     residual = randomise(Residual(8, 0.0, "pre"))
     assert_close(residual(x, double_and_one), x + 2 * residual.norm(x) + 1)
 

@@ -18,9 +18,8 @@ def test_it_is_equation_3_of_the_paper(step):
 
 
 def test_it_peaks_where_the_warm_up_ends_and_nowhere_else():
-    rates = [
-        inverse_square_root(step, d_model=64, warmup_steps=50) for step in range(1, 301)
-    ]
+    settings = {"d_model": 64, "warmup_steps": 50}
+    rates = [inverse_square_root(step, **settings) for step in range(1, 301)]
     assert max(range(300), key=rates.__getitem__) + 1 == 50
     assert all(a < b for a, b in itertools.pairwise(rates[:50]))
     assert all(a > b for a, b in itertools.pairwise(rates[49:]))
@@ -79,8 +78,6 @@ def test_a_straight_line_climbs_like_the_papers_and_reaches_zero_after_the_last_
 @pytest.mark.parametrize(
     ("step", "warmup", "last"), [(0, 5, 9), (10, 5, 9), (3, 9, 9), (3, 0, 9)]
 )
-def test_a_straight_line_has_no_rate_before_it_begins_or_after_it_ends(
-    step, warmup, last
-):
+def test_a_straight_line_has_no_rate_outside_its_steps(step, warmup, last):
     with pytest.raises(ValueError, match=f"step={step}|warmup_steps={warmup}"):
         straight_line(step, d_model=64, warmup_steps=warmup, last_step=last)

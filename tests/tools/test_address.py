@@ -156,11 +156,9 @@ def host(tmp_path: Path):
     """A server that holds the branch's archive of this repository, as GitHub would."""
     archive = tmp_path / "host/someone/somewhere/archive/refs/heads/main.zip"
     archive.parent.mkdir(parents=True)
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "tformer", "pyproject.toml", "README.md", "LICENSE"],
-        cwd=ROOT,
-        capture_output=True,
-    )
+    packed = ["tformer", "pyproject.toml", "README.md", "LICENSE"]
+    command = ["git", "ls-files", "-z", *packed]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True)
     if listed.returncode:
         pytest.skip("not a git checkout")
     packed = io.BytesIO()
@@ -199,13 +197,9 @@ def test_a_fork_s_setup_cell_installs_the_fork(host, tmp_path) -> None:
         "PIP_NO_BUILD_ISOLATION": "0",  # yes, 0: that is how pip reads it
         "no_proxy": "*",
     }
-    done = subprocess.run(
-        [home / "bin/python", "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=environment,
-    )
+    options = {"capture_output": True, "text": True, "cwd": tmp_path}
+    command = [home / "bin/python", "-c", code]
+    done = subprocess.run(command, env=environment, **options)
     assert done.returncode == 0, done.stderr
     version, _, place = done.stdout.splitlines()[-1].partition(" ")
     assert version == project()["version"]

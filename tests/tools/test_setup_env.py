@@ -36,9 +36,8 @@ def write_wheel(
     with zipfile.ZipFile(path, "w") as wheel:
         for inside, text in files.items():
             entry = zipfile.ZipInfo(inside)
-            entry.external_attr = (
-                0o100755 if "/scripts/" in inside else 0o100644
-            ) << 16
+            mode = 0o100755 if "/scripts/" in inside else 0o100644
+            entry.external_attr = mode << 16
             wheel.writestr(entry, text)
     return path
 

@@ -16,22 +16,8 @@ from tformer.analysis import cost, trace
 from tformer.attention import MultiHeadAttention
 from tformer.loss import cross_entropy, projected_cross_entropy
 
-SMALL = TransformerConfig(
-    vocab_size=50,
-    d_model=16,
-    n_heads=4,
-    d_ff=24,
-    n_encoder_layers=2,
-    n_decoder_layers=3,
-)
-LARGER = TransformerConfig(
-    vocab_size=60,
-    d_model=96,
-    n_heads=6,
-    d_ff=128,
-    n_encoder_layers=3,
-    n_decoder_layers=1,
-)
+SMALL = TransformerConfig(50, 16, 4, 24, 2, 3)
+LARGER = TransformerConfig(60, 96, 6, 128, 3, 1)
 
 
 def counted(call) -> int:
@@ -138,9 +124,7 @@ def kept(model, source, target) -> int:
         ({"d_model": 96, "d_ff": 384, "n_heads": 4, "n_encoder_layers": 1}, 3, 90, 150),
     ],
 )
-def test_activations_take_the_bytes_that_the_backward_pass_finds(
-    norm, sizes, rows, source, target
-):
+def test_activations_take_the_bytes_that_are_kept(norm, sizes, rows, source, target):
     config = TransformerConfig(vocab_size=100, norm=norm, **sizes)
     model = Transformer(config).train()
     expected = kept(model, ids(config, rows, source), ids(config, rows, target))

@@ -1,8 +1,9 @@
-"""The command line: what it does, and how it says what is wrong."""
+"""The command line: what it does. What it refuses stands in test_wrong_lines.py."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import io
 import json
 import os
@@ -12,15 +13,17 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from tformer import TransformerConfig, cli, evaluate, load_pretrained
+from tformer import TransformerConfig, cli, data, evaluate, load_pretrained
 from tformer.cli import options, streams, translate
 from tformer.cli.program import build_parser
 from tformer.common.search import SearchSettings
 from tformer.tokenization import Tokenizer
 from tformer.train import Recipe
+from tformer.translator import Candidate, Translator
 
 TINY = [
     *("--vocab-size", "320", "--tokenizer", "bpe", "--d-model", "16", "--heads", "2"),
@@ -38,6 +41,12 @@ def error_of(capsys, *arguments: str) -> str:
     [line] = shown.err.splitlines()
     assert line.startswith("tformer: error: ")
     return line
+
+
+def told(capsys, command: str, *arguments: object) -> str:
+    """What a command that succeeds says."""
+    assert cli.main([*command.split(), *map(str, arguments)]) == 0
+    return capsys.readouterr().out
 
 
 def typed(text: str) -> io.TextIOWrapper:
@@ -70,8 +79,7 @@ def start(*arguments: str, **options) -> subprocess.Popen:
     "command", ["train", "translate", "evaluate", "export", "doctor"]
 )
 def test_help_describes_every_option_and_its_examples_work(command, capsys):
-    assert cli.main([command, "--help"]) == 0
-    text = capsys.readouterr().out
+    text = told(capsys, command, "--help")
     options = re.findall(r"^  (--[\w-]+)(.*(?:\n {10,}.*)*)", text, re.MULTILINE)
     assert len(options) >= (3 if command in ("export", "doctor") else 7)
     for option, words in options:
@@ -85,8 +93,7 @@ def test_help_describes_every_option_and_its_examples_work(command, capsys):
 
 
 def test_the_first_help_names_every_command(capsys):
-    assert cli.main(["--help"]) == 0
-    text = capsys.readouterr().out
+    text = told(capsys, "--help")
     for command in ("train", "translate", "evaluate", "export", "doctor"):
         assert re.search(rf"^ +{command}\b", text, re.MULTILINE)
 
@@ -99,18 +106,15 @@ def test_the_first_help_names_every_command(capsys):
         ("translate", SearchSettings, {"search", "n_best", "max_len"}),
     ],
 )
-def test_every_field_of_a_dataclass_is_an_option_with_its_help_and_default(
-    command, owner, left_out, capsys
-):
-    assert cli.main([command, "--help"]) == 0
-    text = " ".join(capsys.readouterr().out.split())
+def test_every_field_is_an_option(command, owner, left_out, capsys):
+    """With its help and its default."""
+    text = " ".join(told(capsys, command, "--help").split())
     for field in dataclasses.fields(owner):
         if field.name in left_out:
             continue
         written = options.option(field.name)
-        _, help_of_it = re.split(
-            rf" {written}[ ,]", text.split("options:", 1)[1], maxsplit=1
-        )
+        described = text.split("options:", 1)[1]
+        _, help_of_it = re.split(rf" {written}[ ,]", described, maxsplit=1)
         about = options._described(owner)[field.name]
         assert about in help_of_it[: len(about) + 120], written
         if field.default is None or field.type is bool:
@@ -138,42 +142,18 @@ def test_every_option_of_the_model_and_the_recipe_reaches_them(monkeypatch, tmp_
         raise ValueError("enough")
 
     monkeypatch.setattr(tformer.train, "fit", fit)
-    monkeypatch.setattr("tformer.data.load", lambda name: _NoCorpus)
-    given = {
-        "vocab_size": 700,
-        "d_model": 24,
-        "n_heads": 4,
-        "d_ff": 50,
-        "n_encoder_layers": 2,
-        "n_decoder_layers": 4,
-        "dropout": 0.3,
-        "max_len": 99,
-        "positions": "learned",
-        "norm": "pre",
-        "norm_kind": "rms",
-        "attention": "grouped",
-        "n_groups": 2,
-        "feed_forward": "swiglu",
-        "activation": "gelu",
-        "tie_embeddings": False,
-        "output_bias": True,
-        "adam_betas": (0.8, 0.7),
-        "adam_epsilon": 1e-5,
-        "max_tokens": 777,
-        "accumulate": 3,
-        "warmup_steps": 5,
-        "last_step": 800,
-        "lr_scale": 0.5,
-        "label_smoothing": 0.2,
-        "clip_norm": 2.0,
-        "average_last": 2,
-        "eval_every": 7,
-        "patience": 3,
-        "tokenizer": "unigram",
-        "sample_pieces": 0.3,
-        "precision": "bf16",
-        "seed": 9,
-    }
+    no_corpus = SimpleNamespace(attribution="", licence="")
+    monkeypatch.setattr("tformer.data.load", lambda name: no_corpus)
+    given = {"vocab_size": 700, "d_model": 24, "n_heads": 4, "d_ff": 50, "max_len": 99}
+    given |= {"n_encoder_layers": 2, "n_decoder_layers": 4, "dropout": 0.3}
+    given |= {"positions": "learned", "norm": "pre", "norm_kind": "rms"}
+    given |= {"attention": "grouped", "n_groups": 2, "feed_forward": "swiglu"}
+    given |= {"activation": "gelu", "tie_embeddings": False, "output_bias": True}
+    given |= {"adam_betas": (0.8, 0.7), "adam_epsilon": 1e-5, "clip_norm": 2.0}
+    given |= {"max_tokens": 777, "accumulate": 3, "warmup_steps": 5, "last_step": 800}
+    given |= {"lr_scale": 0.5, "label_smoothing": 0.2, "average_last": 2}
+    given |= {"eval_every": 7, "patience": 3, "precision": "bf16", "seed": 9}
+    given |= {"tokenizer": "unigram", "sample_pieces": 0.3}
     arguments = []
     for field in options.CONFIG + options.RECIPE:
         value = given[field.name]
@@ -183,27 +163,18 @@ def test_every_option_of_the_model_and_the_recipe_reaches_them(monkeypatch, tmp_
         else:
             values = value if isinstance(value, tuple) else (value,)
             arguments += [written, *map(str, values)]
-    out = str(tmp_path / "run")
-    assert (
-        cli.main(["train", "--out", out, "--steps", "5", "--minutes", "2", *arguments])
-        == 2
-    )
+    arguments += ["--out", str(tmp_path / "run"), "--steps", "5", "--minutes", "2"]
+    assert cli.main(["train", *arguments]) == 2
     assert (caught["steps"], caught["minutes"]) == (5, 2.0)
     for field, value in given.items():
         owner = caught["config"] if hasattr(caught["config"], field) else None
         assert getattr(owner or caught["recipe"], field) == value, field
 
 
-class _NoCorpus:
-    attribution = licence = ""
-
-
 # --- train -------------------------------------------------------------------------
 
 
-def test_training_says_where_the_run_is_and_what_to_do_next(
-    pairs_file, tmp_path, capsys
-):
+def test_training_says_where_it_is_and_what_is_next(pairs_file, tmp_path, capsys):
     folder = tmp_path / "run"
     arguments = ["train", "--corpus", str(pairs_file), "--out", str(folder), *TINY]
     assert cli.main([*arguments, "--steps", "20"]) == 0
@@ -216,9 +187,7 @@ def test_training_says_where_the_run_is_and_what_to_do_next(
     assert (folder / "model.safetensors").is_file()
 
 
-def test_training_goes_on_in_its_folder_with_its_own_settings(
-    run, pairs_file, tmp_path, capsys
-):
+def test_training_goes_on_with_its_own_settings(run, pairs_file, tmp_path, capsys):
     folder = shutil.copytree(run, tmp_path / "run")
     arguments = ["train", "--out", str(folder), "--device", "cpu", "--quiet"]
     assert cli.main([*arguments, "--corpus", str(pairs_file), "--steps", "30"]) == 0
@@ -234,9 +203,7 @@ def test_training_goes_on_in_its_folder_with_its_own_settings(
     assert "d_ff=32, this one has 64: choose another folder" in line
 
 
-def test_training_may_begin_with_another_runs_weights(
-    pairs_file, run, tmp_path, capsys
-):
+def test_training_may_begin_with_another_runs_weights(pairs_file, run, tmp_path):
     """And needs to be told of no size: they are that run's."""
     given = ["train", "--corpus", str(pairs_file), "--out", str(tmp_path / "tuned")]
     assert cli.main([*given, "--from", str(run), "--steps", "2", "--quiet"]) == 0
@@ -247,9 +214,7 @@ def test_training_may_begin_with_another_runs_weights(
     assert cli.main([*given, "--steps", "3", "--quiet"]) == 0  # --from is known
 
 
-def test_the_generated_corpus_trains_without_more_options(
-    monkeypatch, tmp_path, capsys
-):
+def test_the_generated_corpus_needs_no_more_options(monkeypatch, tmp_path, capsys):
     """It has too few words for the vocabulary that real corpora get."""
     import tformer.train
 
@@ -275,107 +240,34 @@ def test_restart_begins_anew_and_touches_nothing_else(run, pairs_file, tmp_path)
     assert [f.name[9:17] for f in folder.glob("snapshot-*")] == ["00000005"]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-def test_ctrl_c_stops_training_and_keeps_the_checkpoint(pairs_file, tmp_path):
-    folder = tmp_path / "run"
-    process = start(
-        *("train", "--corpus", pairs_file, "--out", folder, "--steps", 100_000, *TINY)
-    )
-    for line in process.stderr:
-        if line.startswith("step "):
-            process.send_signal(signal.SIGINT)
-            break
-    _, rest = process.communicate(timeout=120)
-    assert process.returncode == 130
-    assert "Traceback" not in rest
-    last = rest.splitlines()[-1]
-    assert re.match(rf"tformer: interrupted at step \d+; .*kept in {folder}", last)
-    assert (folder / "checkpoint.safetensors").is_file()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--steps", "5"], "required: --out"),
-        (["--out", "RUN"], "give --steps N or --minutes M"),
-        (["--out", "RUN", "--steps", "0"], "steps=0 must be at least 1"),
-        (["--out", "RUN", "--minutes", "-1"], "minutes=-1.0 must be positive"),
-        (["--out", "RUN", "--steps", "many"], "invalid int value: 'many'"),
-        (
-            ["--out", "RUN", "--steps", "5", "--corpus", "latin"],
-            "unknown corpus 'latin'",
-        ),
-        (["--out", "RUN", "--steps", "5", "--corpus", "x.tsv"], "no file x.tsv"),
-        (["--out", "RUN", "--steps", "5", "--heads", "5"], "a multiple of n_heads=5"),
-        (["--out", "RUN", "--steps", "5", "--dropout", "2"], "dropout=2.0 must be in"),
-        (["--out", "RUN", "--steps", "5", "--patience", "0"], "patience=0"),
-        (["--out", "RUN", "--steps", "5", "--norm", "no"], "invalid choice: 'no'"),
-        (["--out", "RUN", "--steps", "5", "--device", "cow"], "device='cow' is not"),
-        (["--out", "FILE", "--steps", "5"], "is a file: name a folder"),
-        (["--out", "FILE/run", "--steps", "5"], "Not a directory"),
-        (["--out", "RUN", "--steps", "5", "--vocab-size", "9000"], "vocab_size=9000"),
-        (["--out", "RUN", "--steps", "5", *TINY, "--max-tokens", "3"], "max_tokens=3"),
-    ],
-)
-def test_mistakes_in_training_end_in_one_line(
-    arguments, message, pairs_file, tmp_path, capsys
-):
-    (tmp_path / "FILE").write_text("in the way")
-    given = [
-        str(tmp_path / a) if a.startswith(("RUN", "FILE")) else a for a in arguments
-    ]
-    if "--corpus" not in given:
-        given += ["--corpus", str(pairs_file)]
-    line = error_of(capsys, "train", *given, "--quiet")
-    assert message in line
-
-
 # --- translate ---------------------------------------------------------------------
 
 
 def test_sentences_given_are_translated_in_order(run, capsys):
     sentences = ["one two", "three", "four five six"]
-    assert cli.main(["translate", "--model", str(run), *sentences]) == 0
-    expected = load_pretrained(run).translate(sentences)
-    assert capsys.readouterr().out.splitlines() == expected
-
-
-def test_the_search_options_reach_the_search(run, capsys, monkeypatch):
-    from tformer.translator import Translator
-
-    calls = []
-
-    def translate(self, text, **options):
-        calls.append(options)
-        return ["x"] * len(text)
-
-    monkeypatch.setattr(Translator, "translate", translate)
-    options = ["--beam-size", "2", "--length-penalty", "0.9"]
-    assert cli.main(["translate", "--model", str(run), *options, "one"]) == 0
-    assert calls == [{"beam_size": 2, "length_penalty": 0.9}]
+    said = told(capsys, "translate --model", run, *sentences)
+    assert said.splitlines() == load_pretrained(run).translate(sentences)
 
 
 WAYS = {
-    "translate": ([], {}),
+    "translate": (
+        "--beam-size 2 --length-penalty 0.9",
+        {"beam_size": 2, "length_penalty": 0.9},
+    ),
     "n_best": (
-        ["--n-best", "3", "--beam-size", "5", "--length-penalty", "0.9"],
+        "--n-best 3 --beam-size 5 --length-penalty 0.9",
         {"beam_size": 5, "length_penalty": 0.9, "batch_size": 51},
     ),
     "sample": (
-        [
-            *("--sample", "--temperature", "0.7", "--top-k", "9", "--top-p", "0.8"),
-            *("--seed", "4"),
-        ],
+        "--sample --temperature 0.7 --top-k 9 --top-p 0.8 --seed 4",
         {"temperature": 0.7, "top_k": 9, "top_p": 0.8, "seed": [4]},
     ),
-    "score": (["--score"], {}),
+    "score": ("--score", {}),
 }
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_each_way_to_translate_gets_its_options_and_no_others(way, run, monkeypatch):
-    from tformer.translator import Translator
-
     calls = []
 
     def spy(self, texts, *more, **options):
@@ -386,7 +278,7 @@ def test_each_way_to_translate_gets_its_options_and_no_others(way, run, monkeypa
     arguments, options = WAYS[way]
     monkeypatch.setenv("TFORMER_TRACEBACK", "1")
     with pytest.raises(ValueError, match=r"zip\(\)"):  # the spy answers nothing
-        cli.main(["translate", "--model", str(run), *arguments, "one\teins"])
+        cli.main(["translate", "--model", str(run), *arguments.split(), "one\teins"])
     more = {"n_best": (3,), "score": (("eins",),)}.get(way, ())
     text = "one" if way == "score" else "one\teins"
     assert calls == [([text], more, options)]
@@ -395,8 +287,7 @@ def test_each_way_to_translate_gets_its_options_and_no_others(way, run, monkeypa
 def test_the_best_are_listed_each_after_its_score(run, capsys, monkeypatch):
     monkeypatch.setattr(streams, "CHUNK", 2)
     monkeypatch.setattr(sys, "stdin", typed("one two\n\nthree\nfour"))
-    assert cli.main(["translate", "--model", str(run), "--n-best", "5"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = told(capsys, "translate --n-best 5 --model", run).splitlines()
     assert len(lines) == 16
     assert lines[5] == ""  # the blank line
     lists = load_pretrained(run).n_best(["one two", "three", "four"], 5)
@@ -407,8 +298,8 @@ def test_the_best_are_listed_each_after_its_score(run, capsys, monkeypatch):
 def test_samples_repeat_and_each_line_has_its_own(run, capsys, monkeypatch):
     def draw(*options):
         monkeypatch.setattr(sys, "stdin", typed("one two\n\n" + "three\n" * 5))
-        assert cli.main(["translate", "--model", str(run), "--sample", *options]) == 0
-        return capsys.readouterr().out.splitlines()
+        said = told(capsys, "translate --sample --model", run, *options)
+        return said.splitlines()
 
     lines = draw("--temperature", "1.2")
     assert len(lines) == 7
@@ -418,165 +309,54 @@ def test_samples_repeat_and_each_line_has_its_own(run, capsys, monkeypatch):
     assert draw("--temperature", "1.2", "--seed", "1") != lines
     for seed in ("-3", str(10**30)):
         assert len(draw("--temperature", "1.2", "--seed", seed)) == 7
-    expected = load_pretrained(run).sample(
-        ["one two", "blank", *["three"] * 5], temperature=1.2
-    )
+    texts = ["one two", "blank", *["three"] * 5]
+    expected = load_pretrained(run).sample(texts, temperature=1.2)
     assert lines == [expected[0], "", *expected[2:]]
 
 
 @pytest.mark.parametrize("way", ["translate", "n_best", "sample"])
-def test_a_translation_with_line_breaks_is_still_one_line(
-    way, run, capsys, monkeypatch
-):
+def test_a_translation_with_line_breaks_is_one_line(way, run, capsys, monkeypatch):
     """Pieces of single bytes can spell any character."""
-    from tformer.translator import Candidate, Translator
-
     text = "eins\nzwei\tdrei\x85vier\r\nfünf"
     answer = [Candidate(text, -1.0, -0.5)] if way == "n_best" else text
     monkeypatch.setattr(Translator, way, lambda self, texts, *n, **options: [answer])
     arguments, _ = WAYS[way]
-    assert cli.main(["translate", "--model", str(run), *arguments, "one"]) == 0
-    shown = capsys.readouterr().out.removeprefix("-0.5000\t")
+    said = told(capsys, f"translate {arguments} --model", run, "one")
+    shown = said.removeprefix("-0.5000\t")
     assert shown == "eins zwei drei vier fünf\n"
 
 
 def test_given_translations_are_scored(run, tmp_path, capsys):
     file = tmp_path / "pairs.tsv"
     file.write_text("one two\teins zwei\n\nthree\tdrei\tCC BY, somebody\n", "utf-8")
-    arguments = ["translate", "--model", str(run), "--score", "--input", str(file)]
-    assert cli.main(arguments) == 0
-    first, blank, second = capsys.readouterr().out.splitlines()
+    command = ("translate --score --model", run, "--input", file)
+    first, blank, second = told(capsys, *command).splitlines()
     one, two = load_pretrained(run).score(["one two", "three"], ["eins zwei", "drei"])
     assert first == f"{one.log_probability:.4f}\teins zwei"
     assert second == f"{two.log_probability:.4f}\tdrei"
     assert blank == ""
     file.write_text("\n", "utf-8")
-    assert cli.main(arguments) == 0
-    assert capsys.readouterr().out == "\n"
+    assert told(capsys, *command) == "\n"
 
 
-def test_lines_of_standard_input_keep_their_places_and_blank_ones_stay(
-    run, capsys, monkeypatch
-):
+def test_lines_of_standard_input_keep_their_places(run, capsys, monkeypatch):
+    """And blank ones stay; no input gives no output."""
     monkeypatch.setattr(streams, "CHUNK", 2)
     monkeypatch.setattr(sys, "stdin", typed("one two\n\n   \r\nthree\n\nfour"))
-    assert cli.main(["translate", "--model", str(run)]) == 0
+    said = told(capsys, "translate --model", run)
     one, three, four = load_pretrained(run).translate(["one two", "three", "four"])
-    assert capsys.readouterr().out == f"{one}\n\n\n{three}\n\n{four}\n"
-
-
-def test_no_input_gives_no_output(run, capsys, monkeypatch):
+    assert said == f"{one}\n\n\n{three}\n\n{four}\n"
     monkeypatch.setattr(sys, "stdin", typed(""))
-    assert cli.main(["translate", "--model", str(run)]) == 0
-    assert capsys.readouterr().out == ""
+    assert told(capsys, "translate --model", run) == ""
 
 
 def test_files_are_read_and_written_as_utf_8(run, tmp_path, capsys):
     source, target = tmp_path / "in.txt", tmp_path / "out.txt"
     source.write_bytes("\ufeff\r\none\r\n\r\nfive five\n".encode())  # Notepad's way
-    files = ["--input", str(source), "--output", str(target)]
-    assert cli.main(["translate", "--model", str(run), *files]) == 0
+    files = ["--input", source, "--output", target]
+    assert told(capsys, "translate --model", run, *files) == ""
     one, five = load_pretrained(run).translate(["one", "five five"])
     assert target.read_text("utf-8") == f"\n{one}\n\n{five}\n"
-    assert capsys.readouterr().out == ""
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([""], "sentence 1 is empty (''): give at least one word"),
-        (["one", "  \t"], "sentence 2 is empty"),
-        (
-            ["word " * 2000],
-            r"sentence 1: the text beginning 'word word .* pieces.*split",
-        ),
-        (["x" * 10_000], r"sentence 1: the text beginning 'xxx.* pieces.*split"),
-        (["one", "--input", "FILE"], "sentences or --input FILE, not both"),
-        (["--input", "GONE"], "GONE: there is no such file"),
-        (["--input", "LATIN"], "LATIN, line 1 is not UTF-8 (byte 0xfc): convert it"),
-        (["one", "--output", "FOLDER"], "FOLDER is a folder: name a file"),
-        (["one", "--output", "GONE/out.txt"], "there is no folder"),
-        (["one", "--beam-size", "0"], "--beam-size 0 must be at least 1"),
-        (["one", "--length-penalty", "-1"], "--length-penalty -1.0 must be at least 0"),
-        (
-            ["one", "--sample", "--n-best", "2"],
-            r"--n-best: not allowed with.* --sample",
-        ),
-        (["one", "--score", "--sample"], r"--sample: not allowed with.* --score"),
-        (["one", "--n-best", "0"], "--n-best 0 must be at least 1"),
-        (
-            ["one", "--n-best", "5", "--beam-size", "4"],
-            "--n-best 5 must be at most --beam-size 4: a wider beam finds more",
-        ),
-        (["one", "--top-k", "5"], "--top-k is for sampling: add --sample"),
-        (
-            ["one", "--n-best", "2", "--seed", "5"],
-            "--seed is for sampling: add --samp",
-        ),
-        (
-            ["one", "--sample", "--beam-size", "4"],
-            "--beam-size is for beam search, not",
-        ),
-        (
-            ["a\tb", "--score", "--length-penalty", "1"],
-            "--length-penalty is for beam search, not for --score",
-        ),
-        (
-            ["one", "--sample", "--temperature", "0"],
-            "--temperature 0.0 must be at least 1e-06: if the best piece should",
-        ),
-        (
-            ["one", "--sample", "--temperature", "nan"],
-            "--temperature nan must be a finite number",
-        ),
-        (["one", "--sample", "--top-k", "0"], "--top-k 0 must be at least 1"),
-        (
-            ["one", "--sample", "--top-p", "0"],
-            "--top-p 0.0 must be above 0",
-        ),
-        (["one", "--sample", "--top-p", "1.5"], "--top-p 1.5 must be at most 1"),
-        (["one", "--sample", "--seed", "x"], "invalid int value: 'x'"),
-        (
-            ["one\teins", "one eins", "--score"],
-            "sentence 2: there is no tab in 'one eins': --score needs English, a tab",
-        ),
-        (["one\t", "--score"], "sentence 1: there is nothing to translate in ''"),
-        (["one\t" + "x" * 999, "--score"], r"sentence 1: the text .* pieces.*split"),
-        (["one", "--device", "cow"], "device='cow' is not a device"),
-        (["one", "--model", "GONE"], "GONE: train a model first"),
-        (["one", "--model", "FOLDER"], "there is no file .*model.safetensors"),
-    ],
-)
-def test_mistakes_in_translating_end_in_one_line(
-    arguments, message, run, tmp_path, capsys
-):
-    (tmp_path / "FOLDER").mkdir()
-    (tmp_path / "FILE").write_text("one\n")
-    (tmp_path / "LATIN").write_bytes("fünf\n".encode("latin-1"))
-    names = ("FOLDER", "FILE", "LATIN", "GONE")
-    given = [str(tmp_path / a) if a.startswith(names) else a for a in arguments]
-    if "--model" not in given:
-        given += ["--model", str(run)]
-    line = error_of(capsys, "translate", *given)
-    pattern = message if ".*" in message else re.escape(message)
-    assert re.search(pattern, line)
-    assert len(line) < 400
-
-
-def test_a_line_too_long_is_named_by_its_number(run, capsys, monkeypatch):
-    text = "one\ntwo\n" + "three " * 150 + "\n"
-    monkeypatch.setattr(sys, "stdin", typed(text))
-    assert cli.main(["translate", "--model", str(run), "--quiet"]) == 2
-    assert "sentence 3: the text beginning 'three" in capsys.readouterr().err
-
-
-def test_a_failed_translation_leaves_an_old_output_file_alone(run, tmp_path, capsys):
-    target = tmp_path / "out.txt"
-    target.write_text("old\n")
-    for arguments in (["x" * 10_000], ["one", "--model", str(tmp_path / "gone")]):
-        given = ["--model", str(run), "--output", str(target), *arguments]
-        error_of(capsys, "translate", *given)
-        assert target.read_text() == "old\n"
 
 
 def test_a_reader_that_goes_away_ends_it_quietly(run):
@@ -608,18 +388,20 @@ def test_ctrl_c_ends_other_commands_in_one_line(run):
 # --- evaluate ----------------------------------------------------------------------
 
 
-def test_scores_are_those_of_the_package_with_sacrebleus_signature(
-    run, pairs_file, tmp_path, capsys
-):
-    from tformer import data
+@pytest.fixture
+def scored(run, pairs_file, capsys):
+    """``scored(*options)``: what `evaluate` says of the run and its own corpus."""
+    return functools.partial(
+        told, capsys, "evaluate --model", run, "--corpus", pairs_file
+    )
 
+
+def test_scores_are_those_of_the_package(scored, run, pairs_file, tmp_path):
+    """With sacreBLEU's signature."""
     pairs = data.load(pairs_file).test["test"]
     report = evaluate.score(load_pretrained(run), pairs)
-    files = ["--json", str(tmp_path / "s.json"), "--output", str(tmp_path / "out.txt")]
-    arguments = ["evaluate", "--model", str(run), "--corpus", str(pairs_file)]
-    assert cli.main([*arguments, *files]) == 0
-
-    shown = capsys.readouterr().out
+    files = ["--json", tmp_path / "s.json", "--output", tmp_path / "out.txt"]
+    shown = scored(*files)
     assert f"BLEU|{report.signature} = {report.bleu:.1f} " in shown
     assert f"chrF2|{report.chrf_signature} = {report.chrf:.1f}" in shown
     assert shown.startswith(f"test: {len(pairs)} sentences")
@@ -633,35 +415,25 @@ def test_scores_are_those_of_the_package_with_sacrebleus_signature(
     assert said == [sentence.translation for sentence in report.sentences]
 
 
-def test_a_wider_beam_than_usual_is_scored_too(run, pairs_file, capsys):
-    from tformer import data
-
+def test_a_wider_beam_than_usual_is_scored_too(scored, run, pairs_file):
     pairs = data.load(pairs_file).test["test"]
     report = evaluate.score(load_pretrained(run), pairs, beam_size=6)
-    arguments = ["evaluate", "--model", str(run), "--corpus", str(pairs_file)]
-    assert cli.main([*arguments, "--beam-size", "6"]) == 0
-    assert report.lines[0] in capsys.readouterr().out
+    assert report.lines[0] in scored("--beam-size", 6)
 
 
-def test_a_part_of_a_test_set_is_called_a_part(run, pairs_file, capsys):
-    arguments = ["evaluate", "--model", str(run), "--corpus", str(pairs_file)]
-    assert cli.main([*arguments, "--limit", "3", "--beam-size", "1"]) == 0
-    shown = capsys.readouterr().out
+def test_a_part_of_a_test_set_is_called_a_part(scored):
+    shown = scored("--limit", 3, "--beam-size", 1)
     assert shown.startswith("test: 3 sentences, beam 1")
     assert re.search(r"the first 3 of \d+ sentences: not comparable", shown)
 
 
-def test_checks_and_the_worst_sentences_are_shown(run, pairs_file, tmp_path, capsys):
-    from tformer import data
-
+def test_checks_and_the_worst_sentences_are_shown(scored, run, pairs_file, tmp_path):
     pairs = data.load(pairs_file).test["test"]
     translator = load_pretrained(run)
     report = evaluate.score(translator, pairs)
     checks = evaluate.check(report, tokenizer=translator.tokenizer)
-    arguments = ["evaluate", "--model", str(run), "--corpus", str(pairs_file)]
     json_file = tmp_path / "s.json"
-    assert cli.main([*arguments, "--worst", "2", "--json", str(json_file)]) == 0
-    shown = capsys.readouterr().out
+    shown = scored("--worst", 2, "--json", json_file)
     assert f"  checks: {checks}\n" in shown
     assert "exact match" not in shown  # real text has many right translations
     tail = shown.split("the worst by chrF of the sentence:\n")[1].splitlines()
@@ -677,12 +449,8 @@ def test_checks_and_the_worst_sentences_are_shown(run, pairs_file, tmp_path, cap
 
 
 def test_generated_sentences_get_exact_match_by_phenomenon(run, capsys):
-    from tformer import data
-
-    arguments = ["evaluate", "--model", str(run), "--corpus", "grammar"]
-    limits = ["--test", "random", "--limit", "3", "--beam-size", "1"]
-    assert cli.main([*arguments, *limits]) == 0
-    shown = capsys.readouterr().out
+    limits = "--test random --limit 3 --beam-size 1"
+    shown = told(capsys, f"evaluate --corpus grammar {limits} --model", run)
     assert "\n  exact match: 0.0%\n" in shown
     gold = data.load("grammar").alignments["random"][:3]
     for name in set().union(*(aligned.phenomena for aligned in gold)):
@@ -692,39 +460,13 @@ def test_generated_sentences_get_exact_match_by_phenomenon(run, capsys):
 
 def test_multi30k_gets_the_score_of_published_tables_too(run, capsys, corpus_of):
     corpus_of("multi30k")
-    arguments = ["evaluate", "--model", str(run), "--limit", "2", "--beam-size", "1"]
-    assert cli.main([*arguments, "--test", "test_2016_flickr"]) == 0
-    shown = capsys.readouterr().out
+    command = ("evaluate --limit 2 --beam-size 1 --model", run)
+    shown = told(capsys, *command, "--test", "test_2016_flickr")
     assert len(re.findall(r"BLEU\|.*\|tok:13a\|", shown)) == 1
     assert len(re.findall(r"BLEU\|.*\|tok:none\|", shown)) == 1
-    assert cli.main([*arguments, "--no-tokenised"]) == 0
-    shown = capsys.readouterr().out
+    shown = told(capsys, *command, "--no-tokenised")
     assert "tok:none" not in shown
     assert len(re.findall(r"^test_\d{4}_\w+: 2 sentences", shown, re.M)) == 3
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--test", "newstest"], "no test set 'newstest': it has test"),
-        (["--limit", "0"], "--limit 0 must be at least 1"),
-        (["--worst", "0"], "--worst 0 must be at least 1"),
-        (["--json", "FOLDER"], "--json .*FOLDER is a folder: name a file"),
-        (["--output", "GONE/x"], "there is no folder"),
-        (["--beam-size", "-3"], "--beam-size -3 must be at least 1"),
-        (["--model", "GONE"], "GONE: train a model first"),
-    ],
-)
-def test_mistakes_in_evaluating_end_in_one_line(
-    arguments, message, run, pairs_file, tmp_path, capsys
-):
-    (tmp_path / "FOLDER").mkdir()
-    names = ("FOLDER", "GONE")
-    given = [str(tmp_path / a) if a.startswith(names) else a for a in arguments]
-    if "--model" not in given:
-        given += ["--model", str(run)]
-    line = error_of(capsys, "evaluate", "--corpus", str(pairs_file), *given)
-    assert re.search(message, line)
 
 
 # --- as a program ------------------------------------------------------------------
@@ -740,9 +482,8 @@ def test_as_a_program_mistakes_give_status_2_and_no_traceback():
 
 @pytest.mark.parametrize("arguments", [[], ["fly"], ["--fly"], ["train", "--fly"]])
 def test_unknown_commands_and_options_point_to_help(arguments, capsys):
-    assert re.search(
-        r"\(see `python -m tformer.* --help`\)$", error_of(capsys, *arguments)
-    )
+    line = error_of(capsys, *arguments)
+    assert re.search(r"\(see `python -m tformer.* --help`\)$", line)
 
 
 def test_an_unexpected_kind_of_error_is_not_hidden(monkeypatch):
@@ -763,8 +504,6 @@ OUT_OF_MEMORY = [
 
 @pytest.mark.parametrize("error", OUT_OF_MEMORY, ids=["gpu", "cpu", "python"])
 def test_out_of_memory_says_what_to_lower(error, run, capsys, monkeypatch):
-    from tformer.translator import Translator
-
     def full(self, texts, **options):
         raise error
 
@@ -774,8 +513,6 @@ def test_out_of_memory_says_what_to_lower(error, run, capsys, monkeypatch):
 
 
 def test_an_error_of_ours_in_pytorch_is_not_hidden(run, monkeypatch):
-    from tformer.translator import Translator
-
     def broken(self, texts, **options):
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
 
@@ -785,12 +522,8 @@ def test_an_error_of_ours_in_pytorch_is_not_hidden(run, monkeypatch):
 
 
 @pytest.mark.parametrize("beam_size", [4, 8, 300, 1024])
-def test_a_wide_beam_takes_fewer_sentences_at_once(
-    beam_size, run, pairs_file, capsys, monkeypatch
-):
+def test_a_wide_beam_takes_fewer_sentences(beam_size, run, capsys, monkeypatch):
     """Memory goes with rows, and rows are sentences times hypotheses."""
-    from tformer.translator import Translator
-
     rows = []
 
     def translate(self, texts, *, beam_size, batch_size=64):
@@ -799,7 +532,6 @@ def test_a_wide_beam_takes_fewer_sentences_at_once(
 
     monkeypatch.setattr(Translator, "translate", translate)
     monkeypatch.setattr(sys, "stdin", typed("one two\n" * 130))
-    options = ["--model", str(run), "--beam-size", str(beam_size), "--quiet"]
-    assert cli.main(["translate", *options]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 130
+    said = told(capsys, f"translate --quiet --beam-size {beam_size} --model", run)
+    assert len(said.splitlines()) == 130
     assert 0 < max(rows) <= max(256, beam_size)

@@ -66,14 +66,12 @@ def test_a_full_disk_leaves_the_old_file_and_no_other(tmp_path):
 
 
 def test_a_neighbours_file_is_left_alone(tmp_path):
-    for name in ("a.part", ".a.part", "a.tmp", ".a"):
-        (tmp_path / name).write_text("mine")
+    others = [tmp_path / name for name in ("a.part", ".a.part", "a.tmp", ".a")]
+    for each in others:
+        each.write_text("mine")
     files.write_atomically(tmp_path / "a", b"new")
     assert len(names(tmp_path)) == 5
-    assert all(
-        (tmp_path / name).read_text() == "mine"
-        for name in ("a.part", ".a.part", "a.tmp", ".a")
-    )
+    assert {each.read_text() for each in others} == {"mine"}
 
 
 @POSIX
@@ -154,9 +152,7 @@ def test_standard_output_is_written_where_it_stands(name, mode, tmp_path):
 
 
 @POSIX
-def test_a_new_file_has_the_mode_that_the_umask_gives_and_an_old_one_keeps_its(
-    tmp_path,
-):
+def test_a_new_file_has_the_umasks_mode_and_an_old_one_keeps_its(tmp_path):
     before = os.umask(0o027)
     try:
         files.write_atomically(tmp_path / "new", b"")
@@ -193,12 +189,11 @@ def test_what_a_killed_writer_left_is_swept_and_nothing_else(tmp_path):
     run(code, tmp_path / "model.safetensors")
     [left] = names(tmp_path)
     assert left.startswith(".model.safetensors.")
-    for name in ("model.safetensors.part", ".notes.part", "notes", ".x"):
+    mine = [".notes.part", ".x", "model.safetensors.part", "notes"]
+    for name in mine:
         (tmp_path / name).write_text("mine")
     files.sweep(tmp_path)
-    assert names(tmp_path) == sorted(
-        [".notes.part", ".x", "model.safetensors.part", "notes"]
-    )
+    assert names(tmp_path) == mine
 
 
 def test_the_same_tensors_give_the_same_bytes(tmp_path):

@@ -34,17 +34,15 @@ def test_each_setting_says_what_it_is_for_and_keeps_its_own_bounds():
         outside += [2 * bounds[each] for each in ("most",) if each in bounds]
         assert outside or each.name == "seed"
         for value in outside:
-            with pytest.raises(
-                ValueError, match=rf"^{each.name}=.* must be (at|above)"
-            ):
+            message = rf"^{each.name}=.* must be (at|above)"
+            with pytest.raises(ValueError, match=message):
                 replace(USUAL, **{each.name: value})
 
 
 @pytest.mark.parametrize("name", ["greedy", "beam_search", "n_best", "sample", "grow"])
 def test_every_function_has_the_usual_values(name):
-    for setting, parameter in inspect.signature(
-        getattr(decode, name)
-    ).parameters.items():
+    parameters = inspect.signature(getattr(decode, name)).parameters
+    for setting, parameter in parameters.items():
         if setting in vars(USUAL):
             assert parameter.default == getattr(USUAL, setting), setting
 

@@ -70,11 +70,8 @@ def test_the_order_of_pairs_changes_no_group_and_no_name(pairs, seed) -> None:
 @given(pairs=PAIRS)
 def test_a_group_is_named_after_one_of_its_english_sentences(pairs) -> None:
     for (english, _), name in zip(pairs, components(pairs), strict=True):
-        members = {
-            sentence_key(e)
-            for (e, _), n in zip(pairs, components(pairs), strict=True)
-            if n == name
-        }
+        named = zip(pairs, components(pairs), strict=True)
+        members = {sentence_key(e) for (e, _), n in named if n == name}
         assert name in members
         if len(members) == 1:  # goes where the English sentence alone would go
             assert split_position(name) == split_position(english)
@@ -118,9 +115,7 @@ def test_no_two_splits_share_a_sentence_on_either_side(corpus_of, name) -> None:
 
 
 @pytest.mark.parametrize("name", ["multi30k+tatoeba", "multi30k*2+tatoeba+grammar"])
-def test_a_mixture_trains_on_no_held_out_sentence_of_either_side(
-    corpus_of, name
-) -> None:
+def test_a_mixture_trains_on_no_held_out_sentence(corpus_of, name) -> None:
     mixed = corpus_of(name)
     tests = [pair for pairs in mixed.test.values() for pair in pairs]
     assert shared(mixed.train, tests) == []
@@ -132,8 +127,6 @@ def test_a_mixture_trains_on_no_held_out_sentence_of_either_side(
 
 def test_official_splits_of_multi30k_stay_though_they_share_a_few(corpus_of) -> None:
     corpus = corpus_of("multi30k")
-    assert len(corpus.train) == 29_000
-    assert len(corpus.valid) == 1_014
     tests = [pair for pairs in corpus.test.values() for pair in pairs]
     assert 0 < len(shared(tests + corpus.valid, corpus.train)) < 10
     mixed = corpus_of("multi30k+tatoeba")

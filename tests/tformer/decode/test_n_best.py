@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import pytest
@@ -17,6 +18,10 @@ LENGTHS = [3, 7, 5, 2, 6, 4]
 def found(make_model, random_ids):
     model, source_ids = make_model(seed=12), random_ids(LENGTHS)
     return model, source_ids, decode.n_best(model, source_ids, n=5, beam_size=6)
+
+
+def ids_of(lists):
+    return [[each.ids for each in best] for best in lists]
 
 
 def test_a_list_is_sorted_and_no_two_of_it_are_alike(found):
@@ -50,9 +55,7 @@ def test_asking_for_fewer_gives_the_first_ones(alpha, n, make_model, random_ids)
         options = {"beam_size": 4, "length_penalty": alpha, "max_len": 10}
         four = decode.n_best(model, source_ids, n=4, **options)
         fewer = decode.n_best(model, source_ids, n=n, **options)
-        assert [[each.ids for each in best] for best in fewer] == [
-            [each.ids for each in best[:n]] for best in four
-        ]
+        assert ids_of(fewer) == [ids[:n] for ids in ids_of(four)]
         first = decode.beam_search(model, source_ids, **options)
         assert first == [best[0].ids for best in four]
 
@@ -61,47 +64,33 @@ def test_asking_for_fewer_gives_the_first_ones(alpha, n, make_model, random_ids)
 def test_a_beam_as_wide_as_all_there_is_finds_the_best_of_all(alpha, bigram):
     for seed in range(8):
         model, source_ids = bigram(7, seed), torch.tensor([[5, 2]])
-        every = [
-            list(p) for n in range(4) for p in itertools.product((4, 5, 6), repeat=n)
-        ]
-        scored = decode.score(model, source_ids.expand(len(every), -1), every)
-        penalty = decode.length_penalty_of
-        scores = {
-            tuple(each.ids): each.log_probability / penalty(len(each.ids) + 1, alpha)
-            for each in scored
-        }
+        words = (itertools.product((4, 5, 6), repeat=n) for n in range(4))
+        every = [list(each) for each in itertools.chain(*words)]
+        scores = {}
+        for each in decode.score(model, source_ids.expand(len(every), -1), every):
+            penalty = decode.length_penalty_of(len(each.ids) + 1, alpha)
+            scores[tuple(each.ids)] = each.log_probability / penalty
         wanted = sorted(scores, key=lambda ids: -scores[ids])[:10]
-        [best] = decode.n_best(
-            model, source_ids, n=10, beam_size=200, length_penalty=alpha, max_len=3
-        )
+        options = {"beam_size": 200, "length_penalty": alpha, "max_len": 3}
+        [best] = decode.n_best(model, source_ids, n=10, **options)
         assert [tuple(each.ids) for each in best] == wanted
         assert [e.score for e in best] == pytest.approx([scores[i] for i in wanted])
 
 
 def test_neighbours_padding_and_the_cache_change_nothing(found):
     model, source_ids, lists = found
-    options = {"n": 5, "beam_size": 6}
-    ids = [[each.ids for each in best] for best in lists]
-
-    def ids_of(*args, **more):
-        lists = decode.n_best(*args, **options, **more)
-        return [[each.ids for each in best] for best in lists]
-
-    assert ids_of(model, source_ids, use_cache=False) == ids
-    assert ids_of(model, F.pad(source_ids, (0, 2))) == ids
+    ids = ids_of(lists)
+    search = functools.partial(decode.n_best, model, n=5, beam_size=6)
+    assert ids_of(search(source_ids, use_cache=False)) == ids
+    assert ids_of(search(F.pad(source_ids, (0, 2)))) == ids
     for row, length in enumerate(LENGTHS):
-        assert ids_of(model, source_ids[row : row + 1, :length]) == [ids[row]]
+        assert ids_of(search(source_ids[row : row + 1, :length])) == [ids[row]]
 
 
 def test_where_there_are_fewer_fewer_are_given(bigram):
-    [best] = decode.n_best(
-        bigram(5), torch.tensor([[4, 2]]), n=9, beam_size=9, max_len=2
-    )
-    assert [each.ids for each in sorted(best, key=lambda e: len(e.ids))] == [
-        [],
-        [4],
-        [4, 4],
-    ]
+    source_ids = torch.tensor([[4, 2]])
+    [best] = decode.n_best(bigram(5), source_ids, n=9, beam_size=9, max_len=2)
+    assert sorted((each.ids for each in best), key=len) == [[], [4], [4, 4]]
 
 
 def test_one_broken_row_is_enough_to_refuse(bigram):

@@ -36,27 +36,28 @@ def test_temperature_divides_the_logits(temperature):
     assert_close(distribution(logits.log_softmax(-1), temperature=temperature), p)
 
 
+def most_probable(logits, **cut):
+    """How many are kept, and all p by rank; kept are the first, in proportion."""
+    p, all_p = distribution(logits, **cut), distribution(logits)
+    by_rank = sorted(range(len(logits)), key=lambda i: (-float(all_p[i]), i))
+    n = len(kept(p))
+    assert kept(p) == set(by_rank[:n])
+    remains = all_p * (p > 0)
+    assert_close(p, remains / remains.sum())
+    return n, all_p[by_rank].tolist()
+
+
 @given(LOGITS, st.integers(1, 14))
 def test_top_k_keeps_the_k_most_probable_in_their_proportions(logits, k):
-    logits = torch.tensor(logits)
-    p, all_p = distribution(logits, top_k=k), distribution(logits)
-    by_rank = sorted(range(len(logits)), key=lambda i: (-float(all_p[i]), i))
-    assert kept(p) == set(by_rank[:k])
-    cut = all_p * (p > 0)
-    assert_close(p, cut / cut.sum())
+    n, _ = most_probable(torch.tensor(logits), top_k=k)
+    assert n == min(k, len(logits))
 
 
 @given(LOGITS, st.floats(0.01, 0.99))
 def test_top_p_keeps_the_smallest_set_that_reaches_the_mass(logits, top_p):
-    logits = torch.tensor(logits)
-    p, all_p = distribution(logits, top_p=top_p), distribution(logits)
-    by_rank = sorted(range(len(logits)), key=lambda i: (-float(all_p[i]), i))
-    n = len(kept(p))
-    assert kept(p) == set(by_rank[:n])
-    assert sum(all_p[by_rank[:n]].tolist()) >= top_p - 1e-5
-    assert sum(all_p[by_rank[: n - 1]].tolist()) < top_p + 1e-5
-    cut = all_p * (p > 0)
-    assert_close(p, cut / cut.sum())
+    n, by_rank = most_probable(torch.tensor(logits), top_p=top_p)
+    assert sum(by_rank[:n]) >= top_p - 1e-5
+    assert sum(by_rank[: n - 1]) < top_p + 1e-5
 
 
 @pytest.mark.parametrize(
@@ -66,9 +67,8 @@ def test_top_p_keeps_the_smallest_set_that_reaches_the_mass(logits, top_p):
 def test_a_mass_that_is_reached_exactly_is_reached(top_p, survivors):
     """Though 0.5 + 0.3 is not 0.8 in floating point."""
     assert kept(distribution(KNOWN.log(), top_p=top_p)) == survivors
-    assert kept(distribution(KNOWN.flip(0).log(), top_p=top_p)) == {
-        2 - i for i in survivors
-    }
+    mirrored = kept(distribution(KNOWN.flip(0).log(), top_p=top_p))
+    assert mirrored == {2 - i for i in survivors}
 
 
 def test_temperature_comes_first_then_top_k_then_top_p():
@@ -194,20 +194,14 @@ def test_pieces_are_drawn_as_often_as_they_are_probable(options, bigram):
 
 def test_equal_seeds_repeat_and_others_do_not(make_model, random_ids):
     model, source_ids = make_model(), random_ids([3, 7, 5, 5, 2, 6])
+    before = torch.get_rng_state()
     first = decode.sample(model, source_ids, seed=5, max_len=12)
+    assert torch.equal(torch.get_rng_state(), before)
+    torch.manual_seed(99)  # the caller's random numbers play no part
     assert decode.sample(model, source_ids, seed=5, max_len=12) == first
     assert decode.sample(model, source_ids, seed=6, max_len=12) != first
     assert len({len(ids) for ids in first}) > 1
     assert not SPECIAL & {piece for ids in first for piece in ids}
-
-
-def test_the_callers_random_numbers_are_left_alone(make_model, random_ids):
-    model, source_ids = make_model(), random_ids([3, 4])
-    before = torch.get_rng_state()
-    first = decode.sample(model, source_ids, max_len=5)
-    assert torch.equal(torch.get_rng_state(), before)
-    torch.manual_seed(99)
-    assert decode.sample(model, source_ids, max_len=5) == first
 
 
 def test_neighbours_and_padding_do_not_change_what_is_drawn(make_model, random_ids):
@@ -273,10 +267,8 @@ def test_only_the_most_probable_pieces_of_each_step_are_drawn(make_model, random
             with torch.no_grad():
                 logits = model(source_ids[:1], torch.tensor([[1, *ids]]))[0]
             logits[:, [0, 1, 3]] = -math.inf
-            allowed = logits.topk(2).indices.tolist()
-            inside = [
-                p in best for p, best in zip([*ids, 2][:6], allowed, strict=False)
-            ]
+            said = zip([*ids, 2][:6], logits.topk(2).indices.tolist(), strict=False)
+            inside = [piece in best for piece, best in said]
             assert all(inside) or top_k is None
             outside += not all(inside)
     assert outside > 10  # without top-k there were others
@@ -354,15 +346,13 @@ def test_half_precision_decodes_nearly_the_same(dtype, make_model, random_ids):
     for ours, theirs in zip(decode.score(half, source_ids, ids), exact, strict=True):
         wanted = pytest.approx(theirs.log_probability, rel=0.1)
         assert ours.log_probability == wanted
-    assert decode.sample(half, source_ids, top_k=1, max_len=8) == decode.greedy(
-        half, source_ids, max_len=8
-    )
+    drawn = decode.sample(half, source_ids, top_k=1, max_len=8)
+    assert drawn == decode.greedy(half, source_ids, max_len=8)
     found = decode.n_best(half, source_ids, max_len=8)
     scored = decode.score(half, source_ids, [best[0].ids for best in found])
     for best, again in zip(found, scored, strict=True):
-        assert best[0].log_probability == pytest.approx(
-            again.log_probability, abs=0.02 * len(again.log_probabilities)
-        )
+        slack = 0.02 * len(again.log_probabilities)
+        assert abs(best[0].log_probability - again.log_probability) < slack
 
 
 def test_a_reader_may_choose_in_their_own_way(make_model, random_ids):
@@ -380,11 +370,9 @@ def test_a_reader_may_choose_in_their_own_way(make_model, random_ids):
     assert asked[0] == (0, 0, 1, 2, 3)
     for row, ids in enumerate(out):
         with torch.no_grad():
-            length = int((source_ids[row] > 0).sum())
-            logits = model(
-                source_ids[row : row + 1, :length], torch.tensor([[1, *ids]])
-            )
+            alone = source_ids[row][source_ids[row] > 0]
+            logits = model(alone[None], torch.tensor([[1, *ids]]))
         logits[..., [0, 1, 3]] = -math.inf
-        wanted = logits[0].topk(2).indices[:, 1].tolist()
-        assert [*ids, 2][:7] == wanted[: len([*ids, 2][:7])]
-        assert sum(row in each[1:] for each in asked) == len([*ids, 2][:7])
+        wanted, said = logits[0].topk(2).indices[:, 1].tolist(), [*ids, 2][:7]
+        assert said == wanted[: len(said)]
+        assert sum(row in each[1:] for each in asked) == len(said)

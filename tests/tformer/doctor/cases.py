@@ -6,6 +6,8 @@ from pathlib import Path
 
 import torch
 
+from tformer import doctor
+
 HERE = Path(__file__).parent / "patients"
 NAMES = sorted(each.stem for each in HERE.glob("*.py"))
 
@@ -27,3 +29,12 @@ def admitted(name: str, text: str | None = None, *, seed: int = 0, **sizes):
     exec(compile(text or text_of(name), f"{name}.py", "exec"), names)
     torch.manual_seed(seed)
     return names["case"](**sizes)
+
+
+def examined(name: str, *changes: tuple[str, str], **more) -> doctor.Report:
+    """The report about a patient with some changes; `more` goes before its own."""
+    text = None
+    for old, new in changes:
+        text = broken(name, old, new) if text is None else text.replace(old, new)
+    model, given = admitted(name, text)
+    return doctor.examine(model, **{**given, **more})

@@ -49,9 +49,7 @@ def answers(source):
 
 
 def batches(labels_of):
-    source = torch.randint(
-        3, VOCAB, (12, N), generator=torch.Generator().manual_seed(1)
-    )
+    source = torch.randint(3, VOCAB, (12, N), generator=torch.manual_seed(1))
     source = F.pad(source, (0, 1), value=EOS)
     labels = labels_of(source)
     begin = torch.full((len(source), 1), BOS)

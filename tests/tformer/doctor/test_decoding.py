@@ -4,18 +4,9 @@ from __future__ import annotations
 
 import pytest
 import torch
-from cases import admitted, broken
+from cases import admitted, broken, examined
 
 from tformer import doctor
-
-
-def examined(name, *changes, **more):
-    text = None
-    for old, new in changes:
-        text = broken(name, old, new) if text is None else text.replace(old, new)
-    model, given = admitted(name, text)
-    return doctor.examine(model, **{**given, **more})
-
 
 BEGINS_WITH_END = (
     "torch.full((src.size(0), 1), BOS)",
@@ -45,22 +36,18 @@ def test_a_loop_that_begins_otherwise_than_training_is_told_just_that(logit, bat
 
 
 def test_a_loop_may_begin_with_the_end_sign_if_training_does():
-    text = broken("annotated", *BEGINS_WITH_END)
-    text = text.replace("data[:, 0] = BOS", "data[:, 0] = EOS")
-    model, given = admitted("annotated", text)
-    report = doctor.examine(model, **given)
+    trained = ("data[:, 0] = BOS", "data[:, 0] = EOS")
+    report = examined("annotated", BEGINS_WITH_END, trained)
     assert report, str(report)
 
 
 def test_a_loop_is_right_to_read_padding_that_the_model_reads():
     """The loop has the mask; the forward pass leaves it out."""
-    text = broken(
-        "annotated",
+    change = (
         "return self.decode(memory, src_mask, tgt, tgt_mask)",
         "return self.decode(memory, torch.ones_like(src_mask), tgt, tgt_mask)",
     )
-    model, given = admitted("annotated", text)
-    report = doctor.examine(model, **given)
+    report = examined("annotated", change)
     assert report.codes == ("padding-counts-in-cross-attention",)
     assert not report.consequences
 

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from cases import admitted, broken
+from cases import admitted, broken, examined
 from torch import nn
 
 from tformer import doctor
-
-
-def examined(name, *changes, **more):
-    text = None
-    for old, new in changes:
-        text = broken(name, old, new) if text is None else text.replace(old, new)
-    model, given = admitted(name, text)
-    return doctor.examine(model, **{**given, **more})
 
 
 def remarked(report):
@@ -50,39 +42,36 @@ def test_a_loop_that_leaves_dropout_on_is_remarked_and_not_accused(switches):
         (("tril(diagonal=old)", "tril()"), "mask over past keys"),
     ],
 )
-def test_a_loop_that_differs_from_its_second_step_on_is_told_about_its_cache(
-    change, said
-):
+def test_a_loop_that_differs_from_its_second_step_on_has_a_cache(change, said):
     finding = found(examined("cached", change), "decoding-disagrees")
     assert said in finding.seen
     assert "stored as k and as v" in finding.look
 
 
-def test_a_mask_after_the_softmax_explains_the_leak():
-    change = (
-        "    p_attn = scores.softmax(dim=-1)\n",
-        "    p_attn = torch.matmul(query, key.transpose(-2, -1)).div(math.sqrt(d_k))\n"
-        "    p_attn = p_attn.softmax(dim=-1)\n"
-        "    p_attn = p_attn if mask is None else p_attn.masked_fill(mask == 0, 0.0)\n",
-    )
-    report = examined("annotated", change)
-    assert report.codes == ("mask-after-softmax",)
-    assert "future-leak" in {each.code for each in report.consequences}
-
-
-def test_a_cross_attention_to_the_target_explains_the_leak():
-    change = ("self.src_attn(x, m, m, src_mask)", "self.src_attn(x, x, x, None)")
-    report = examined("annotated", change)
-    assert report.codes == ("keys-from-wrong-side",)
+@pytest.mark.parametrize(
+    ("name", "old", "new", "code"),
+    [
+        ("annotated", "    p_attn = scores.softmax(dim=-1)\n",
+         "    p_attn = torch.matmul(query, key.transpose(-2, -1)).div(math.sqrt(d_k))\n"
+         "    p_attn = p_attn.softmax(dim=-1)\n"
+         "    if mask is not None:\n"
+         "        p_attn = p_attn.masked_fill(mask == 0, 0.0)\n",
+         "mask-after-softmax"),
+        ("annotated", "self.src_attn(x, m, m, src_mask)",
+         "self.src_attn(x, x, x, None)", "keys-from-wrong-side"),
+        ("gpt", "y = y.transpose(1, 2).contiguous().view", "y = y.contiguous().view",
+         "heads-merged-wrongly"),
+    ],
+)  # fmt: skip
+def test_what_explains_a_leak_has_it_as_its_consequence(name, old, new, code):
+    report = examined(name, (old, new))
+    assert report.codes == (code,)
     assert "future-leak" in {each.code for each in report.consequences}
 
 
 def test_a_loop_that_reads_the_wrong_row_is_found_beside_another_fault():
-    report = examined(
-        "torch_wrapper",
-        ("tgt_mask=causal,", ""),
-        ("[:, -1].argmax", "[:, 0].argmax"),
-    )
+    changes = ("tgt_mask=causal,", ""), ("[:, -1].argmax", "[:, 0].argmax")
+    report = examined("torch_wrapper", *changes)
     assert set(report.codes) == {"future-leak", "decoding-disagrees"}
     assert "the wrong row" in found(report, "decoding-disagrees").means
 
@@ -138,17 +127,15 @@ def test_a_loss_that_runs_the_model_itself_is_refused_with_what_to_give():
     def with_two(model, ids):
         return torch.zeros(())
 
-    model, given = admitted("cached")
     for loss in (with_three, with_two):
         with pytest.raises(doctor.CannotExamine, match="shift of the labels"):
-            doctor.examine(model, **{**given, "loss": loss})
+            examined("cached", loss=loss)
 
 
 @pytest.mark.parametrize("spread", [0.02, 1.0])
 def test_first_weights_that_are_too_large_are_remarked_and_not_accused(spread):
-    report = examined(
-        "gpt", ("module.weight, std=0.02", f"module.weight, std={spread}")
-    )
+    change = ("module.weight, std=0.02", f"module.weight, std={spread}")
+    report = examined("gpt", change)
     assert report, str(report)
     said = "a uniform guess costs ln 37 = 3.6"
     assert (said in remarked(report)) == (spread == 1.0)
@@ -157,27 +144,19 @@ def test_first_weights_that_are_too_large_are_remarked_and_not_accused(spread):
 
 def test_a_first_loss_is_not_blamed_on_a_table_that_has_the_usual_size():
     """Tied, scaled and normalised before each sublayer, it says what it has read."""
-    report = examined(
-        "gpt",
-        (
-            "self.wte(idx) + self.wpe(pos)",
-            "math.sqrt(32) * self.wte(idx) + self.wpe(pos)",
-        ),
-        (
-            "self.wte.weight = self.lm_head.weight",
-            "self.wte.weight = nn.init.normal_(self.lm_head.weight, std=32**-0.5)",
-        ),
-    )
+    old = "self.wte(idx) + self.wpe(pos)"
+    scaled = (old, f"math.sqrt(32) * {old}")
+    old = "self.wte.weight = self.lm_head.weight"
+    usual = "self.wte.weight = nn.init.normal_(self.lm_head.weight, std=32**-0.5)"
+    report = examined("gpt", scaled, (old, usual))
     assert report, str(report)
     assert "too large" not in remarked(report)
     assert "the likeliest next word is the one just read" in remarked(report)
 
 
 def test_a_first_loss_without_a_known_cause_is_told_without_one():
-    report = examined(
-        "cached",
-        ("return self.head(self.last(x))", "return 9 * self.head(self.last(x))"),
-    )
+    change = ("return self.head(self.last(x))", "return 9 * self.head(self.last(x))")
+    report = examined("cached", change)
     assert "too large" not in remarked(report) and "just read" not in remarked(report)
     assert "first logits are larger" in remarked(report)
 
@@ -207,15 +186,9 @@ def test_a_target_without_a_start_is_not_taken_for_a_source():
 def test_two_different_tables_of_positions_are_told_from_one_added_twice():
     added = "        x = x + self.pe[:, : x.size(1)]\n"
     next_one = "        x = x + self.pe[:, 1 : x.size(1) + 1]\n"
-    one_by_one, other = (added, added + added), (added, added + next_one)
-    assert (
-        "the same table"
-        in found(examined("annotated", one_by_one), "doubled-positions").seen
-    )
-    assert (
-        "two different tables"
-        in found(examined("annotated", other), "doubled-positions").seen
-    )
+    for more, said in ((added, "the same table"), (next_one, "two different tables")):
+        report = examined("annotated", (added, added + more))
+        assert said in found(report, "doubled-positions").seen
 
 
 @pytest.mark.parametrize(
@@ -232,27 +205,18 @@ def test_waves_in_another_order_or_at_other_rates_are_no_fault(change):
 
 
 def test_an_end_sign_that_stands_there_twice_is_told():
-    def twice():
-        read = torch.tensor([[1, 5, 6, 7, 2], [1, 8, 9, 4, 2]])
-        labels = torch.tensor([[5, 6, 7, 2, 2], [8, 9, 4, 2, 2]])
-        return [(labels, read, labels)]
-
-    report = examined("annotated", batches=twice())
+    read = torch.tensor([[1, 5, 6, 7, 2], [1, 8, 9, 4, 2]])
+    labels = torch.tensor([[5, 6, 7, 2, 2], [8, 9, 4, 2, 2]])
+    report = examined("annotated", batches=[(labels, read, labels)])
     assert "the end sign" in found(report, "sign-twice").title
 
 
 @pytest.mark.parametrize("tied", [True, None, False])
 def test_a_target_that_is_read_with_the_sources_table_is_told_just_that(tied):
-    report = examined(
-        "annotated",
-        ("self.decoder(self.tgt_embed(tgt)", "self.decoder(self.src_embed(tgt)"),
-        (
-            "    for p in model.parameters():",
-            "    model.generator.proj.weight = model.tgt_embed[0].lut.weight\n"
-            "    for p in model.parameters():",
-        ),
-        tied=tied,
-    )
+    wrong = ("self.decoder(self.tgt_embed(tgt)", "self.decoder(self.src_embed(tgt)")
+    old = "    for p in model.parameters():"
+    tie = f"    model.generator.proj.weight = model.tgt_embed[0].lut.weight\n{old}"
+    report = examined("annotated", wrong, (old, tie), tied=tied)
     assert report.codes == (("target-in-source-table",) if tied else ())
     said = "both looked up in src_embed.0.lut.weight"
     if tied:
@@ -284,33 +248,27 @@ def test_a_residual_from_the_norm_is_placed():
 
 
 @pytest.mark.parametrize(
-    ("name", "change", "place"),
+    ("name", "old", "new", "place"),
     [
-        ("marian", ("return far[:, None", "return far[:1, None"), "encoder.layers.0"),
-        (
-            "d2l",
-            (
-                "torch.repeat_interleave(valid_lens, self.num_heads, dim=0)",
-                "valid_lens.repeat((self.num_heads,) + (1,) * (valid_lens.dim() - 1))",
-            ),
-            "encoder.blks.block0.attention",
-        ),
+        ("marian", "return far[:, None", "return far[:1, None", "encoder.layers.0"),
+        ("d2l", "torch.repeat_interleave(valid_lens, self.num_heads, dim=0)",
+         "valid_lens.repeat((self.num_heads,) + (1,) * (valid_lens.dim() - 1))",
+         "encoder.blks.block0.attention"),
     ],
-)
-def test_a_mask_of_another_row_is_placed(name, change, place):
-    finding = found(examined(name, change), "mask-of-another-row")
+)  # fmt: skip
+def test_a_mask_of_another_row_is_placed(name, old, new, place):
+    finding = found(examined(name, (old, new)), "mask-of-another-row")
     assert f"hidden in {place}" in finding.seen
 
 
 def test_the_advice_to_turn_a_model_keeps_the_adapter_and_names_loss_and_loop():
-    model, given = admitted("torch_wrapper")
-    run = given["forward"]
+    run = admitted("torch_wrapper")[1]["forward"]
 
     def masked(model, source, target):  # written for (length, batch), masks and all
         return run(model, source.t(), target.t()).transpose(0, 1)
 
     with pytest.raises(doctor.CannotExamine) as caught:
-        doctor.examine(model, **{**given, "forward": masked})
+        examined("torch_wrapper", forward=masked)
     for advice in (
         "forward=lambda m, s, t: masked(m, s.t(), t.t()).transpose(0, 1)",
         "loss=lambda logits, labels: loss(logits.transpose(0, 1), labels.t())",
@@ -345,6 +303,5 @@ def test_the_advice_to_turn_a_model_keeps_the_adapter_and_names_loss_and_loop():
     ],
 )  # fmt: skip
 def test_a_finding_says_what_is_so_in_this_case(name, old, new, code, said, unsaid):
-    text = str(found(examined(name, (old, new)), code))
-    text = " ".join(text.split())
+    text = " ".join(str(found(examined(name, (old, new)), code)).split())
     assert said in text and unsaid not in text

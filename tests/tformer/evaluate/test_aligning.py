@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -31,19 +33,17 @@ def test_the_error_rate_is_what_a_hand_computes():
     assert evaluate.alignment_error_rate([found], [truth]) == pytest.approx(2 / 5)
 
 
-def test_sure_links_alone_and_with_possible_ones_are_perfect():
+def test_sure_links_alone_are_perfect_and_a_missing_one_costs():
     truth = gold(3, 3, {(0, 0), (1, 1)}, {(2, 1), (2, 2)})
-    assert evaluate.alignment_error_rate([truth.sure], [truth]) == 0
-    assert evaluate.alignment_error_rate([truth.possible], [truth]) == 0
-
-
-def test_nothing_right_is_1_and_a_missing_sure_link_costs():
-    truth = gold(2, 2, {(0, 0), (1, 1)})
-    wrong = frozenset({(0, 1), (1, 0)})
-    assert evaluate.alignment_error_rate([wrong], [truth]) == 1
-    half = frozenset({(0, 0)})  # 1 - 2/3
-    assert evaluate.alignment_error_rate([half], [truth]) == pytest.approx(1 / 3)
-    assert evaluate.alignment_error_rate([frozenset()], [truth]) == 1
+    for links, error in (
+        (truth.sure, 0),
+        (truth.possible, 0),
+        ({(0, 0)}, 1 / 3),  # 1 - 2/3
+        ({(0, 1), (1, 0)}, 1),
+        ((), 1),
+    ):
+        found = evaluate.alignment_error_rate([frozenset(links)], [truth])
+        assert found == pytest.approx(error)
 
 
 def test_sentences_are_counted_together_not_averaged():
@@ -57,9 +57,7 @@ def test_links_that_cannot_be_compared_are_refused():
     truth = gold(2, 2, {(0, 0)})
     with pytest.raises(ValueError, match="2 sentences but 1 true alignments"):
         evaluate.alignment_error_rate([frozenset(), frozenset()], [truth])
-    with pytest.raises(
-        ValueError, match=r"the link \(0, 2\) does not join words of 'e0"
-    ):
+    with pytest.raises(ValueError, match=r"link \(0, 2\) does not join words of 'e0"):
         evaluate.alignment_error_rate([frozenset({(0, 2)})], [truth])
     with pytest.raises(ValueError, match="there is nothing to compare"):
         evaluate.alignment_error_rate([], [])
@@ -136,44 +134,25 @@ def corpus():
 def translator(corpus):
     torch.manual_seed(0)
     tokenizer = Tokenizer.train([s for pair in corpus.train for s in pair], 420)
-    config = TransformerConfig(
-        vocab_size=420,
-        d_model=16,
-        n_heads=2,
-        d_ff=16,
-        n_encoder_layers=1,
-        n_decoder_layers=2,
-    )
-    return Translator(Transformer(config).eval(), tokenizer)
+    model = Transformer(TransformerConfig(420, 16, 2, 16, 1, 2))
+    return Translator(model.eval(), tokenizer)
 
 
-def put_attention(monkeypatch, translator, weights_of) -> None:
-    """Replace the model's cross-attention; ``weights_of(text, translation)``."""
-    real = translator.attention
-
-    def attention(text, translation=None):
-        maps = real(text, translation)
-        object.__setattr__(maps, "cross", weights_of(text, translation, maps))
-        return maps
-
-    monkeypatch.setattr(translator, "attention", attention)
-
-
-def test_the_best_rule_is_the_head_that_looks_at_the_truth(
-    monkeypatch, translator, corpus
-):
+def test_the_best_rule_is_the_head_that_is_right(monkeypatch, translator, corpus):
     pairs, truths = corpus.valid, corpus.alignments["valid"]
     by_text = dict(zip((english for english, _ in pairs), truths, strict=True))
 
-    def weights_of(text, translation, maps):
-        aligned = by_text[text]
+    real = translator.attention
+
+    def attention(text, translation):
+        maps, aligned = real(text, translation), by_text[text]
         sure, _ = piece_links((text, translation), aligned, translator.tokenizer)
         cross = torch.full_like(maps.cross, 1e-3)
         for s, t in sure:
             cross[1, 0, t + 1, s] = 1  # layer 1, head 0, the row that reads the piece
-        return cross
+        return replace(maps, cross=cross)
 
-    put_attention(monkeypatch, translator, weights_of)
+    monkeypatch.setattr(translator, "attention", attention)
     errors = evaluate.alignment_rules(translator, pairs, truths)
     assert len(errors) == 2 * (2 + 1) * 2  # layers x (heads + mean) x rows
     best = next(iter(errors))
@@ -183,10 +162,8 @@ def test_the_best_rule_is_the_head_that_looks_at_the_truth(
     # One link a word: where a word has several sure ones, some are missing.
     assert errors[best] < 0.12 < errors[AlignmentRule(0, 1, "predicts")]
     assert errors[AlignmentRule(1, None, "reads")] == errors[best]
-    links = [
-        evaluate.word_links(translator, pair, aligned, best)
-        for pair, aligned in zip(pairs, truths, strict=True)
-    ]
+    both = zip(pairs, truths, strict=True)
+    links = [evaluate.word_links(translator, *each, best) for each in both]
     assert evaluate.alignment_error_rate(links, truths) == errors[best]
     for found, aligned in zip(links, truths, strict=True):
         assert sorted(j for _, j in found) == list(range(len(aligned.german)))
@@ -242,9 +219,8 @@ def test_exact_match_is_counted_for_every_phenomenon_that_a_sentence_shows(corpu
         right = [each for each in shown if "adjective" not in each.phenomena]
         assert (share.n, share.n_right) == (len(shown), len(right))
         assert share.share == len(right) / len(shown)
-    assert [s.n for s in shares.values()] == sorted(
-        (s.n for s in shares.values()), reverse=True
-    )
+    counts = [share.n for share in shares.values()]
+    assert counts == sorted(counts, reverse=True)
     with pytest.raises(ValueError, match="6 sentences but 5 alignments"):
         evaluate.exact_by_phenomenon(report, aligned[1:])
     with pytest.raises(ValueError, match="in the same order"):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+from dataclasses import replace
+
 import pytest
 import torch
 
 from tformer import Transformer, TransformerConfig, evaluate, masks
 from tformer.analysis import trace
 from tformer.data import grammar
+from tformer.data.alignment import piece_links
 from tformer.tokenization import Tokenizer
-from tformer.translator import AttentionMaps, Translator
+from tformer.translator import Translator
 
 
 @pytest.fixture(scope="module")
@@ -22,39 +26,29 @@ def translator(corpus):
     texts = [text for pair in corpus.train for text in pair]
     tokenizer = Tokenizer.train(texts, 400, algorithm="bpe")
     torch.manual_seed(0)
-    config = TransformerConfig(
-        vocab_size=400,
-        d_model=16,
-        n_heads=2,
-        d_ff=32,
-        n_encoder_layers=1,
-        n_decoder_layers=2,
-        norm="pre",
-    )
+    config = TransformerConfig(400, 16, 2, 32, 1, 2, norm="pre")
     return Translator(Transformer(config).eval(), tokenizer)
 
 
 class Fixed:
-    """A translator whose heads look where a test wants them to."""
+    """A translator whose heads look where a test wants them to.
+
+    Args:
+        changes: site → what makes its weights from the maps and their pair.
+    """
 
     def __init__(self, translator, **changes):
-        self.tokenizer, self._inner, self._changes = (
-            translator.tokenizer,
-            translator,
-            changes,
-        )
+        self.tokenizer, self.inner = translator.tokenizer, translator
+        self.changes = changes
 
     def attention(self, *pair):
-        maps = self._inner.attention(*pair)
-        values = {
-            **vars(maps),
-            **{site: make(maps) for site, make in self._changes.items()},
-        }
-        return AttentionMaps(**values)
+        maps = self.inner.attention(*pair)
+        new = {site: make(maps, pair) for site, make in self.changes.items()}
+        return replace(maps, **new)
 
 
 def test_a_head_that_always_looks_back_has_a_share_of_1(translator, corpus):
-    def back(maps):
+    def back(maps, _):
         size = len(maps.source_pieces)
         weights = torch.zeros(1, 2, size, size)
         weights[0, 0] = torch.eye(size).roll(-1, 1)  # row i: column i - 1
@@ -72,9 +66,8 @@ def test_shares_of_an_even_head_are_one_over_the_length(translator, corpus):
     pair = corpus.valid[0]
     maps = translator.attention(*pair)
     size = len(maps.source_pieces)
-    even = Fixed(
-        translator, encoder=lambda maps: torch.full((1, 1, size, size), 1 / size)
-    )
+    weights = torch.full((1, 1, size, size), 1 / size)
+    even = Fixed(translator, encoder=lambda maps, _: weights)
     found = evaluate.head_shares(even, [pair])["encoder"]
     for kind in ("previous", "same", "next"):
         assert found[kind].item() == pytest.approx(1 / size)
@@ -91,24 +84,18 @@ def test_every_row_counts_the_same_however_long_its_sentence(translator, corpus)
     torch.testing.assert_close(together, sums / sum(rows))
 
 
-def test_a_head_that_follows_the_true_links_is_seen_and_in_the_right_row(
-    translator, corpus
-):
+def test_a_head_that_follows_the_true_links_is_seen_in_its_row(translator, corpus):
     pairs, gold = corpus.valid, corpus.alignments["valid"]
     known = dict(zip(pairs, gold, strict=True))
-    from tformer.data.alignment import piece_links
 
-    def attention(*pair):
-        maps = translator.attention(*pair)
+    def true(maps, pair):
         cross = torch.zeros(1, 2, *maps.cross.shape[-2:])
         for source, target in piece_links(pair, known[pair], translator.tokenizer)[0]:
             cross[0, 0, target, source] = 1  # the row that predicts it
             cross[0, 1, target + 1, source] = 1  # the row that reads it
-        cross /= cross.sum(-1, keepdim=True).clamp(min=1)
-        return AttentionMaps(**{**vars(maps), "cross": cross})
+        return cross / cross.sum(-1, keepdim=True).clamp(min=1)
 
-    fixed = Fixed(translator)
-    fixed.attention = attention
+    fixed = Fixed(translator, cross=true)
     shares = evaluate.head_shares(fixed, pairs, gold)["cross"]
     assert shares["about to say"][0, 0] == pytest.approx(1)
     assert shares["just read"][0, 1] == pytest.approx(1)
@@ -116,7 +103,7 @@ def test_a_head_that_follows_the_true_links_is_seen_and_in_the_right_row(
 
 
 def test_the_decoder_s_first_row_has_no_choice_and_no_vote(translator, corpus):
-    def only_first(maps):
+    def only_first(maps, _):
         size = len(maps.target_pieces)
         weights = torch.zeros(1, 1, size, size)
         weights[..., 1:, 0] = 1  # all look at <s>
@@ -136,9 +123,7 @@ def test_pairs_and_alignments_must_fit(translator, corpus):
         evaluate.head_shares(translator, [])
 
 
-def test_hiding_a_piece_equals_a_whole_pass_with_this_one_weight_gone(
-    translator, corpus
-):
+def test_hiding_a_piece_equals_a_pass_with_this_one_weight_gone(translator, corpus):
     """The cache of the search, against one forward pass for each edge."""
     english, german = corpus.valid[0]
     found = evaluate.hide_pieces(translator, english, german)
@@ -162,10 +147,8 @@ def test_hiding_a_piece_equals_a_whole_pass_with_this_one_weight_gone(
         for key in range(width):
             gains = torch.ones(length, width)
             gains[row, key] = 0
-            with (
-                trace.weight_gains(model, ("cross", 0), gains),
-                trace.weight_gains(model, ("cross", 1), gains),
-            ):
+            gone = functools.partial(trace.weight_gains, model, gains=gains)
+            with gone(("cross", 0)), gone(("cross", 1)):
                 without = log_p()
             lost = whole[row, target[row]] - without[row, target[row]]
             assert found.lost[row, key] == pytest.approx(lost.item(), abs=1e-5)

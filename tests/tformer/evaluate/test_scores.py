@@ -47,13 +47,8 @@ def sacrebleu_command(tmp_path: Path, references, hypotheses, *options: str) -> 
     ref, hyp = tmp_path / "ref.de", tmp_path / "hyp.de"
     ref.write_text("\n".join(references) + "\n", encoding="utf-8")
     hyp.write_text("\n".join(hypotheses) + "\n", encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "sacrebleu", ref, "-i", hyp, "-w", "6", *options],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    found = json.loads(done.stdout)
+    command = [sys.executable, "-m", "sacrebleu", ref, "-i", hyp, "-w", "6", *options]
+    found = json.loads(subprocess.check_output(command, stderr=subprocess.DEVNULL))
     return found if isinstance(found, list) else [found]
 
 
@@ -81,30 +76,23 @@ def test_scores_and_signatures_are_those_of_sacrebleus_own_command(tmp_path):
 
 def test_a_metric_prints_the_line_that_sacrebleu_prints(tmp_path):
     sacrebleu_command(tmp_path, REFERENCES, HYPOTHESES)
-    for metric, name in zip(
-        evaluate.bleu_chrf(HYPOTHESES, REFERENCES), ("bleu", "chrf"), strict=True
-    ):
+    metrics = evaluate.bleu_chrf(HYPOTHESES, REFERENCES)
+    for metric, name in zip(metrics, ("bleu", "chrf"), strict=True):
         command = [sys.executable, "-m", "sacrebleu", tmp_path / "ref.de"]
         command += ["-i", tmp_path / "hyp.de", "-m", name, "-f", "text"]
-        line = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert str(metric) == line.stdout.strip()
+        assert str(metric) == subprocess.check_output(command, text=True).strip()
 
 
 def test_tokenised_bleu_is_sacrebleus_on_text_that_moses_split(tmp_path):
     references = evaluate.moses_tokenise(REFERENCES)
     ours = evaluate.tokenised_bleu(HYPOTHESES, references)
-    [theirs] = sacrebleu_command(
-        tmp_path,
-        references,
-        evaluate.moses_tokenise(HYPOTHESES),
-        *("-m", "bleu", "-tok", "none", "--force"),
-    )
+    split, options = evaluate.moses_tokenise(HYPOTHESES), "-m bleu -tok none --force"
+    [theirs] = sacrebleu_command(tmp_path, references, split, *options.split())
     assert ours.score == pytest.approx(theirs["score"], abs=1e-6)
     assert ours.signature == theirs["signature"]
     assert "|tok:none|" in ours.signature
-    assert ours.score != pytest.approx(
-        evaluate.bleu_chrf(HYPOTHESES, REFERENCES)[0].score, abs=0.01
-    )
+    cased, _ = evaluate.bleu_chrf(HYPOTHESES, REFERENCES)
+    assert abs(ours.score - cased.score) > 0.01
 
 
 @pytest.mark.parametrize("name", ["test_2016_flickr", "test_2017_flickr"])
@@ -116,15 +104,13 @@ def test_our_tokenisation_rebuilds_multi30ks_published_files(name):
 
 
 def test_moses_lowers_splits_normalises_and_escapes():
-    [tokens] = evaluate.moses_tokenise(["Der „Hund“ geht's an, z. B. um 1,5 % & mehr!"])
-    assert tokens == (
-        "der &quot; hund &quot; geht &apos; s an , z. b. um 1,5 % &amp; mehr !"
-    )
-
-
-def test_moses_moves_commas_out_of_quotes_and_joins_numbers_as_multi30k_does():
-    [tokens] = evaluate.moses_tokenise(['"Halt," rufen 5\u00a0000 Hunde.'])
-    assert tokens == "&quot; halt &quot; , rufen 5,000 hunde ."
+    """And moves commas out of quotes and joins numbers, as Multi30k does."""
+    texts = ["Der „Hund“ geht's an, z. B. um 1,5 % & mehr!"]
+    texts.append('"Halt," rufen 5\u00a0000 Hunde.')
+    assert evaluate.moses_tokenise(texts) == [
+        "der &quot; hund &quot; geht &apos; s an , z. b. um 1,5 % &amp; mehr !",
+        "&quot; halt &quot; , rufen 5,000 hunde .",
+    ]
 
 
 def test_perfect_translations_score_100_and_foreign_ones_near_0():
@@ -139,12 +125,11 @@ def test_perfect_translations_score_100_and_foreign_ones_near_0():
 def test_corpus_scores_ignore_the_order_of_the_sentences_but_not_their_pairing():
     order = list(range(len(REFERENCES)))
     random.Random(1).shuffle(order)
+    said, meant = [HYPOTHESES[i] for i in order], [REFERENCES[i] for i in order]
     straight = evaluate.bleu_chrf(HYPOTHESES, REFERENCES)
-    shuffled = evaluate.bleu_chrf(
-        [HYPOTHESES[i] for i in order], [REFERENCES[i] for i in order]
-    )
+    shuffled = evaluate.bleu_chrf(said, meant)
     assert [m.score for m in straight] == pytest.approx([m.score for m in shuffled])
-    mispaired = evaluate.bleu_chrf([HYPOTHESES[i] for i in order], REFERENCES)
+    mispaired = evaluate.bleu_chrf(said, REFERENCES)
     assert mispaired[0].score < straight[0].score
 
 
@@ -177,17 +162,12 @@ def test_a_report_reads_well_and_survives_json():
     parrot = Parrot(dict(zip((s for s, _ in pairs), HYPOTHESES, strict=True)))
     references = evaluate.moses_tokenise(REFERENCES)
     report = evaluate.score(parrot, pairs, tokenised_references=references)
-    assert (
-        report.tokenised_bleu == evaluate.tokenised_bleu(HYPOTHESES, references).score
-    )
+    tokenised = evaluate.tokenised_bleu(HYPOTHESES, references)
+    assert report.tokenised_bleu == tokenised.score
     text = str(report)
     assert text.startswith("5 sentences, beam 4, length penalty 0.6\n")
-    for signature in (
-        report.signature,
-        report.chrf_signature,
-        report.tokenised_signature,
-    ):
-        assert f"|{signature} = " in text
+    signatures = (report.signature, report.chrf_signature, report.tokenised_signature)
+    assert all(f"|{signature} = " in text for signature in signatures)
     values = json.loads(json.dumps(report.to_dict()))
     assert values["bleu"] == report.bleu
     assert values["n_sentences"] == 5
@@ -206,13 +186,10 @@ def test_a_report_reads_well_and_survives_json():
         (7, ["a"], TypeError, "hypotheses is a int"),
     ],
 )
-def test_lists_that_cannot_be_scored_are_refused_by_name(
-    hypotheses, references, error, message
-):
-    with pytest.raises(error, match=message):
-        evaluate.bleu_chrf(hypotheses, references)
-    with pytest.raises(error, match=message):
-        evaluate.tokenised_bleu(hypotheses, references)
+def test_bad_lists_are_refused_by_name(hypotheses, references, error, message):
+    for score in (evaluate.bleu_chrf, evaluate.tokenised_bleu):
+        with pytest.raises(error, match=message):
+            score(hypotheses, references)
 
 
 @pytest.mark.parametrize(
@@ -226,17 +203,10 @@ def test_lists_that_cannot_be_scored_are_refused_by_name(
         (3, TypeError, "pairs is a int"),
     ],
 )
-def test_pairs_that_cannot_be_scored_are_refused_before_any_translation(
-    pairs, error, message
-):
+def test_bad_pairs_are_refused_before_any_translation(pairs, error, message):
     parrot = Parrot({})
     with pytest.raises(error, match=message):
         evaluate.score(parrot, pairs)
-    assert parrot.calls == []
-
-
-def test_references_of_another_length_are_refused_before_any_translation():
-    parrot = Parrot({"a": "b"})
     with pytest.raises(ValueError, match="1 pairs but 2 tokenised references"):
         evaluate.score(parrot, [("a", "b")], tokenised_references=["b", "c"])
     assert parrot.calls == []

@@ -61,9 +61,8 @@ def follow(decoder, memory, mask, cache, choices):
 
 @torch.no_grad()
 @pytest.mark.parametrize("padded", [True, False])
-def test_rows_of_one_source_share_its_memory_and_see_what_they_would_alone(
-    decoder, memory, padded
-):
+def test_rows_of_one_source_share_its_memory(decoder, memory, padded):
+    """And see what they would alone."""
     ids = torch.tensor([[4, 5, 6, 0 if padded else 7, 0 if padded else 8], [4] * 5])
     cache = Cache(2)
     choices = [[0, 0, 0, 1, 1, 1], [2, 0, 1, 5, 5, 3], [4, 3, 5], [0, 0, 2], [1]]

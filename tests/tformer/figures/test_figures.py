@@ -110,10 +110,8 @@ def contrast(one, other):
 
 def test_the_scale_of_weights_only_gets_darker():
     colours = figures.weight_colours()(np.linspace(0, 1, 50))
-    grey = [
-        luminance("#" + "".join(f"{round(255 * c):02x}" for c in rgb[:3]))
-        for rgb in colours
-    ]
+    written = ["".join(f"{round(255 * c):02x}" for c in rgb[:3]) for rgb in colours]
+    grey = [luminance(f"#{each}") for each in written]
     assert all(np.diff(grey) < 0)
 
 
@@ -153,16 +151,9 @@ def test_roles_keep_their_colours():
 
 
 def test_training_curves_say_in_words_what_they_show():
-    drawn = figures.training_curves(
-        [10, 20, 30],
-        [8.0, 6.0, 5.0],
-        [1e-3, 2e-3, 1e-3],
-        valid_steps=[30],
-        valid_losses=[4.5],
-        valid_rates=[1e-3],
-        last_step=60,
-        title="words",
-    )
+    curve = [10, 20, 30], [8.0, 6.0, 5.0], [1e-3, 2e-3, 1e-3]
+    valid = {"valid_steps": [30], "valid_losses": [4.5], "valid_rates": [1e-3]}
+    drawn = figures.training_curves(*curve, **valid, last_step=60, title="words")
     text = figures.alternative(drawn)
     assert "from 8.00 to 5.00 in 30 steps" in text
     assert "validation loss ends at 4.50" in text
@@ -172,14 +163,8 @@ def test_training_curves_say_in_words_what_they_show():
 
 
 def test_an_evaluation_between_two_points_of_a_curve_has_its_own_rate():
-    drawn = figures.training_curves(
-        [60, 160],
-        [8.0, 6.0],
-        [6e-4, 16e-4],
-        valid_steps=[100],
-        valid_losses=[7.0],
-        valid_rates=[10e-4],
-    )
+    valid = {"valid_steps": [100], "valid_losses": [7.0], "valid_rates": [10e-4]}
+    drawn = figures.training_curves([60, 160], [8.0, 6.0], [6e-4, 16e-4], **valid)
     [(step, (_, _, rate))] = drawn.table.rows
     assert (step, round(rate, 6)) == ("100", 1.0)
 
@@ -196,12 +181,8 @@ def test_training_curves_refuse_lists_that_do_not_fit():
 
 
 def test_lines_keep_their_own_positions():
-    chart = figures.lines(
-        {"a": ([1, 2], [3, 4]), "b": ([5, 6, 7], [8, float("nan"), 9])},
-        across="step",
-        up="loss",
-        alt="two lines",
-    )
+    given = {"a": ([1, 2], [3, 4]), "b": ([5, 6, 7], [8, float("nan"), 9])}
+    chart = figures.lines(given, across="step", up="loss", alt="two lines")
     assert list(chart.data[0].x) == [1, 2]
     assert list(chart.data[1].y) == [8, None, 9]
     with pytest.raises(ValueError, match="'a' has x of shape"):

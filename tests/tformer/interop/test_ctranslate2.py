@@ -17,18 +17,13 @@ CONFIGS = {
 
 
 def opened(folder):
-    translator = ctranslate2.Translator(
-        str(folder), compute_type="float32", intra_threads=1, inter_threads=1
-    )
-    return translator, sentencepiece.SentencePieceProcessor(
-        str(folder / "tokenizer.model")
-    )
+    options = {"compute_type": "float32", "intra_threads": 1, "inter_threads": 1}
+    pieces = sentencepiece.SentencePieceProcessor(str(folder / "tokenizer.model"))
+    return ctranslate2.Translator(str(folder), **options), pieces
 
 
 @pytest.mark.parametrize("fields", CONFIGS.values(), ids=CONFIGS)
-def test_it_finds_every_piece_as_probable_as_we_do(
-    fields, translator_of, texts, tmp_path
-):
+def test_every_piece_is_as_probable_as_here(fields, translator_of, texts, tmp_path):
     translator = translator_of(**fields)
     interop.export(translator, "ctranslate2", tmp_path / "ct2")
     theirs, pieces = opened(tmp_path / "ct2")
@@ -46,11 +41,8 @@ def test_it_translates_as_the_released_model_does(released, sentences, tmp_path)
     interop.export(released, "ctranslate2", tmp_path / "ct2")
     theirs, pieces = opened(tmp_path / "ct2")
     batch = [pieces.EncodeAsPieces(each) for each in sentences]
-    options = {
-        "disable_unk": True,
-        "suppress_sequences": [["<pad>"], ["<s>"]],
-        "max_decoding_length": 128,
-    }
+    options = {"disable_unk": True, "suppress_sequences": [["<pad>"], ["<s>"]]}
+    options |= {"max_decoding_length": 128}
     greedy = theirs.translate_batch(batch, beam_size=1, **options)
     ours = released.translate(sentences, beam_size=1)
     texts = [pieces.DecodePieces(each.hypotheses[0]) for each in greedy]
@@ -59,9 +51,8 @@ def test_it_translates_as_the_released_model_does(released, sentences, tmp_path)
 
     # Without a length penalty both searches rank by log p alone. They end differently:
     # ours goes on while a live hypothesis could still win.
-    beam = theirs.translate_batch(
-        batch, beam_size=4, length_penalty=0, patience=4, **options
-    )
+    options |= {"length_penalty": 0, "patience": 4}
+    beam = theirs.translate_batch(batch, beam_size=4, **options)
     ours = released.n_best(sentences, 1, beam_size=4, length_penalty=0)
     texts = [pieces.DecodePieces(each.hypotheses[0]) for each in beam]
     same = sum(a == b[0].text for a, b in zip(texts, ours, strict=True))
@@ -73,10 +64,8 @@ def test_it_needs_no_training_to_agree_piece_by_piece(translator_of, tmp_path):
     interop.export(translator, "ctranslate2", tmp_path / "ct2")
     theirs, pieces = opened(tmp_path / "ct2")
     batch = [pieces.EncodeAsPieces("horse")]
-    [found] = theirs.translate_batch(
-        batch, beam_size=1, max_decoding_length=20, disable_unk=True
-    )
-    [ids] = decode.greedy(
-        translator.model, translator._pad([translator.encode("horse")]), max_len=20
-    )
+    options = {"max_decoding_length": 20, "disable_unk": True}
+    [found] = theirs.translate_batch(batch, beam_size=1, **options)
+    source_ids = translator._pad([translator.encode("horse")])
+    [ids] = decode.greedy(translator.model, source_ids, max_len=20)
     assert [pieces.PieceToId(each) for each in found.hypotheses[0]] == ids

@@ -82,9 +82,7 @@ def test_a_link_to_a_folder_stays_a_link(tmp_path):
     assert names(tmp_path / "real") == ["a", NOTE]
 
 
-def test_the_command_writes_what_the_function_writes_and_names_the_files(
-    released, tmp_path, capsys
-):
+def test_the_command_writes_what_the_function_writes(released, tmp_path, capsys):
     out = tmp_path / "by command"
     assert cli.main(["export", "--to", "hf", str(out)]) == 0
     files = interop.export(released, "hf", tmp_path / "by function")
@@ -102,9 +100,7 @@ def test_a_model_that_is_no_transformer_is_refused(released, tmp_path):
     assert names(tmp_path) == []
 
 
-def test_a_missing_package_is_named_before_anything_is_done(
-    released, tmp_path, monkeypatch
-):
+def test_a_missing_package_is_named_at_once(released, tmp_path, monkeypatch):
     from tformer.interop import hugging_face
 
     monkeypatch.setattr(hugging_face, "NEEDS", ("no_such_package",))

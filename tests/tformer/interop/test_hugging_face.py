@@ -23,9 +23,8 @@ CONFIGS = {
 
 def opened(folder):
     """The model and the tokenizer, and that no weight was missing or left over."""
-    model, told = transformers.AutoModelForSeq2SeqLM.from_pretrained(
-        folder, output_loading_info=True
-    )
+    load = transformers.AutoModelForSeq2SeqLM.from_pretrained
+    model, told = load(folder, output_loading_info=True)
     unknown = {name: told[name] for name in ("missing_keys", "unexpected_keys")}
     assert not any(unknown.values()), unknown
     return model.eval(), transformers.AutoTokenizer.from_pretrained(folder)
@@ -42,9 +41,7 @@ def logits_of(model, source_ids, target_ids, pad_id):
 
 
 @pytest.mark.parametrize("fields", CONFIGS.values(), ids=CONFIGS)
-def test_transformers_gives_every_logit_that_we_give(
-    fields, translator_of, random_batch, tmp_path
-):
+def test_every_logit_is_ours(fields, translator_of, random_batch, tmp_path):
     translator = translator_of(**fields)
     interop.export(translator, "hf", tmp_path / "hf")
     model, _ = opened(tmp_path / "hf")
@@ -58,17 +55,14 @@ def test_transformers_gives_every_logit_that_we_give(
         torch.testing.assert_close(theirs[real], ours[real], rtol=0, atol=1e-4)
 
 
-def test_transformers_translates_as_the_released_model_does(
-    released, sentences, tmp_path
-):
+def test_it_translates_as_the_released_model_does(released, sentences, tmp_path):
     interop.export(released, "hf", tmp_path / "hf")
     model, tokenizer = opened(tmp_path / "hf")
     batch = tokenizer(sentences, return_tensors="pt", padding=True)
     config = released.model.config
     rows = [released.encode(each) for each in sentences]
-    for row, ids, mask in zip(
-        rows, batch.input_ids.tolist(), batch.attention_mask.tolist(), strict=True
-    ):
+    theirs = batch.input_ids.tolist(), batch.attention_mask.tolist()
+    for row, ids, mask in zip(rows, *theirs, strict=True):
         assert ids == row + [config.pad_id] * (len(ids) - len(row))
         assert sum(mask) == len(row)
     found = model.generate(**batch, num_beams=1).tolist()
@@ -97,9 +91,7 @@ def test_generate_never_says_what_our_search_never_says(translator_of, tmp_path)
 
 
 @pytest.mark.parametrize("algorithm", ["bpe", "unigram"])
-def test_their_tokenizer_writes_the_same_ids_and_reads_them_the_same(
-    algorithm, translator_of, texts, tmp_path
-):
+def test_their_tokenizer_is_ours(algorithm, translator_of, texts, tmp_path):
     translator = translator_of(algorithm=algorithm)
     interop.export(translator, "hf", tmp_path / "hf")
     theirs = transformers.AutoTokenizer.from_pretrained(tmp_path / "hf")
@@ -122,16 +114,10 @@ def test_a_stream_in_halves_is_put_back_into_pairs(randomise):
     assert moved == len(list(model.parameters())) - n_inside
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"positions": "learned"}, "positions='learned' with norm='post'"),
-        ({"norm": "pre", "tie_embeddings": False}, "one table only"),
-    ],
-)
-def test_what_transformers_cannot_hold_is_refused_and_nothing_is_written(
-    fields, message, translator_of, tmp_path
-):
-    with pytest.raises(ValueError, match=message):
-        interop.export(translator_of(**fields), "hf", tmp_path / "deep" / "hf")
+def test_what_they_cannot_hold_is_refused_and_nothing_written(translator_of, tmp_path):
+    learned = translator_of(positions="learned")
+    with pytest.raises(ValueError, match="positions='learned' with norm='post'"):
+        interop.export(learned, "hf", tmp_path / "deep" / "hf")
+    with pytest.raises(ValueError, match="one table only"):
+        interop.export(translator_of(norm="pre", tie_embeddings=False), "hf", tmp_path)
     assert list(tmp_path.iterdir()) == []

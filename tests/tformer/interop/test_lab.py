@@ -8,9 +8,7 @@ from tformer import interop, load_pretrained
 from tformer.translator.weights import restored, stored_weights
 
 
-def test_the_two_files_hold_the_model_in_a_quarter_of_the_bytes(
-    translator_of, tmp_path
-):
+def test_two_files_hold_the_model_in_a_quarter_of_the_bytes(translator_of, tmp_path):
     translator = translator_of(norm="pre", activation="swish", output_bias=True)
     files = interop.export(translator, "lab", tmp_path / "lab")
     assert files == ["model.safetensors", "tokenizer.model"]
@@ -22,8 +20,6 @@ def test_the_two_files_hold_the_model_in_a_quarter_of_the_bytes(
         assert torch.equal(theirs[name], kept[name].float())
         assert (theirs[name] - weight).abs().max() < 0.01 * weight.abs().max()
     translator.save(tmp_path / "whole")
-    sizes = [
-        (tmp_path / name / "model.safetensors").stat().st_size
-        for name in ("lab", "whole")
-    ]
-    assert sizes[0] < 0.4 * sizes[1]  # a quarter, and the header of a small model
+    files = [tmp_path / name / "model.safetensors" for name in ("lab", "whole")]
+    lab, whole = (file.stat().st_size for file in files)
+    assert lab < 0.4 * whole  # a quarter, and the header of a small model

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import io
 import json
 import shutil
 
@@ -29,19 +31,13 @@ GERMAN = [
 
 
 def pieces_of(sentences, path) -> list[str]:
+    written = io.BytesIO()
+    options = {"vocab_size": 60, "hard_vocab_limit": False, "model_type": "unigram"}
+    options |= {"minloglevel": 3, "bos_id": -1, "eos_id": -1, "unk_id": 0}
     sentencepiece.SentencePieceTrainer.Train(
-        sentence_iterator=iter(sentences * 5),
-        model_prefix=str(path.with_suffix("")),
-        vocab_size=60,
-        hard_vocab_limit=False,
-        model_type="unigram",
-        minloglevel=3,
-        bos_id=-1,
-        eos_id=-1,
-        unk_id=0,
+        sentence_iterator=iter(sentences * 5), model_writer=written, **options
     )
-    path.with_suffix(".model").rename(path)
-    path.with_suffix(".vocab").unlink()
+    path.write_bytes(written.getvalue())
     model = sentencepiece.SentencePieceProcessor(str(path))
     return [model.IdToPiece(i) for i in range(1, model.GetPieceSize())]
 
@@ -56,29 +52,16 @@ def checkpoint(folder, **changes):
     (folder / "vocab.json").write_text(json.dumps(numbers), "utf-8")
     about = {"source_lang": "en", "target_lang": "de", "separate_vocabs": False}
     (folder / "tokenizer_config.json").write_text(json.dumps(about))
-    config = transformers.MarianConfig(
-        **{
-            "vocab_size": len(pieces),
-            "decoder_vocab_size": len(pieces),
-            "d_model": 32,
-            "encoder_layers": 2,
-            "decoder_layers": 3,
-            "encoder_attention_heads": 4,
-            "decoder_attention_heads": 4,
-            "encoder_ffn_dim": 48,
-            "decoder_ffn_dim": 48,
-            "max_position_embeddings": 64,
-            "activation_function": "swish",
-            "scale_embedding": True,
-            "pad_token_id": len(pieces) - 1,
-            "decoder_start_token_id": len(pieces) - 1,
-            "eos_token_id": 0,
-            "forced_eos_token_id": 0,
-            "normalize_before": False,
-            "static_position_embeddings": True,
-            **changes,
-        }
-    )
+    n = len(pieces)
+    fields = {"vocab_size": n, "decoder_vocab_size": n, "d_model": 32}
+    fields |= {"encoder_layers": 2, "decoder_layers": 3}
+    fields |= {"encoder_attention_heads": 4, "decoder_attention_heads": 4}
+    fields |= {"encoder_ffn_dim": 48, "decoder_ffn_dim": 48}
+    fields |= {"max_position_embeddings": 64, "static_position_embeddings": True}
+    fields |= {"activation_function": "swish", "scale_embedding": True}
+    fields |= {"pad_token_id": n - 1, "decoder_start_token_id": n - 1}
+    fields |= {"eos_token_id": 0, "forced_eos_token_id": 0, "normalize_before": False}
+    config = transformers.MarianConfig(**fields | changes)
     model = transformers.MarianMTModel(config).eval()
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
@@ -118,12 +101,9 @@ def logits_of(translator, model, *, seed):
     source[[0, 1, 2], [8, 3, 0]] = config.eos_id
     begun = target.clone()
     begun[:, 0], target[:, 0] = config.pad_id, config.bos_id
+    given = {"input_ids": source, "attention_mask": (source != config.pad_id).long()}
     with torch.inference_mode():
-        theirs = model(
-            input_ids=source,
-            attention_mask=(source != config.pad_id).long(),
-            decoder_input_ids=begun,
-        ).logits
+        theirs = model(**given, decoder_input_ids=begun).logits
         return translator.model(source, target), theirs
 
 
@@ -185,7 +165,7 @@ def test_source_and_target_are_cut_by_their_own_models(there):
     assert translator.attention(ENGLISH[0], GERMAN[0]).predicted_pieces == pieces
 
 
-def test_a_pickle_is_opened_only_if_it_holds_weights_alone(there, copy):
+def test_a_pickle_is_opened_only_if_it_holds_weights_alone(there, copy, capsys):
     (copy / "model.safetensors").unlink()
     weights = there[1].state_dict()  # the shared table four times, and the sinusoids
     assert {"lm_head.weight", "model.encoder.embed_positions.weight"} <= weights.keys()
@@ -197,20 +177,10 @@ def test_a_pickle_is_opened_only_if_it_holds_weights_alone(there, copy):
         def __reduce__(self):
             return (print, ("harm is done",))
 
-    torch.save({"model.shared.weight": Harm()}, copy / "pytorch_model.bin")
-    with pytest.raises(ValueError, match="would run its code.*convert it"):
-        load_marian(copy)
-
-
-def test_what_the_code_of_a_pickle_would_do_is_not_done(copy, capsys):
-    class Harm:
-        def __reduce__(self):
-            return (print, ("harm is done",))
-
-    (copy / "model.safetensors").unlink()
-    torch.save(Harm(), copy / "pytorch_model.bin")
-    with pytest.raises(ValueError, match="would run its code"):
-        load_marian(copy)
+    for harmful in ({"model.shared.weight": Harm()}, Harm()):
+        torch.save(harmful, copy / "pytorch_model.bin")
+        with pytest.raises(ValueError, match="would run its code.*convert it"):
+            load_marian(copy)
     assert "harm" not in capsys.readouterr().out
 
 
@@ -236,10 +206,10 @@ def test_a_checkpoint_that_our_model_cannot_be_is_refused(fields, message, copy)
         load_marian(copy)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["config.json", "vocab.json", "source.spm", "target.spm", "model.safetensors"],
-)
+FILES = ["config.json", "vocab.json", "source.spm", "target.spm", "model.safetensors"]
+
+
+@pytest.mark.parametrize("name", FILES)
 def test_a_file_that_is_missing_or_damaged_is_named(name, copy):
     whole = (copy / name).read_bytes()
     (copy / name).write_bytes(whole[: len(whole) // 2])
@@ -260,8 +230,8 @@ def test_a_table_that_should_be_shared_but_is_not_is_refused(copy):
 
 def test_it_cannot_be_saved_as_a_run_and_says_so(there, tmp_path):
     translator = load_marian(there[0])
-    with pytest.raises(ValueError, match="keep the folder that it came from"):
-        translator.save(tmp_path / "run")
-    with pytest.raises(ValueError, match="keep the folder that it came from"):
-        interop.export(translator, "hf", tmp_path / "hf")
+    export = functools.partial(interop.export, translator, "hf")
+    for keep in (translator.save, export):
+        with pytest.raises(ValueError, match="keep the folder that it came from"):
+            keep(tmp_path / "new")
     assert list(tmp_path.iterdir()) == []

@@ -22,25 +22,16 @@ CONFIGS = {
 }
 
 
-@pytest.fixture
-def documented():
-    """``documented(folder)``: the names of the program in the module's docstring."""
-    program = textwrap.dedent(
-        re.search(r"    import json.*?\n\n(?=\S)", writer.__doc__, re.S)[0]
-    )
-
-    def documented(folder):
-        names = {"folder": str(folder)}
-        exec(program, names)
-        return names
-
-    return documented
+def documented(folder) -> dict:
+    """The names of the program in the module's docstring, once it has run."""
+    program = re.search(r"    import json.*?\n\n(?=\S)", writer.__doc__, re.S)[0]
+    names = {"folder": str(folder)}
+    exec(textwrap.dedent(program), names)
+    return names
 
 
 @pytest.mark.parametrize("fields", CONFIGS.values(), ids=CONFIGS)
-def test_step_by_step_it_gives_the_logits_that_we_give_at_once(
-    fields, translator_of, random_batch, tmp_path
-):
+def test_step_by_step_it_gives_ours(fields, translator_of, random_batch, tmp_path):
     translator = translator_of(**fields)
     interop.export(translator, "onnx", tmp_path / "onnx")
     encoder, step = (
@@ -67,9 +58,7 @@ def test_step_by_step_it_gives_the_logits_that_we_give_at_once(
         np.testing.assert_allclose(logits, ours[:, t], rtol=0, atol=1e-4)
 
 
-def test_the_documented_loop_translates_as_the_released_model_does(
-    released, sentences, documented, tmp_path
-):
+def test_the_documented_loop_translates_as_we_do(released, sentences, tmp_path):
     interop.export(released, "onnx", tmp_path / "onnx")
     program = documented(tmp_path / "onnx")
     for texts in (sentences[:1], sentences):  # any batch, any length

@@ -28,16 +28,7 @@ from tformer import TransformerConfig, data, train
 from tformer.common.files import load_tensors
 from tformer.data import Corpus
 
-CONFIG = TransformerConfig(
-    vocab_size=400,
-    d_model=32,
-    n_heads=2,
-    d_ff=64,
-    n_encoder_layers=1,
-    n_decoder_layers=1,
-    dropout=0.2,
-    max_len=64,
-)
+CONFIG = TransformerConfig(400, 32, 2, 64, 1, 1, dropout=0.2, max_len=64)
 RECIPE = train.Recipe(max_tokens=512, warmup_steps=20, eval_every=4, average_last=3)
 CLOCK = {"seconds", "tokens_per_second"}  # the only numbers that may differ
 
@@ -88,15 +79,8 @@ def fork(folder: Path, corpus: Corpus, steps: int) -> int:
     if child:
         return child
     try:
-        train.fit(
-            CONFIG,
-            corpus,
-            steps=steps,
-            recipe=RECIPE,
-            folder=folder,
-            device="cpu",
-            progress="none",
-        )
+        options = {"recipe": RECIPE, "device": "cpu", "progress": "none"}
+        train.fit(CONFIG, corpus, steps=steps, folder=folder, **options)
     except BaseException as error:
         print(f"{folder.name}: {error!r}", file=sys.stderr, flush=True)
         os._exit(1)

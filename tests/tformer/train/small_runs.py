@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -18,16 +19,11 @@ WORDS = ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht"]
 def word_corpus(task: str = "copy", n: int = 1500) -> Corpus:
     """Up to four number words, to be repeated or said backwards; none in two splits."""
     draw = random.Random(7)
-    sentences = list(
-        dict.fromkeys(
-            tuple(draw.choices(WORDS, k=draw.choice((1, 2, 3, 4, 4)))) for _ in range(n)
-        )
-    )
+    lengths = (draw.choice((1, 2, 3, 4, 4)) for _ in range(n))
+    sentences = list(dict.fromkeys(tuple(draw.choices(WORDS, k=k)) for k in lengths))
     sentences.sort(key=len)  # the longest, all different, are held out
-    pairs = [
-        (" ".join(words), " ".join(words if task == "copy" else words[::-1]))
-        for words in sentences
-    ]
+    step = 1 if task == "copy" else -1
+    pairs = [(" ".join(words), " ".join(words[::step])) for words in sentences]
     held_out = draw.sample(pairs[-200:], 60)
     return Corpus(
         name=task,
@@ -39,16 +35,7 @@ def word_corpus(task: str = "copy", n: int = 1500) -> Corpus:
 
 
 def small(**changes) -> TransformerConfig:
-    sizes = {
-        "vocab_size": 310,
-        "d_model": 16,
-        "n_heads": 2,
-        "d_ff": 32,
-        "n_encoder_layers": 1,
-        "n_decoder_layers": 1,
-        "max_len": 32,
-    }
-    return TransformerConfig(**(sizes | changes))
+    return replace(TransformerConfig(310, 16, 2, 32, 1, 1, max_len=32), **changes)
 
 
 def quick(**changes) -> train.Recipe:

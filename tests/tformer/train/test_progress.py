@@ -13,52 +13,25 @@ from tformer.train import progress
 
 
 def start(**changes):
-    facts = {
-        "kind": "start",
-        "step": 0,
-        "steps": 100,
-        "minutes": None,
-        "seconds": 0.0,
-        "folder": "runs/one",
-        "device": "CPU",
-        "precision": "fp32",
-        "n_parameters": 1234567,
-        "corpus": "words: train 9, valid 3, test 3 pairs",
-        "is_synthetic": False,
-        "history": [],
-        "curve": [],
-    }
-    return {**facts, **changes}
+    facts = {"kind": "start", "step": 0, "steps": 100, "minutes": None, "seconds": 0.0}
+    facts |= {"folder": "runs/one", "device": "CPU", "precision": "fp32"}
+    facts |= {"n_parameters": 1234567, "history": [], "curve": []}
+    facts |= {"corpus": "words: train 9, valid 3, test 3 pairs", "is_synthetic": False}
+    return facts | changes
 
 
 def step(number, seconds=0.0, loss=5.0):
-    return {
-        "kind": "step",
-        "step": number,
-        "loss": loss,
-        "learning_rate": number * 1e-5,
-        "gradient_norm": 1.0,
-        "tokens_per_second": 9000.0,
-        "seconds": seconds,
-    }
+    event = {"kind": "step", "step": number, "seconds": seconds, "loss": loss}
+    event |= {"learning_rate": number * 1e-5, "gradient_norm": 1.0}
+    return event | {"tokens_per_second": 9000.0}
 
 
 def evaluation(number, translation="Ein Hund.", seconds=0.0):
-    sample = {
-        "source": "A <dog>.",
-        "reference": "Ein Hund.",
-        "translation": translation,
-    }
-    return {
-        "kind": "evaluate",
-        "step": number,
-        "train_loss": 5.0,
-        "learning_rate": number * 1e-5,
-        "valid_loss": 4.5,
-        "seconds": seconds,
-        "samples": [sample],
-        "translator": object(),
-    }
+    sample = {"source": "A <dog>.", "reference": "Ein Hund."}
+    event = {"kind": "evaluate", "step": number, "seconds": seconds}
+    event |= {"train_loss": 5.0, "valid_loss": 4.5, "learning_rate": number * 1e-5}
+    event |= {"samples": [{**sample, "translation": translation}]}
+    return event | {"translator": object()}
 
 
 def stop(number, reason="steps", seconds=0.0):
@@ -95,10 +68,14 @@ def run_through(display, n=100, **changes):
     display.close()
 
 
-def test_a_run_has_one_output_that_is_updated(notebook):
+def test_a_run_has_one_output_with_a_picture_that_is_updated(notebook):
     run_through(progress.Plot(every=0.0))
     assert len(notebook.first) == 1
     assert 1 <= len(notebook.updates) <= 13
+    html = notebook.updates[-1]["text/html"]
+    assert 'role="img" aria-label="Training curves' in html
+    assert "currentColor" in html and figures.INK not in html  # the page's colour
+    assert "A &lt;dog&gt;." in html and "<dog>" not in html  # text is no markup
 
 
 def test_it_is_drawn_no_oftener_than_asked(notebook):
@@ -119,21 +96,6 @@ def test_the_last_state_stays_when_a_run_fails(notebook):
 def test_closing_before_anything_happened_shows_nothing(notebook):
     progress.Plot().close()
     assert not notebook.first
-
-
-def test_the_picture_has_an_alternative_text_and_takes_the_colour_of_the_page(notebook):
-    run_through(progress.Plot(every=0.0))
-    html = notebook.updates[-1]["text/html"]
-    assert 'role="img" aria-label="Training curves' in html
-    assert "currentColor" in html
-    assert figures.INK not in html
-
-
-def test_text_from_the_data_cannot_become_markup(notebook):
-    run_through(progress.Plot(every=0.0))
-    html = notebook.updates[-1]["text/html"]
-    assert "A &lt;dog&gt;." in html
-    assert "<dog>" not in html
 
 
 def test_generated_sentences_are_called_so(notebook):
@@ -166,22 +128,15 @@ def test_a_resumed_run_shows_what_came_before():
 
 
 def test_many_looks_are_averaged_into_few_points():
+    """But the rate of a point is that of its own step."""
     state = progress.Progress()
     state.note(start(steps=20_000))
     for number in range(10, 20_001, 10):
         state.note(step(number, loss=float(number)))
-    line = state.figure(most_points=300).axes[0].lines[0]
-    assert len(line.get_xdata()) <= 300
-    assert line.get_ydata().mean() == pytest.approx(10_005.0, rel=0.01)
-
-
-def test_a_point_of_many_looks_has_the_rate_of_its_own_step():
-    state = progress.Progress()
-    state.note(start(steps=20_000))
-    for number in range(10, 20_001, 10):
-        state.note(step(number))
-    line = state.figure(most_points=300).axes[1].lines[0]
-    assert line.get_ydata() == pytest.approx(line.get_xdata() * 1e-5)
+    losses, rates = (each.lines[0] for each in state.figure(most_points=300).axes[:2])
+    assert len(losses.get_xdata()) <= 300
+    assert losses.get_ydata().mean() == pytest.approx(10_005.0, rel=0.01)
+    assert rates.get_ydata() == pytest.approx(rates.get_xdata() * 1e-5)
 
 
 def test_no_model_is_kept_alive_by_the_history():
@@ -214,11 +169,8 @@ def test_a_terminal_gets_one_line_per_evaluation(monkeypatch):
     assert line.endswith("…")
 
 
-def test_outside_a_notebook_auto_is_a_bar():
+def test_auto_is_a_bar_and_in_a_notebook_a_plot(monkeypatch):
     assert isinstance(progress.display("auto"), progress.Bar)
-
-
-def test_in_a_notebook_auto_is_a_plot(monkeypatch):
     IPython = pytest.importorskip("IPython")
     shell = SimpleNamespace(kernel=object())
     monkeypatch.setattr(IPython, "get_ipython", lambda: shell)

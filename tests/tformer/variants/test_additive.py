@@ -45,17 +45,11 @@ def test_every_weight_is_the_papers_formula(layer, inputs):
     for b in range(B):
         for i in range(TQ):
             q = query[b, i].tolist()
-            scores = [
-                dot(
-                    v,
-                    [
-                        math.tanh(dot(row, q) + dot(other, k))
-                        for row, other in zip(w_query, w_key, strict=True)
-                    ],
-                )
-                for k in key[b].tolist()
-            ]
-            powers = [math.exp(score) for score in scores]
+            powers = []
+            for k in key[b].tolist():
+                rows = zip(w_query, w_key, strict=True)
+                hidden = [math.tanh(dot(mine, q) + dot(its, k)) for mine, its in rows]
+                powers.append(math.exp(dot(v, hidden)))
             expected = torch.tensor([p / sum(powers) for p in powers])
             assert_close(weights[b, 0, i], expected.double(), rtol=1e-5, atol=1e-6)
 
@@ -95,9 +89,8 @@ def test_without_a_batch_axis_it_does_the_same(layer, inputs):
 
 def test_keys_projected_before_give_the_same(layer, inputs):
     query, key, value = inputs
-    assert_close(
-        layer.attend(query, layer.to_key(key), value), layer(query, key, value)
-    )
+    given = layer.attend(query, layer.to_key(key), value)
+    assert_close(given, layer(query, key, value))
 
 
 def test_a_hook_may_change_the_weights(layer, inputs):

@@ -144,9 +144,8 @@ def test_grouped_heads_are_ordinary_ones_with_repeated_weights(n_groups):
 
 
 def test_the_projections_that_a_cache_keeps_have_the_groups_heads_only():
-    keys, values = GroupedAttention(8, 4, n_groups=2).project_memory(
-        torch.randn(3, 5, 8)
-    )
+    layer = GroupedAttention(8, 4, n_groups=2)
+    keys, values = layer.project_memory(torch.randn(3, 5, 8))
     assert keys.shape == values.shape == (3, 2, 5, 2)
 
 
