@@ -187,8 +187,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             body = file.read_bytes()
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            self.wfile.write(body)
+        self.wfile.write(body)
+
+    def handle(self) -> None:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # a closed tab
+            super().handle()
 
     def log_message(self, *arguments: object) -> None:
         """Say nothing."""

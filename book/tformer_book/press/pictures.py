@@ -75,9 +75,10 @@ def taken(browser: Browser, site: str, page_name: str, folder: Path) -> None:
             box = figure.locator(".tf-widget[data-ready]")
             box.wait_for(timeout=PATIENCE)
             page.wait_for_load_state("networkidle", timeout=PATIENCE)
-            picture = Image.open(io.BytesIO(box.screenshot(animations="disabled")))
+            shot = box.screenshot(animations="disabled", timeout=PATIENCE)
             name = f"{figure.get_attribute('id')}.webp"
-            picture.convert("RGB").save(folder / name, "WEBP", quality=72, method=6)
+            picture = Image.open(io.BytesIO(shot)).convert("RGB")
+            picture.save(folder / name, "WEBP", quality=72, method=6)
         heights: dict[str, dict[str, int]] = {}
         for size, name in ROOM.items():
             width, height = SIZES[size]
