@@ -1,6 +1,6 @@
 """The configuration of a model: all its settings, validated once.
 
-Free of torch, so that the command line can build its options from it quickly.
+It doesn't import torch, so the command line can build its options from it quickly.
 Chapter *The whole Transformer*.
 """
 
@@ -22,7 +22,7 @@ from tformer.parts import (
 
 
 def _choice(names: Iterable[str], **metadata: Any) -> Any:
-    """A field whose value is one of a few names, the first if left out."""
+    """A field whose value is one of a few names; the first is the default."""
     choices = tuple(names)
     metadata = {"choices": choices, **metadata}
     return dataclasses.field(default=choices[0], metadata=metadata)
@@ -61,19 +61,19 @@ class ModelConfig:
 
     @property
     def n_parameters(self) -> int:
-        """Numbers that a model of this configuration learns, without building one."""
+        """How many numbers a model with these settings learns, without building one."""
         raise NotImplementedError
 
     @property
     def n_constants(self) -> int:
-        """Numbers in its tables that are computed, not learned."""
+        """How many numbers in its tables are computed, not learned."""
         return 0
 
     @property
     def n_kept(self) -> int:
-        """Numbers of each token that a training step keeps at least, for gradients.
+        """How many numbers per token a training step keeps for gradients, at least.
 
-        Of a Transformer `tformer.analysis.cost.activations` counts them.
+        For a Transformer, `tformer.analysis.cost.activations` counts them.
         """
         raise NotImplementedError
 
@@ -84,8 +84,8 @@ class ModelConfig:
     def stored(self) -> dict[str, Any]:
         """The fields that a file needs.
 
-        Newer fields are left out while they say what a model was before they existed,
-        so that older programs and pages can open the file.
+        A newer field is left out if it has its default, which is what every model was
+        like before the field existed. So older programs and pages can open the file.
         """
         return {
             field.name: value
@@ -97,7 +97,7 @@ class ModelConfig:
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Self:
-        """The inverse of `to_dict`; fields that are left out get their defaults.
+        """The inverse of `to_dict`; a field that is left out gets its default.
 
         Raises:
             ValueError: an unknown field, named.
@@ -125,12 +125,12 @@ class TransformerConfig(ModelConfig):
         n_decoder_layers: depth of the decoder.
         dropout: on sub-layer outputs and on sums of embedding and position, in [0, 1).
         max_len: longest sequence in tokens, source or target, including special ones.
-        positions: "sinusoidal" as in the paper, or another name in `tformer.parts`.
+        positions: "sinusoidal" as in the paper, or another name from `tformer.parts`.
         norm: "post" as in the paper, or "pre".
-        norm_kind: "layer" as in the paper, or another name in `tformer.parts`.
-        attention: "multi-head" as in the paper, or another name in `tformer.parts`.
-        n_groups: heads of keys and values in grouped attention; divides n_heads.
-        feed_forward: "plain" as in the paper, or another name in `tformer.parts`.
+        norm_kind: "layer" as in the paper, or another name from `tformer.parts`.
+        attention: "multi-head" as in the paper, or another name from `tformer.parts`.
+        n_groups: heads of keys and values in grouped attention; must divide n_heads.
+        feed_forward: "plain" as in the paper, or another name from `tformer.parts`.
         activation: "relu" as in the paper, or "gelu" or "swish"; SwiGLU has its own.
         tie_embeddings: one table for source, target and output, as in the paper.
         output_bias: add a learned bias to the logit of each piece, as Marian does.
@@ -188,14 +188,14 @@ class TransformerConfig(ModelConfig):
 
     @property
     def key_width(self) -> int:
-        """Width of all heads' keys together, and of their values."""
+        """Width of the keys of all heads together, and of the values."""
         if self.attention == "grouped":
             return self.d_model // self.n_heads * self.n_groups
         return self.d_model
 
     @property
     def n_parameters(self) -> int:
-        """Numbers that a model of this configuration learns, without building one."""
+        """How many numbers a model with these settings learns, without building one."""
 
         def size(part: Part) -> int:
             return part.matrices(self) + part.vectors(self)
@@ -213,5 +213,5 @@ class TransformerConfig(ModelConfig):
 
     @property
     def n_constants(self) -> int:
-        """Numbers in its tables that are computed, not learned."""
+        """How many numbers in its tables are computed, not learned."""
         return self.max_len * self.d_model if self.positions == "sinusoidal" else 0

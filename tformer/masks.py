@@ -129,7 +129,7 @@ def check_ids(ids: Tensor, *, vocab_size: int, pad_id: int) -> None:
 def check_fit(ids: Tensor, *, vocab_size: int, max_len: int) -> None:
     """Raise a ValueError unless a model of these sizes can read ids (B, T) int64.
 
-    Their values are read on the CPU only: a GPU would stall.
+    Values are checked on the CPU only, since reading them would stall a GPU.
     """
     if ids.size(1) > max_len:
         raise ValueError(
@@ -141,7 +141,7 @@ def check_fit(ids: Tensor, *, vocab_size: int, max_len: int) -> None:
 
 
 def check_pairs(target_ids: Tensor, memory: Tensor) -> None:
-    """Raise a ValueError unless (B, T) ids and (B, S, D) memory are as many rows."""
+    """Raise a ValueError unless (B, T) ids and (B, S, D) memory have equal B."""
     if len(target_ids) != len(memory):
         raise ValueError(
             "source and target must have the same batch size, got "

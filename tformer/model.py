@@ -146,13 +146,13 @@ class Transformer(nn.Module):
         return sum(parameter.numel() for parameter in self.parameters())
 
     def _check(self, ids: Tensor) -> None:
-        """Check what the making of a mask, which checks the rest, cannot know."""
+        """Check what only the model knows; making a mask checks the rest."""
         config = self.config
         masks.check_fit(ids, vocab_size=config.vocab_size, max_len=config.max_len)
 
 
 def start_afresh(stack: nn.Module) -> None:
-    """Give every linear map of a stack Xavier's random weights, and no bias."""
+    """Give every linear map of a stack Xavier's random weights, and a bias of 0."""
     for module in stack.modules():
         if isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)

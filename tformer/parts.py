@@ -1,10 +1,10 @@
-"""The parts that a model is built from: by name, and where to plug in your own.
+"""The parts that a model is built from: their names, and where to plug in your own.
 
-A configuration names its parts; this is the one place that says what the names mean. A
-part is imported when it is made, so the names are at hand without torch, and a variant
-costs a model nothing that doesn't use it.
+A configuration names the parts of its model, and this file is the only one that says
+what the names mean. A part is imported only when one is made, so the names can be read
+without torch, and a model pays nothing for variants that it doesn't use.
 
-A part of your own has the interface of the paper's; pass its class instead of a name::
+A part of your own needs the interface of the one that it replaces. Pass its class::
 
     Transformer(config, parts=Parts(norm=MyNorm))
 """
@@ -30,10 +30,11 @@ class Part:
     """What a name stands for.
 
     Attributes:
-        home: the module and the name of its class (or function) in `tformer`.
+        home: where its class (or function) is in `tformer`: module and name.
         matrices: how many numbers its matrices have, given the configuration.
         vectors: how many its biases, gains and learned tables have.
-        attention: for positions that act inside self-attention: its class's home.
+        attention: the home of the attention class through which positions act, if they
+            act inside self-attention.
     """
 
     home: str
@@ -42,7 +43,7 @@ class Part:
     attention: str = ""
 
     def __call__(self, *sizes: Any, **settings: Any) -> Any:
-        """Make one."""
+        """Make a part of this kind."""
         return _imported(self.home)(*sizes, **settings)
 
 
@@ -93,16 +94,17 @@ ACTIVATIONS = ("relu", "gelu", "swish")
 
 @dataclass(frozen=True)
 class Parts:
-    """How to make each part. What is left out is what the configuration names.
+    """How to make each part. Whatever you leave out is as the configuration names it.
 
     Args:
         norm: called with d_model.
-        self_attention: called with d_model and n_heads, in both stacks. Queries are the
-            newest of the keys' positions, so a variant can tell where each stands.
+        self_attention: called with d_model and n_heads, in both stacks. The queries
+            come from the last of the keys' positions, so a variant knows the position
+            of each.
         cross_attention: called with d_model and n_heads.
         feed_forward: called with d_model, d_ff and the activation's name.
         positions: called with d_model and max_len; the result is called with the
-            embeddings and the first one's position.
+            embeddings and the position of the first.
     """
 
     norm: Callable[[int], nn.Module] = NORMS["layer"]
@@ -116,7 +118,7 @@ PAPER = Parts()
 
 
 def named_by(config: Any, own: Parts = PAPER) -> Parts:
-    """The parts that a `TransformerConfig` names, and your own in their place."""
+    """The parts that a `TransformerConfig` names, except where you pass your own."""
     attention: Callable[..., Any] = ATTENTIONS[config.attention]
     self_attention = attention
     if inside := POSITIONS[config.positions].attention:
@@ -139,7 +141,7 @@ def named_by(config: Any, own: Parts = PAPER) -> Parts:
 def _with_positions(
     part: Part, inside: str, *sizes: int, **settings: Any
 ) -> MultiHeadAttention:
-    """Attention of one class, by which positions of another act as well."""
+    """Attention of one class, with positions that act through another class."""
     plain, positions = _imported(part.home), _imported(inside)
     kind = positions
     if not issubclass(positions, plain):
@@ -148,7 +150,7 @@ def _with_positions(
 
 
 class LayerSettings(TypedDict, total=False):
-    """What a stack passes on to its layers unread; the defaults are theirs.
+    """What a stack passes on to its layers unread; the layers have the defaults.
 
     Attributes:
         dropout: on the output of every sub-layer.

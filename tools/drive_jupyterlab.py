@@ -181,7 +181,7 @@ def run_all(page: Page, *, classic: bool) -> None:
 
 
 def drive_one_query(root: Locator, kernel: Kernel) -> None:
-    """The figure of chapter 05: a slider by keyboard, a box by mouse, and back."""
+    """*Attention*: a slider by keyboard, a box by mouse, and what Python sets."""
     slider = root.locator('[data-control="temperature"]')
     slider.press("ArrowRight")
     assert slider.input_value() == "1.1", "JupyterLab kept the arrow key"
@@ -195,7 +195,7 @@ def drive_one_query(root: Locator, kernel: Kernel) -> None:
 
 
 def drive_mask(root: Locator, kernel: Kernel) -> None:
-    """The figure of chapter 07: a mask off and on, and a cell by keyboard."""
+    """*Masks*: switch a mask by mouse, and a cell by keyboard."""
     causal = root.locator('[data-control="causal"]')
     before = kernel.ask("mask.causal")
     causal.set_checked(not before, force=True)

@@ -29,7 +29,7 @@ def tool():
 
 
 def test_every_mutation_fits_the_source_and_has_its_tests(tool):
-    """Who changes a formula changes its mutations: tests/mutate.py."""
+    """If you change a formula, change its mutations too: tests/mutations.toml."""
     for mutation in tool.MUTATIONS:
         assert mutation.broken() != (tool.PACKAGE / mutation.file).read_text()
         compile(mutation.broken(), mutation.file, "exec")

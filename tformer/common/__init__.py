@@ -1,1 +1,1 @@
-"""What all layers use: settings, values that are checked, files."""
+"""What all layers use: settings, checks of values, files."""

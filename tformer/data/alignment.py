@@ -1,7 +1,7 @@
 """Word alignments: which word translates which, for words and for pieces.
 
 Used to compare attention with the truth. Source of sure and possible links: Och and
-Ney 2003. Chapters: 11, Data; 14, Inside the trained model.
+Ney 2003. Chapters *Data* and *Inside the trained model*.
 """
 
 from collections.abc import Iterable, Sequence

@@ -4,7 +4,7 @@
 ``checks`` looks for what a score hides (loops, empty outputs, exact matches by
 phenomenon); ``aligning`` reads word links from attention and counts their errors;
 ``looking`` measures what heads look at and what a word is worth to them.
-Chapters: 13, Decoding and scoring; 14, Inside the trained model.
+Chapters *Decoding and scoring* and *Inside the trained model*.
 """
 
 from tformer.evaluate.aligning import (

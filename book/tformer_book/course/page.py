@@ -25,6 +25,7 @@ def session_text(session: Session) -> str:
         return f"[{chapter.label}.{number}]({chapter.path.name}#problems)"
 
     plan = [REFERENCE.sub(linked, row) for _, row in session.plan]
+    needs = REFERENCE.sub(linked, session.needs)
     minutes = [each for each, _ in session.plan]
     graded = session.graded()
     write = [f"{chapter.label}.{part.label}" for chapter, _, part in graded]
@@ -32,7 +33,7 @@ def session_text(session: Session) -> str:
     lines = [
         f"### Session {session.number}: {session.title}",
         f"**Read before:** {'; '.join(map(reading, session.chapters))}.",
-        f"**Bring along:** {session.needs}",
+        f"**Bring along:** {needs}",
         "**Afterwards students can**",
         "\n".join(f"- {aim}," for aim in session.aims)[:-1] + ".",
         "\n".join(

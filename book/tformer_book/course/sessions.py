@@ -28,8 +28,8 @@ class Session:
         title: what it is about.
         aims: what students can do afterwards.
         needs: what they should bring along.
-        plan: minutes and what to do in them; ``{attention.3}`` refers to a
-            problem by the key of its chapter.
+        plan: minutes and what to do in them. Here and in ``needs``, ``{attention.3}``
+            refers to a problem by the key of its chapter.
         chapters: to be read before.
         further: what a class may read next; often nothing.
     """

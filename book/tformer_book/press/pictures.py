@@ -1,10 +1,12 @@
-"""Take a picture of every figure to play with, as it stands when its page opens.
+"""Take a picture of every interactive figure, and measure how high the figure is.
 
-Pages show them where no scripts run, and beside links to figures. They also keep room
-for a figure that is not drawn yet: its height is measured here. Usage:
-``python -m tformer_book.press.pictures``, after the site has been built; `build_site`
-does it, too.
-A page whose figures have not changed keeps its pictures (``_build/pictures``).
+A picture shows a figure as it looks when its page opens. Pages show the pictures where
+no scripts run, and on the cards of links to figures. The heights say how much room a
+page keeps for a figure that is not drawn yet. A page whose figures have not changed
+keeps its pictures (``_build/pictures``).
+
+Usage: ``python -m tformer_book.press.pictures`` after the site has been built;
+`build_site` calls it, too.
 """
 
 from __future__ import annotations
@@ -58,7 +60,7 @@ ROOM = {"wide": "--tf-height", "phone": "--tf-height-narrow"}  # of `tformer.css
 
 
 def taken(browser: Browser, site: str, page_name: str, folder: Path) -> None:
-    """Write the pictures of a page's figures into a folder."""
+    """Write the pictures of a page's figures, and their heights, into a folder."""
     with browser.new_context(
         viewport={"width": WIDTH, "height": 900},
         device_scale_factor=1.5,
@@ -89,7 +91,7 @@ def taken(browser: Browser, site: str, page_name: str, folder: Path) -> None:
 
 
 def make_room(page: Path, heights: dict[str, dict[str, int]]) -> None:
-    """Write into a page how high its figures will be, so that nothing moves."""
+    """Write the heights of its figures into a page, so that nothing moves later."""
 
     def with_style(found: re.Match[str]) -> str:
         styles = (f"{name}:{pixels}px" for name, pixels in heights[found[2]].items())
@@ -99,7 +101,7 @@ def make_room(page: Path, heights: dict[str, dict[str, int]]) -> None:
 
 
 def take_some(site: str, pages: dict[str, Path]) -> None:
-    """Take the pictures of these pages, with a browser of its own."""
+    """Take the pictures of these pages in one browser."""
     with chromium() as browser:
         for page, folder in pages.items():
             half = folder.with_suffix(".half")
@@ -110,7 +112,7 @@ def take_some(site: str, pages: dict[str, Path]) -> None:
 
 
 def take(site: str, pages: dict[str, Path]) -> None:
-    """Take them in two browsers at a time: each spends half of it waiting."""
+    """Take them in two browsers at a time, since each waits for half of the time."""
     names = sorted(pages)
     shares = [{name: pages[name] for name in names[k::2]} for k in range(2)]
     context = multiprocessing.get_context("spawn")
@@ -120,7 +122,7 @@ def take(site: str, pages: dict[str, Path]) -> None:
 
 
 def main() -> int:
-    """Take what is missing, and put all pictures where pages look for them."""
+    """Take the missing pictures, and put all of them where pages look for them."""
     pages = {}
     for path in sorted((HTML / "book").glob("*.html")):
         text = path.read_text("utf-8")

@@ -25,7 +25,7 @@ from tformer_book.course.problems import (
     problems,
     without_hints,
 )
-from tformer_book.course.sessions import MINUTES, Session, sessions, worth
+from tformer_book.course.sessions import FILE, MINUTES, Session, sessions, worth
 from tformer_book.press import setup_cell
 from tformer_book.press.chapters import ROOT, chapters, keys, read, source, tags
 
@@ -184,6 +184,11 @@ def test_the_page_names_every_function_and_the_points_there_are(session):
     assert f"gives {total} points" in text
     for chapter, _, part in session.graded():
         assert re.search(rf"\b{chapter.label}\.{part.label}\b", text)
+
+
+def test_sessions_name_problems_by_key_so_that_chapters_can_be_renumbered():
+    assert not re.findall(r"\b\d+\.\d+\b", FILE.read_text("utf-8"))
+    assert "{" not in page.text()
 
 
 # --- reading the chapters ------------------------------------------------------------

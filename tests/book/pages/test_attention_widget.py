@@ -1,4 +1,4 @@
-"""The figure of chapter 05, driven by mouse and keyboard, against PyTorch."""
+"""The figure of *Attention*, driven by mouse and keyboard, against PyTorch."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""The two figures of chapter 00, driven by mouse and keyboard, against torch."""
+"""The two figures of *Before you start*, by mouse and keyboard, against torch."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""The figure of chapter 11, driven by mouse and keyboard, against `tformer.data`."""
+"""The figure of *Data*, driven by mouse and keyboard, against `tformer.data`."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The clocks of chapter 04: they play, stop, and stand where the package says."""
+"""The clocks of *Positions*: they play, stop, and stand where the package says."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The chart of costs in chapter 16: presets, sliders, and what it shows of them."""
+"""The chart of costs in *Scale*: presets, sliders, and what it shows of them."""
 
 import pytest
 

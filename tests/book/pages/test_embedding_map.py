@@ -1,4 +1,4 @@
-"""The figure of chapter 03, driven by mouse and keyboard, against PyTorch."""
+"""The figure of *Embeddings*, driven by mouse and keyboard, against PyTorch."""
 
 import json
 import re

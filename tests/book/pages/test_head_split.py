@@ -1,4 +1,4 @@
-"""The figure of chapter 06 on a page, by mouse and keyboard, against the package."""
+"""The figure of *Multi-head attention*, by mouse and keyboard, against the package."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The figure of chapter 09, driven by mouse and keyboard, against Python's slices."""
+"""The figure of *The decoder*, by mouse and keyboard, against Python's slices."""
 
 import itertools
 

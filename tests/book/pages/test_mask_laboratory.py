@@ -1,4 +1,4 @@
-"""The figure of chapter 07, driven by mouse and keyboard, against PyTorch."""
+"""The figure of *Masks*, driven by mouse and keyboard, against PyTorch."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The figure of chapter 02, driven by mouse and keyboard, against the package."""
+"""The figure of *Tokenization*, driven by mouse and keyboard, against the package."""
 
 import json
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""The map of chapter 10, driven by mouse and keyboard, against the package's models."""
+"""The map of the whole Transformer, by mouse and keyboard, against the package."""
 
 import itertools
 

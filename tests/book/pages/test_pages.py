@@ -351,7 +351,7 @@ def test_a_chapter_opens_in_colab(name):
 def test_the_theme_button_repaints_charts(visit, name):
     with visit(name) as seen:
         text = ".tf-plotly-box .xtick text"
-        assert seen.page.locator(text).count()  # chapter 00 has charts
+        assert seen.page.locator(text).count()  # *Before you start* has charts
         colour = f"getComputedStyle(document.querySelector('{text}')).fill"
         before = seen.page.evaluate(colour)
         seen.page.evaluate("document.documentElement.dataset.theme = 'dark'")

@@ -1,4 +1,4 @@
-"""The figure of chapter 01, by mouse and keyboard, against `tformer.analysis.paths`."""
+"""The figure of *Transduction*, by mouse and keyboard, against `analysis.paths`."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The figure of chapter 04, driven by mouse and keyboard, against the package."""
+"""The figure of *Positions*, driven by mouse and keyboard, against the package."""
 
 import json
 
