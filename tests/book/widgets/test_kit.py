@@ -3,18 +3,9 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from tformer_book import widgets
-from tformer_book.widgets._figure import PageFigure
 
 NUMBERS = "kit/numbers.js"
-
-FIGURES = [
-    each
-    for each in (getattr(widgets, name) for name in widgets.__all__)
-    if isinstance(each, type) and issubclass(each, PageFigure)
-]
 
 
 def test_numbers_on_the_page_have_a_real_minus_and_no_minus_zero(js):
@@ -117,9 +108,3 @@ def test_no_two_figures_share_a_class_name_since_their_styles_would_meet():
     ]
     assert len(found) > 10
     assert len(set(found)) == len(found), sorted(found)
-
-
-@pytest.mark.parametrize("figure", FIGURES, ids=lambda each: each.__name__)
-def test_a_figure_keeps_its_place_on_the_page(figure):
-    heights = figure().get_state(["page_height", "page_height_narrow"])
-    assert all(height > 0 for height in heights.values())
