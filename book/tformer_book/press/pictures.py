@@ -70,7 +70,7 @@ def taken(browser: Browser, site: str, page_name: str, folder: Path) -> None:
         page = context.new_page()
         page.add_init_script("localStorage.setItem('mode', 'light')")
         page.goto(f"{site}book/{page_name}.html", timeout=PATIENCE)
-        page.add_style_tag(content=STILL)
+        still = page.add_style_tag(content=STILL)
         page.evaluate(UNFOLD)
         for figure in page.locator(".tf-figure[id]").all():
             figure.scroll_into_view_if_needed(timeout=PATIENCE)
@@ -81,6 +81,7 @@ def taken(browser: Browser, site: str, page_name: str, folder: Path) -> None:
             name = f"{figure.get_attribute('id')}.webp"
             picture = Image.open(io.BytesIO(shot)).convert("RGB")
             picture.save(folder / name, "WEBP", quality=72, method=6)
+        still.evaluate("style => style.remove()")
         heights: dict[str, dict[str, int]] = {}
         for size, name in ROOM.items():
             width, height = SIZES[size]
