@@ -39,7 +39,7 @@ QUIET = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 )
 COMPRESSED = ("text/", "javascript", "json", "svg", "xml")
 PATIENCE = 120_000  # milliseconds; a busy machine is slow, not wrong
