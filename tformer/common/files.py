@@ -124,11 +124,21 @@ def write_json(path: Path, content: Any) -> None:
     """Write human-readable JSON, atomically.
 
     Raises:
+        TypeError, ValueError: as `as_json`.
+    """
+    write_atomically(path, as_json(content))
+
+
+def as_json(content: Any) -> bytes:
+    """Human-readable JSON, as a file holds it.
+
+    Raises:
+        TypeError: something that JSON cannot express.
         ValueError: a number is NaN or infinite, which JSON cannot express.
     """
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
     # A file name that is not UTF-8 holds lone surrogates, which JSON can escape.
-    write_atomically(path, (text + "\n").encode("utf-8", "backslashreplace"))
+    return (text + "\n").encode("utf-8", "backslashreplace")
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -10,9 +10,10 @@ from torch import Tensor
 
 from tformer import decode
 from tformer.analysis import trace
-from tformer.common.files import write_atomically, write_json
+from tformer.common.files import as_json, write_atomically
 from tformer.common.search import DRAWN, USUAL, SearchSettings, settings_for
-from tformer.common.values import whole
+from tformer.common.together import together
+from tformer.common.values import named_folder, whole
 from tformer.model import Transformer
 from tformer.tokenization import Tokenizer
 from tformer.translator.weights import save_model, stored_weights
@@ -395,7 +396,10 @@ class Translator:
         return torch.tensor(filled, device=self.device)
 
     def save(self, folder: str | Path, *, dtype: torch.dtype = torch.float32) -> None:
-        """Write model, tokenizer and card to a folder, each file atomically.
+        """Write model, tokenizer and card to a folder: all of them, or none.
+
+        A model that is there already is replaced. If that fails, or is interrupted at
+        any moment, `load_pretrained` finds either the old model or the new one, whole.
 
         Args:
             folder: created if missing.
@@ -403,21 +407,23 @@ class Translator:
                 row by row, quarters it.
 
         Raises:
-            TypeError, ValueError: as `tformer.translator.weights.save_model`; nothing
-            is written.
+            TypeError: as `tformer.translator.weights.stored_weights`, or the card holds
+                something that JSON cannot express.
+            ValueError: the same, or the folder has no name; nothing is written.
         """
-        folder = Path(folder)
+        folder = named_folder(folder)
         weights = stored_weights(self.model, dtype)
-        tokenizer = self.tokenizer.model_bytes
+        tokenizer, card = self.tokenizer.model_bytes, as_json(self.card)
         folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(folder / "tokenizer.model", tokenizer)
-        write_json(folder / "card.json", self.card)
-        save_model(
-            folder / "model.safetensors",
-            self.model.config,
-            weights,
-            tokenizer=self.tokenizer.fingerprint,
-        )
+        with together(folder) as place:
+            write_atomically(place / "tokenizer.model", tokenizer)
+            write_atomically(place / "card.json", card)
+            save_model(
+                place / "model.safetensors",
+                self.model.config,
+                weights,
+                tokenizer=self.tokenizer.fingerprint,
+            )
 
 
 def _best(found: list[Candidate]) -> str:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import copy
 import io
+import itertools
 import json
 import math
+import os
 import shutil
+import signal
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 
 import pytest
 import torch
@@ -116,6 +122,121 @@ def test_saving_again_replaces_and_leaves_nothing_half_written(translator, folde
     translator.save(folder)
     names = {file.name for file in folder.iterdir()}
     assert names == {"model.safetensors", "tokenizer.model", "card.json"}
+
+
+@pytest.fixture(scope="module")
+def other(make_translator):
+    """A model whose tokenizer is different."""
+    other = make_translator([each.upper() for each in SENTENCES])
+    return Translator(other.model, other.tokenizer, {"name": "other"})
+
+
+def killed_at(step: int, work: Callable[[], object], folder: Path) -> bool:
+    """Whether a process that does this work is killed before it is done.
+
+    It is killed at its nth call of the operating system that is about the folder.
+    """
+    calls = itertools.count()
+
+    def die(event: str, arguments: tuple) -> None:
+        about = any(str(folder) in str(each) for each in arguments)
+        is_call = about and event.startswith(("os.", "open", "shutil."))
+        if is_call and next(calls) == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    child = os.fork()
+    if not child:
+        sys.addaudithook(die)
+        try:
+            work()
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="processes are forked")
+def test_a_save_that_is_killed_leaves_the_old_model_or_the_new_one(
+    translator, other, tmp_path
+):
+    seen = []
+    for step in itertools.count():
+        folder = tmp_path / str(step)
+        translator.save(folder)
+        if not killed_at(step, lambda: other.save(folder), folder):  # noqa: B023
+            break
+        loaded = load_pretrained(folder)
+        expected = translator if loaded.card == translator.card else other
+        assert loaded.card == expected.card
+        assert loaded.tokenizer.model_bytes == expected.tokenizer.model_bytes
+        table = loaded.model.source_embedding.weight
+        assert_close(table, expected.model.source_embedding.weight, rtol=0, atol=0)
+        seen.append(loaded.card["name"])
+        translator.save(folder)  # the next one tidies up
+        assert load_pretrained(folder).card == translator.card
+        assert len(list(folder.iterdir())) == 3
+        shutil.rmtree(folder)
+    first = seen.index("other")
+    assert 5 < first < len(seen) - 5
+    assert set(seen[first:]) == {"other"}
+
+
+@pytest.mark.parametrize("card", [{"rate": torch.ones(1)}, {"rate": math.nan}])
+def test_a_card_that_cannot_be_written_leaves_everything_as_it_was(
+    card, translator, other, folder, tmp_path
+):
+    broken = Translator(other.model, other.tokenizer, card)
+    for place in (folder, tmp_path / "new"):
+        with pytest.raises((TypeError, ValueError), match="JSON"):
+            broken.save(place)
+    assert load_pretrained(folder).card == translator.card
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_folder_in_the_place_of_a_file_is_named_before_anything_is_replaced(
+    translator, other, folder
+):
+    (folder / "card.json").unlink()
+    (folder / "card.json").mkdir()
+    with pytest.raises(IsADirectoryError, match=r"card.json is a folder, where a file"):
+        other.save(folder)
+    assert load_pretrained(folder).tokenizer.fingerprint == (
+        translator.tokenizer.fingerprint
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX links")
+def test_a_link_to_a_file_stays_one_and_its_mode_stays(other, folder, tmp_path):
+    file = folder / "model.safetensors"
+    real = file.rename(tmp_path / "real")
+    file.symlink_to(real)
+    real.chmod(0o640)
+    other.save(folder)
+    assert file.is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o640
+    assert load_pretrained(folder).card == other.card
+
+
+def test_several_saves_to_one_folder_at_once_leave_one_of_them(
+    translator, other, folder
+):
+    savers = [
+        Thread(target=each.save, args=[folder]) for each in [translator, other] * 4
+    ]
+    for each in savers:
+        each.start()
+    for each in savers:
+        each.join()
+    loaded = load_pretrained(folder)
+    expected = translator if loaded.card == translator.card else other
+    assert loaded.tokenizer.model_bytes == expected.tokenizer.model_bytes
+    assert len(list(folder.iterdir())) == 3
+
+
+@pytest.mark.parametrize("folder", ["", None, 3])
+def test_a_folder_without_a_name_is_refused(folder, translator):
+    with pytest.raises((TypeError, ValueError), match="must be the name of a folder"):
+        translator.save(folder)
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.model"])
