@@ -58,7 +58,7 @@ def open_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            mode = stat.S_IMODE(old.st_mode) if old else 0o666 & ~_umask()
+            mode = stat.S_IMODE(old.st_mode) if old else 0o666 & ~umask()
             os.chmod(temporary, mode)
             os.replace(temporary, target)
         except BaseException:
@@ -94,7 +94,8 @@ def _descriptor(path: str) -> int | None:
     return None  # circular links: opening it will say so
 
 
-def _umask() -> int:
+def umask() -> int:
+    """The permissions that new files of this process do not get."""
     mask = os.umask(0o077)  # it can only be read by setting it
     os.umask(mask)
     return mask

@@ -13,7 +13,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 try:
@@ -83,15 +83,13 @@ def _put_in_place(folder: Path) -> None:
 def locked(folder: Path) -> Iterator[None]:
     """Wait until nobody else has locked this folder, and keep them out.
 
-    The operating system releases the lock, however we end.
+    The operating system releases the lock, however we end. What cannot be locked, such
+    as a folder that is missing or on some network drives, is unguarded.
     """
-    if fcntl is None:
+    with ExitStack() as stack:
+        if fcntl is not None:
+            with suppress(OSError):
+                handle = os.open(folder, os.O_RDONLY)
+                stack.callback(os.close, handle)
+                fcntl.flock(handle, fcntl.LOCK_EX)
         yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # a network drive without locks: unguarded
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)

@@ -129,7 +129,10 @@ def test_a_module_that_never_ran_is_not_taken_for_one_without_output():
     assert seen[f"{name}.to_output"][0].shape == (2, 4, 16)
 
     watching = trace.watch(m, "decoder.final_norm")
-    with pytest.raises(ValueError, match="inside the block, in the same thread$"), watching:
+    with (
+        pytest.raises(ValueError, match="inside the block, in the same thread$"),
+        watching,
+    ):
         m.encode(SOURCE)
 
 
