@@ -16,7 +16,7 @@ from tformer.common.together import together
 from tformer.common.values import named_folder, whole
 from tformer.model import Transformer
 from tformer.tokenization import Tokenizer
-from tformer.translator.weights import save_model, stored_weights
+from tformer.translator.weights import save_model, stored_weights, uncompiled
 from tformer.variants.recurrent import RecurrentSeq2Seq
 
 Result = TypeVar("Result")
@@ -103,7 +103,7 @@ class Translator:
                     f"the model has {name}={ours}, the tokenizer {name}={theirs}: "
                     "they were not trained together"
                 )
-        self.model: Any = model
+        self.model: Any = uncompiled(model)  # it compiles nothing that we call
         self.tokenizer = tokenizer
         self.card: dict[str, Any] = card or {}
 

@@ -27,6 +27,7 @@ KINDS: dict[str, tuple[type[ModelConfig], type]] = {  # the name is in the file
 }
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int8)
 SCALES = ".scales"  # appended to a matrix's name for its scales
+COMPILED = "_orig_mod"  # where torch.compile keeps the module that it wraps
 LARGEST_TABLE = 2**27  # numbers in a table that is computed, so in no file
 
 
@@ -44,11 +45,21 @@ def build(config: ModelConfig) -> Any:
     )
 
 
+def uncompiled(model: Any) -> Any:
+    """The model itself, if torch.compile has wrapped it."""
+    return getattr(model, COMPILED, model)
+
+
+def plain_names(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The same weights, by the names that they have without torch.compile."""
+    return {name.replace(f"{COMPILED}.", ""): each for name, each in weights.items()}
+
+
 def stored_weights(model: nn.Module, dtype: torch.dtype) -> dict[str, Tensor]:
     """A model's weights by name, as a file stores them.
 
     Args:
-        model: whose parameters.
+        model: whose parameters; it, or parts of it, may be compiled.
         dtype: one of `DTYPES`. In int8 a matrix is rounded row by row and comes with
             its scales (`quantised`).
 
@@ -57,6 +68,7 @@ def stored_weights(model: nn.Module, dtype: torch.dtype) -> dict[str, Tensor]:
         ValueError: a weight that is not finite in that dtype; the message names it. A
             model with parts that no configuration can name.
     """
+    model = uncompiled(model)
     if isinstance(model, Transformer) and model.own_parts != PAPER:
         raise ValueError(
             "the model has parts of its own, which no file can name: keep its "
@@ -67,7 +79,7 @@ def stored_weights(model: nn.Module, dtype: torch.dtype) -> dict[str, Tensor]:
         raise TypeError(f"dtype={dtype} cannot hold weights: take one of {known}")
     weights = {
         name: each.detach().to(_kept_in(dtype, each))
-        for name, each in model.named_parameters()
+        for name, each in plain_names(dict(model.named_parameters())).items()
     }
     for name, weight in weights.items():
         if not bool(weight.isfinite().all()):
@@ -166,7 +178,7 @@ def load_model(path: Path) -> tuple[Any, str]:
         raise ValueError(f"{path} holds no tformer model: {error}") from error
     _check_size(config, shapes, origin=str(path))
     weights, _ = load_tensors(path)
-    weights = restored(weights, origin=str(path))
+    weights = restored(plain_names(weights), origin=str(path))
     model = build(config)
     load_parameters(model, weights, origin=str(path))
     return model.eval(), fingerprint

@@ -118,6 +118,43 @@ def test_eight_bits_without_their_scales_are_refused(translator, tmp_path):
             load_pretrained(tmp_path)
 
 
+@pytest.mark.parametrize("part", ["", "decoder", "decoder.layers.0.feed_forward"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int8])
+def test_a_compiled_model_is_saved_as_the_plain_one_is(
+    part, dtype, translator, tmp_path
+):
+    translator.save(tmp_path / "plain", dtype=dtype)
+    model = copy.deepcopy(translator.model)
+    if part:
+        above, _, name = part.rpartition(".")
+        inner = torch.compile(model.get_submodule(part), backend="eager")
+        setattr(model.get_submodule(above), name, inner)
+    else:
+        model = torch.compile(model, backend="eager")
+    assert any("_orig_mod" in name for name, _ in model.named_parameters())
+    compiled = Translator(model, translator.tokenizer, translator.card)
+    compiled.save(tmp_path / "compiled", dtype=dtype)
+    for file in (tmp_path / "plain").iterdir():
+        same = (tmp_path / "compiled" / file.name).read_bytes()
+        assert same == file.read_bytes()
+    if not part:  # attention and export look for a Transformer
+        mine, theirs = (
+            each.attention("A man.").cross for each in (translator, compiled)
+        )
+        assert_close(theirs, mine, rtol=0, atol=0)
+
+
+def test_a_file_with_the_names_of_a_compiled_model_is_loaded(translator, folder):
+    def rename(weights, _):
+        for name in list(weights):
+            weights[f"_orig_mod.{name}"] = weights.pop(name)
+
+    rewrite(folder, rename)
+    loaded = dict(load_pretrained(folder).model.named_parameters())
+    for name, parameter in translator.model.named_parameters():
+        assert_close(loaded[name], parameter, rtol=0, atol=0)
+
+
 def test_saving_again_replaces_and_leaves_nothing_half_written(translator, folder):
     translator.save(folder)
     names = {file.name for file in folder.iterdir()}
