@@ -25,7 +25,8 @@ KINDS: dict[str, tuple[type[ModelConfig], type]] = {  # the name is in the file
     "transformer": (TransformerConfig, Transformer),
     "recurrent": (RecurrentConfig, RecurrentSeq2Seq),
 }
-DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int8)
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+DTYPES = (*FLOATS, torch.int8)
 SCALES = ".scales"  # appended to a matrix's name for its scales
 COMPILED = "_orig_mod"  # where torch.compile keeps the module that it wraps
 LARGEST_TABLE = 2**27  # numbers in a table that is computed, so in no file
@@ -125,21 +126,38 @@ def restored(weights: dict[str, Tensor], *, origin: str) -> dict[str, Tensor]:
     """The same weights in full precision: each 8-bit matrix times its scales.
 
     Raises:
-        ValueError: a matrix without matching scales; the message names ``origin`` and
-            the matrix.
+        ValueError: a matrix without matching scales, or weights of a dtype that does
+            not hold them; the message names ``origin`` and the weight.
     """
     found = dict(weights)
     for name, weight in weights.items():
         if weight.dtype != torch.int8:
             continue
         scales = found.pop(name + SCALES, None)
-        if scales is None or scales.shape != weight.shape[:1]:
+        if (
+            scales is None
+            or weight.dim() != 2
+            or scales.shape != weight.shape[:1]
+            or scales.dtype not in FLOATS
+        ):
             raise ValueError(
                 f"{origin}: {name} is kept in eight bits, and {name + SCALES} is not "
                 "one number for each of its rows: save the model again"
             )
         found[name] = weight * scales[:, None]
+    check_dtypes(found, origin=origin)
     return found
+
+
+def check_dtypes(weights: dict[str, Tensor], *, origin: str) -> None:
+    """Raise a ValueError unless all are floating-point numbers that PyTorch adds."""
+    for name, weight in weights.items():
+        if weight.dtype not in FLOATS:
+            known = ", ".join(str(each).removeprefix("torch.") for each in FLOATS)
+            raise ValueError(
+                f"{origin}: {name} is stored as {weight.dtype}, which is not one of "
+                f"{known}: save the model again, in one of them"
+            )
 
 
 def save_model(
@@ -176,7 +194,7 @@ def load_model(path: Path) -> tuple[Any, str]:
         fingerprint = metadata["tokenizer"]
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path} holds no tformer model: {error}") from error
-    _check_size(config, shapes, origin=str(path))
+    check_size(config, shapes, origin=str(path))
     weights, _ = load_tensors(path)
     weights = restored(plain_names(weights), origin=str(path))
     model = build(config)
@@ -184,10 +202,10 @@ def load_model(path: Path) -> tuple[Any, str]:
     return model.eval(), fingerprint
 
 
-def _check_size(
+def check_size(
     config: ModelConfig, shapes: dict[str, tuple[int, ...]], *, origin: str
 ) -> None:
-    """Raise if a model would be far larger than the file that claims to hold it."""
+    """Raise a ValueError if a model would be far larger than the file that has it."""
     stored = sum(math.prod(shape) for shape in shapes.values())
     claimed = config.n_parameters
     if claimed > 2 * stored:

@@ -21,6 +21,7 @@ from safetensors import torch as safetensors
 from torch.testing import assert_close
 
 from tformer import load_pretrained
+from tformer.common import files
 from tformer.common.files import load_tensors, save_tensors
 from tformer.pretrained import RELEASED
 from tformer.tokenization import Tokenizer
@@ -408,6 +409,64 @@ def test_weights_that_are_no_numbers_are_not_saved(value, dtype, translator, tmp
 def test_a_file_of_another_model_says_what_does_not_fit(change, message, folder):
     rewrite(folder, change)
     with pytest.raises(ValueError, match=message):
+        load_pretrained(folder)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "uint8", "int64", "complex64", "float8_e4m3fn", "float8_e5m2"]
+)
+def test_weights_of_a_dtype_that_cannot_hold_them_are_refused(dtype, folder):
+    name = "encoder.layers.0.feed_forward.expand.bias"
+
+    def change(weights, _):
+        weights[name] = weights[name].to(getattr(torch, dtype))
+
+    rewrite(folder, change)
+    message = rf"model.safetensors: {name} is stored as torch.{dtype}, which is not one"
+    with pytest.raises(ValueError, match=message):
+        load_pretrained(folder)
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.complex64, torch.float8_e4m3fn])
+def test_eight_bits_with_scales_that_are_no_numbers_are_refused(
+    dtype, translator, tmp_path
+):
+    translator.save(tmp_path, dtype=torch.int8)
+
+    def change(weights, _):
+        name = next(name for name in weights if name.endswith(".scales"))
+        weights[name] = weights[name].to(dtype)
+
+    rewrite(tmp_path, change)
+    with pytest.raises(ValueError, match=r"model.safetensors: .*is kept in eight bits"):
+        load_pretrained(tmp_path)
+
+
+def test_eight_bits_that_are_no_matrix_are_refused(folder):
+    def change(weights, _):
+        weights["a"] = torch.tensor(3, dtype=torch.int8)
+        weights["a.scales"] = torch.tensor(1.0)
+
+    rewrite(folder, change)
+    with pytest.raises(ValueError, match=r"model.safetensors: a is kept in eight bits"):
+        load_pretrained(folder)
+
+
+@pytest.mark.parametrize("text", ["{not JSON", "[" * 100_000], ids=["broken", "deep"])
+def test_a_header_that_is_not_json_is_an_error_that_names_the_file(
+    text, folder, monkeypatch
+):
+    file = folder / "model.safetensors"
+    header = {"config": text, "sha256": "0"}
+    header["sha256_of_header"] = files._header_checksum(dict(header))
+    safetensors.save_file({"a": torch.ones(2)}, file, header)
+    with pytest.raises(ValueError, match=r"model.safetensors: config in its header is"):
+        load_pretrained(folder)
+
+
+def test_a_card_that_is_nested_too_deeply_is_an_error_that_names_the_file(folder):
+    (folder / "card.json").write_text("[" * 100_000)
+    with pytest.raises(ValueError, match=r"card.json is not JSON"):
         load_pretrained(folder)
 
 
