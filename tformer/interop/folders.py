@@ -58,7 +58,8 @@ def assembled(folder: Path, to: str, *, force: bool = False) -> Iterator[Path]:
     made = _made(place.parent)
     workshop = Path(tempfile.mkdtemp(".part", f".{place.name[:40]}.", place.parent))
     try:
-        yield workshop
+        with _naming(place, workshop):
+            yield workshop
         names = sorted(each.name for each in workshop.iterdir())
         about = {"to": to, "made_by": f"tformer {__version__}", "files": names}
         write_json(workshop / NOTE, about)
@@ -73,6 +74,19 @@ def assembled(folder: Path, to: str, *, force: bool = False) -> Iterator[Path]:
         raise
     finally:
         shutil.rmtree(workshop, ignore_errors=True)
+
+
+@contextmanager
+def _naming(place: Path, workshop: Path) -> Iterator[None]:
+    """Name the folder that was asked for in an error, not where its files are made."""
+    try:
+        yield
+    except OSError as error:
+        name = os.fspath(error.filename or workshop)
+        if error.errno is None or not str(name).startswith(str(workshop)):
+            raise
+        name = str(name).replace(str(workshop), str(place), 1)
+        raise OSError(error.errno, error.strerror, name) from None
 
 
 def _put_in_place(workshop: Path, place: Path, names: list[str]) -> None:

@@ -28,6 +28,7 @@ import torch
 from torch import Tensor
 
 from tformer.common.files import read_json
+from tformer.common.values import named_folder
 from tformer.config import TransformerConfig
 from tformer.interop.layout import in_halves, in_pairs, their_name
 from tformer.model import Transformer
@@ -39,6 +40,7 @@ from tformer.translator.weights import (
     check_size,
     load_parameters,
     plain_names,
+    usable_device,
 )
 
 NEVER = -1e4  # added to a logit: its probability is 0 in float32 and in float16
@@ -77,9 +79,11 @@ def load_marian(
     Raises:
         FileNotFoundError: a file is missing; the message names it.
         ValueError: a file is damaged or does not fit the others, the checkpoint has an
-            option that our model lacks, or opening its weights would run code.
+            option that our model lacks, or opening its weights would run code; PyTorch
+            sees no such device here.
     """
-    folder = Path(folder)
+    device = usable_device(device)
+    folder = named_folder(folder)
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}: download a checkpoint")
     about = read_json(_there(folder / "config.json"))

@@ -12,9 +12,10 @@ import torch
 
 from tformer.common.files import read_json
 from tformer.common.together import current
+from tformer.common.values import named_folder
 from tformer.tokenization import Tokenizer
 from tformer.translator import Translator
-from tformer.translator.weights import load_model
+from tformer.translator.weights import load_model, usable_device
 
 RELEASED = Path(__file__).parent
 
@@ -31,9 +32,11 @@ def load_pretrained(
 
     Raises:
         FileNotFoundError: a file is missing; the message names it.
-        ValueError: a file is truncated, changed, or of a different model or vocabulary.
+        ValueError: a file is truncated, changed, or of a different model or vocabulary;
+            PyTorch sees no such device here.
     """
-    folder = RELEASED if path is None else Path(path)
+    device = usable_device(device)
+    folder = RELEASED if path is None else named_folder(path)
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}: train a model first")
     model, fingerprint = load_model(current(folder, "model.safetensors"))

@@ -1,6 +1,6 @@
 """A model and its tokenizer: text in, text out."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -172,7 +172,7 @@ class Translator:
             TypeError, ValueError: as `translate` and `tformer.decode.sample`.
         """
         chosen = settings_for("sample", settings)
-        seeds = decode.row_seeds(seed, 1 if isinstance(text, str) else len(text))
+        seeds = decode.row_seeds(seed, _n_texts(text))
         found = self.search(text, chosen, batch_size=batch_size, seeds=seeds)
         return _best(found) if isinstance(text, str) else [*map(_best, found)]
 
@@ -238,7 +238,7 @@ class Translator:
         Raises:
             TypeError, ValueError: as `translate`.
         """
-        n_texts = 1 if isinstance(text, str) else len(text)
+        n_texts = _n_texts(text)
         seeds = decode.row_seeds(settings.seed if seeds is None else seeds, n_texts)
         longest = min(settings.max_len, self.model.config.max_len)
 
@@ -291,12 +291,13 @@ class Translator:
         """
         if isinstance(text, str) != isinstance(translation, str):
             raise TypeError("give two strings, or two sequences of strings")
-        given = [translation] if isinstance(translation, str) else list(translation)
-        n_texts = 1 if isinstance(text, str) else len(text)
-        if len(given) != n_texts:
+        n_texts = _n_texts(text)
+        if _n_texts(translation) != n_texts:
             raise ValueError(
-                f"{n_texts} texts and {len(given)} translations: give one for each text"
+                f"{n_texts} texts and {_n_texts(translation)} translations: give one "
+                "for each text"
             )
+        given = [translation] if isinstance(translation, str) else translation
         targets = [self._encode(each, self.tokenizer.target)[:-1] for each in given]
 
         def look_up(source_ids: Tensor, chosen: list[int]) -> list[ScoredTranslation]:
@@ -424,6 +425,23 @@ class Translator:
                 weights,
                 tokenizer=self.tokenizer.fingerprint,
             )
+
+
+def _n_texts(text: str | Sequence[str]) -> int:
+    """How many texts these are.
+
+    Raises:
+        TypeError: neither a string nor several in an order that stays.
+    """
+    if isinstance(text, str):
+        return 1
+    ordered = hasattr(text, "__len__") and hasattr(text, "__getitem__")
+    if not ordered or isinstance(text, bytes | bytearray | Mapping):
+        raise TypeError(
+            f"expected a string or a list of strings, got {type(text).__name__}: put "
+            "several texts into a list, in the order that you want"
+        )
+    return len(text)
 
 
 def _best(found: list[Candidate]) -> str:

@@ -46,6 +46,23 @@ def build(config: ModelConfig) -> Any:
     )
 
 
+def usable_device(device: str | torch.device) -> torch.device:
+    """A device that can hold a model and compute with it, here and now.
+
+    Raises:
+        ValueError: there is no such device, or PyTorch does not see it.
+    """
+    try:
+        found = torch.device(device)
+        torch.zeros(1, device=found).item()  # on "meta" there are no numbers
+    except (RuntimeError, TypeError, AssertionError, NotImplementedError) as error:
+        why = str(error).splitlines()[0]
+        raise ValueError(
+            f"device={str(device)!r} cannot be used here: {why}; try 'cpu'"
+        ) from error
+    return found
+
+
 def uncompiled(model: Any) -> Any:
     """The model itself, if torch.compile has wrapped it."""
     return getattr(model, COMPILED, model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +25,20 @@ def stop_in_the_middle(folder):
     with assembled(folder, "onnx") as place:
         (place / "config.json").write_text("half of it")
         raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("name", [None, "model.bin"])
+def test_an_error_names_the_folder_that_was_asked_for(name, tmp_path):
+    out = tmp_path / "out"
+    with (
+        pytest.raises(OSError, match="File too large") as e,
+        assembled(out, "hf") as at,
+    ):
+        raise OSError(
+            errno.EFBIG, "File too large", *([str(at / name)] if name else [])
+        )
+    assert e.value.filename == str(out / name if name else out)
+    assert names(tmp_path) == []
 
 
 def names(folder):

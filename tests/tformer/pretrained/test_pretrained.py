@@ -277,6 +277,12 @@ def test_a_folder_without_a_name_is_refused(folder, translator):
         translator.save(folder)
 
 
+@pytest.mark.parametrize("device", ["nope", "cuda:999", "meta", "mps:7", None, 3.5])
+def test_a_device_that_cannot_be_used_is_named(device, folder):
+    with pytest.raises(ValueError, match=f"device='{device}' cannot be used here"):
+        load_pretrained(folder, device=device)
+
+
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.model"])
 def test_a_missing_file_is_named(name, folder):
     (folder / name).unlink()
