@@ -66,11 +66,25 @@ def source(obj: Any, *, docstring: bool = True) -> Shown:
         if path.is_relative_to(home):
             where = path.relative_to(home).as_posix()
     code = code.rstrip()
-    fence = "`" * max(3, 1 + max(map(len, re.findall(r"`+", code)), default=0))
-    caption = f"`{name}` in `{where}`" if name != where else f"`{where}`"
+    fence = _ticks(code, least=3)
+    parts = [name, where] if name != where else [where]
+    caption = " in ".join(map(_inline, parts))
     return Shown(
         text_markdown=f"{caption}\n\n{fence}python\n{code}\n{fence}\n", text_plain=code
     )
+
+
+def _ticks(text: str, *, least: int) -> str:
+    """A fence of backticks that is longer than any in the text."""
+    return "`" * max(least, 1 + max(map(len, re.findall(r"`+", text)), default=0))
+
+
+def _inline(text: Any) -> str:
+    """A text as code within a line of Markdown, whatever it holds."""
+    line = " ".join(str(text).split())
+    fence = _ticks(line, least=1)
+    blank = " " if "`" in line else ""
+    return f"{fence}{blank}{line}{blank}{fence}"
 
 
 def _without_docstrings(code: str) -> str:

@@ -1,6 +1,7 @@
 """What is shown is what the package runs, and reaches those who cannot see it."""
 
 import re
+import types
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -53,6 +54,22 @@ def test_the_source_without_docstrings_computes_the_same():
 def test_code_that_holds_a_fence_gets_a_longer_one():
     shown = show.source(fenced).forms["text/markdown"]
     assert shown.count("````") == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "caption"),
+    [
+        ("a`b", "`` a`b `` in "),
+        ("a\n\n# A heading <b>", "`a # A heading <b>` in "),
+        ("``x``", "``` ``x`` ``` in "),
+        (7, "`7` in "),
+    ],
+)
+def test_a_name_is_code_whatever_it_holds(name, caption, monkeypatch):
+    monkeypatch.setattr(show.inspect, "getsource", lambda _: "pass")
+    monkeypatch.setattr(show.inspect, "getsourcefile", lambda _: show.__file__)
+    odd = types.SimpleNamespace(__qualname__=name)
+    assert show.source(odd).forms["text/markdown"].startswith(caption)
 
 
 def fenced():

@@ -1,15 +1,18 @@
 """Tracing: inspect values inside a model during its real forward pass.
 
 Nothing is recomputed or simulated: hooks on named modules hand out what the *actual*
-forward pass produced, and are removed afterwards.
+forward pass produced, and are removed afterwards. They see, and change, only the passes
+of the thread that attached them: others may use the same model meanwhile.
 
 Chapters *Multi-head attention*, *The encoder* and *Scale*.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
+from threading import get_ident
 
 import torch
 import torch.nn.functional as F
@@ -29,11 +32,26 @@ SITES = {
 
 
 @contextmanager
+def _hooked(
+    module: nn.Module, hook: Callable[[Tensor], Tensor | None]
+) -> Iterator[None]:
+    """Give a module's outputs to a hook, which may return others, in this thread."""
+    owner = get_ident()
+    handle = module.register_forward_hook(
+        lambda module, inputs, output: hook(output) if get_ident() == owner else None
+    )
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+@contextmanager
 def watch(model: nn.Module, *names: str) -> Iterator[dict[str, list[Tensor]]]:
     """Collect the outputs of named modules while the model runs.
 
     Args:
-        model: any module.
+        model: any module, run by this thread.
         names: as in ``model.named_modules()``, such as
             ``"encoder.layers.0.self_attention.weights"`` or ``"decoder.layers.2"``.
 
@@ -56,23 +74,16 @@ def watch(model: nn.Module, *names: str) -> Iterator[dict[str, list[Tensor]]]:
     def keep(name: str, output: Tensor) -> None:
         seen[name].append(output.detach())
 
-    handles = [
-        modules[name].register_forward_hook(
-            lambda module, inputs, output, name=name: keep(name, output)
-        )
-        for name in names
-    ]
-    try:
+    with ExitStack() as hooks:
+        for name in names:
+            hooks.enter_context(_hooked(modules[name], partial(keep, name)))
         yield seen
-    finally:
-        for handle in handles:
-            handle.remove()
     for name in names:
         if not seen[name]:
             parts = [part for part, _ in modules[name].named_children()]
             raise ValueError(
                 f"nothing was seen of {name!r}: its forward did not run. Run the model "
-                "inside the block"
+                "inside the block, in the same thread"
                 + (f", or watch a part: {', '.join(parts)}" if parts else "")
             )
 
@@ -185,11 +196,13 @@ def head_gains(
                 )
             scale = torch.ones(n_heads, 1, 1)  # times (B, H, Tq, Dh)
             scale[head] = gain
-            hook = modules[f"{SITES[site].format(layer)}.heads"].register_forward_hook(
-                lambda module, inputs, heads, scale=scale: heads * scale.to(heads)
-            )
-            hooks.callback(hook.remove)
+            heads = modules[f"{SITES[site].format(layer)}.heads"]
+            hooks.enter_context(_hooked(heads, partial(_scaled, scale)))
         yield
+
+
+def _scaled(gains: Tensor, values: Tensor) -> Tensor:
+    return values * gains.to(values)
 
 
 @contextmanager
@@ -218,13 +231,8 @@ def weight_gains(
             f"{depths}, counted from 0"
         )
     probe = dict(model.named_modules())[f"{SITES[site].format(layer)}.weights"]
-    hook = probe.register_forward_hook(
-        lambda module, inputs, weights: weights * gains.to(weights)
-    )
-    try:
+    with _hooked(probe, partial(_scaled, gains)):
         yield
-    finally:
-        hook.remove()
 
 
 @dataclass(frozen=True)

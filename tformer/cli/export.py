@@ -48,8 +48,8 @@ def _run(options: argparse.Namespace) -> int:
 
     folder = Path(options.folder)
     try:  # before a model is loaded
-        check_folder(folder, force=options.force)
-    except ValueError as error:
+        check_folder(folder, options.to, force=options.force)
+    except (ValueError, IsADirectoryError) as error:
         raise UsageError(str(error)) from error
     writer_for(options.to)
     translator = load(options)

@@ -58,7 +58,7 @@ def open_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            mode = stat.S_IMODE(old.st_mode) if old else 0o666 & ~_umask()
+            mode = stat.S_IMODE(old.st_mode) if old else 0o666 & ~umask()
             os.chmod(temporary, mode)
             os.replace(temporary, target)
         except BaseException:
@@ -94,7 +94,8 @@ def _descriptor(path: str) -> int | None:
     return None  # circular links: opening it will say so
 
 
-def _umask() -> int:
+def umask() -> int:
+    """The permissions that new files of this process do not get."""
     mask = os.umask(0o077)  # it can only be read by setting it
     os.umask(mask)
     return mask
@@ -124,11 +125,21 @@ def write_json(path: Path, content: Any) -> None:
     """Write human-readable JSON, atomically.
 
     Raises:
+        TypeError, ValueError: as `as_json`.
+    """
+    write_atomically(path, as_json(content))
+
+
+def as_json(content: Any) -> bytes:
+    """Human-readable JSON, as a file holds it.
+
+    Raises:
+        TypeError: something that JSON cannot express.
         ValueError: a number is NaN or infinite, which JSON cannot express.
     """
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
     # A file name that is not UTF-8 holds lone surrogates, which JSON can escape.
-    write_atomically(path, (text + "\n").encode("utf-8", "backslashreplace"))
+    return (text + "\n").encode("utf-8", "backslashreplace")
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -137,13 +148,22 @@ def read_json(path: Path) -> dict[str, Any]:
     Raises:
         ValueError: damaged, or not such a file; the message names it.
     """
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except ValueError as error:  # neither JSON nor, perhaps, UTF-8
-        raise ValueError(f"{path} is not JSON ({error}): copy it again") from error
+    content = parsed(path.read_bytes(), origin=str(path))
     if not isinstance(content, dict):
         raise ValueError(f"{path} holds {type(content).__name__}, not a JSON object")
     return content
+
+
+def parsed(text: str | bytes, *, origin: str) -> Any:
+    """What some JSON says.
+
+    Raises:
+        ValueError: it is not JSON, or nested too deeply; the message names its origin.
+    """
+    try:
+        return json.loads(text.decode("utf-8") if isinstance(text, bytes) else text)
+    except (ValueError, RecursionError) as error:  # or not UTF-8
+        raise ValueError(f"{origin} is not JSON ({error}): copy it again") from error
 
 
 def save_tensors(
@@ -188,7 +208,7 @@ def read_header(path: Path) -> tuple[dict[str, tuple[int, ...]], dict[str, Any]]
         shapes = {name: tuple(file.get_slice(name).get_shape()) for name in names}
         header = _checked_header(path, file.metadata())
     header.pop("sha256")
-    return shapes, {name: json.loads(value) for name, value in header.items()}
+    return shapes, _metadata(path, header)
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -204,7 +224,14 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         header = _checked_header(path, file.metadata())
     if header.pop("sha256") != checksum(tensors):
         raise _changed(path)
-    return tensors, {name: json.loads(value) for name, value in header.items()}
+    return tensors, _metadata(path, header)
+
+
+def _metadata(path: Path, header: dict[str, str]) -> dict[str, Any]:
+    return {
+        name: parsed(value, origin=f"{path}: {name} in its header")
+        for name, value in header.items()
+    }
 
 
 @contextmanager

@@ -5,8 +5,10 @@ Free of torch, so that the command line can check before it loads anything heavy
 
 import math
 import operator
+import os
 from collections.abc import Sequence
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 LARGEST = 2**63 - 1  # the largest integer that PyTorch can hold
@@ -117,6 +119,19 @@ def one_of(name: str, value: Any, known: Sequence[str]) -> str:
         *others, last = map(repr, known)
         raise ValueError(f"{name}={value!r} must be {', '.join(others)} or {last}")
     return value
+
+
+def named_folder(folder: str | os.PathLike[str]) -> Path:
+    """A folder that is named; an empty name would silently mean the current one.
+
+    Raises:
+        TypeError: not a path.
+        ValueError: an empty string.
+    """
+    if not isinstance(folder, str | os.PathLike):
+        raise TypeError(f"folder={folder!r} must be the name of a folder")
+    require(folder != "", "folder", folder, 'the name of a folder ("." is this one)')
+    return Path(folder)
 
 
 def _check_range(

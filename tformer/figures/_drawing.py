@@ -104,6 +104,7 @@ def style() -> dict[str, Any]:
         "legend.frameon": False,
         "svg.fonttype": "none",
         "svg.hashsalt": "tformer",
+        "text.parse_math": False,  # a dollar sign is one
     }
 
 

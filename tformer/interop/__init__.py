@@ -56,11 +56,13 @@ def export(
         TypeError: the translator's model is not a `Transformer`.
         ValueError: an unknown format; a model that the other program cannot represent
             (the message says why); a folder that holds other things.
+        IsADirectoryError: a folder stands where one of the files belongs.
     """
+    from tformer.common.values import named_folder
     from tformer.interop.folders import assembled
 
     writer = writer_for(to)
-    with assembled(Path(folder), to, force=force) as place:
+    with assembled(named_folder(folder), to, force=force) as place:
         writer.write(translator, place)
         return sorted(each.name for each in place.iterdir())
 

@@ -28,13 +28,20 @@ import torch
 from torch import Tensor
 
 from tformer.common.files import read_json
+from tformer.common.values import named_folder
 from tformer.config import TransformerConfig
 from tformer.interop.layout import in_halves, in_pairs, their_name
 from tformer.model import Transformer
 from tformer.positions import sinusoids
 from tformer.tokenization import Tokenizer
 from tformer.translator import Translator
-from tformer.translator.weights import load_parameters
+from tformer.translator.weights import (
+    check_dtypes,
+    check_size,
+    load_parameters,
+    plain_names,
+    usable_device,
+)
 
 NEVER = -1e4  # added to a logit: its probability is 0 in float32 and in float16
 _ACTIVATIONS = {"swish": "swish", "silu": "swish", "relu": "relu", "gelu": "gelu"}
@@ -72,19 +79,25 @@ def load_marian(
     Raises:
         FileNotFoundError: a file is missing; the message names it.
         ValueError: a file is damaged or does not fit the others, the checkpoint has an
-            option that our model lacks, or opening its weights would run code.
+            option that our model lacks, or opening its weights would run code; PyTorch
+            sees no such device here.
     """
-    folder = Path(folder)
+    device = usable_device(device)
+    folder = named_folder(folder)
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}: download a checkpoint")
     about = read_json(_there(folder / "config.json"))
+    numbers = _numbers(_there(folder / "vocab.json"))
     try:
-        config = _configuration(about, folder)
+        config = _configuration(about, numbers["<unk>"], folder / "config.json")
     except KeyError as error:
         raise ValueError(f"{folder / 'config.json'} does not say {error}") from error
-    tokenizer = _tokenizer(folder, config)
+    tokenizer = _tokenizer(folder, numbers, config)
+    theirs = _weights(folder)
+    shapes = {name: tuple(weight.shape) for name, weight in theirs.items()}
+    check_size(config, shapes, origin=str(folder))
     model = Transformer(config)
-    weights = _in_our_layout(_weights(folder), config, folder)
+    weights = _in_our_layout(theirs, model, folder)
     load_parameters(model, weights, origin=str(folder))
     return Translator(model.to(device).eval(), tokenizer, {"from": folder.name})
 
@@ -178,9 +191,18 @@ def _there(path: Path) -> Path:
     return path
 
 
-def _configuration(about: dict[str, Any], folder: Path) -> TransformerConfig:
+def _numbers(path: Path) -> dict[str, int]:
+    """A Marian ``vocab.json``: the number of each piece."""
+    numbers = read_json(path)
+    if "<unk>" not in numbers or not all(type(i) is int for i in numbers.values()):
+        raise ValueError(
+            f"{path} does not number the pieces, <unk> among them: copy it again"
+        )
+    return numbers
+
+
+def _configuration(about: dict[str, Any], unk_id: int, path: Path) -> TransformerConfig:
     """A Marian ``config.json`` as ours; a KeyError if it is incomplete."""
-    path = folder / "config.json"
     for name, only in _FIXED.items():
         value = about.get(name, _ASSUMED.get(name))
         if value != only:
@@ -192,41 +214,38 @@ def _configuration(about: dict[str, Any], folder: Path) -> TransformerConfig:
                 "our model has one number for both"
             )
     activation, n_pieces = about["activation_function"], about["vocab_size"]
-    if activation not in _ACTIVATIONS:
+    if activation not in tuple(_ACTIVATIONS):
         known = ", ".join(_ACTIVATIONS)
         raise ValueError(f"{path}: activation_function={activation!r}, not {known}")
     if about.get("decoder_vocab_size") not in (None, n_pieces):
         raise ValueError(f"{path}: two vocabularies; only a shared one can be read")
     try:
-        numbers = json.loads(_there(folder / "vocab.json").read_text("utf-8"))
-        unk_id = numbers["<unk>"]
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"{folder / 'vocab.json'} does not number the pieces, <unk> among them "
-            f"({error}): copy it again"
-        ) from error
-    return TransformerConfig(
-        vocab_size=n_pieces + 1,
-        d_model=about["d_model"],
-        n_heads=about["encoder_attention_heads"],
-        d_ff=about["encoder_ffn_dim"],
-        n_encoder_layers=about["encoder_layers"],
-        n_decoder_layers=about["decoder_layers"],
-        dropout=about.get("dropout", 0.1),
-        max_len=about["max_position_embeddings"],
-        activation=_ACTIVATIONS[activation],
-        tie_embeddings=about.get("share_encoder_decoder_embeddings", True),
-        output_bias=True,
-        pad_id=about["pad_token_id"],
-        bos_id=n_pieces,
-        eos_id=about["eos_token_id"],
-        unk_id=unk_id,
-    )
+        return TransformerConfig(
+            vocab_size=n_pieces + 1,
+            d_model=about["d_model"],
+            n_heads=about["encoder_attention_heads"],
+            d_ff=about["encoder_ffn_dim"],
+            n_encoder_layers=about["encoder_layers"],
+            n_decoder_layers=about["decoder_layers"],
+            dropout=about.get("dropout", 0.1),
+            max_len=about["max_position_embeddings"],
+            activation=_ACTIVATIONS[activation],
+            tie_embeddings=about.get("share_encoder_decoder_embeddings", True),
+            output_bias=True,
+            pad_id=about["pad_token_id"],
+            bos_id=n_pieces,
+            eos_id=about["eos_token_id"],
+            unk_id=unk_id,
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
-def _tokenizer(folder: Path, config: TransformerConfig) -> MarianTokenizer:
-    numbers: dict[str, int] = json.loads((folder / "vocab.json").read_text("utf-8"))
-    if sorted(numbers.values()) != list(range(config.bos_id)):
+def _tokenizer(
+    folder: Path, numbers: dict[str, int], config: TransformerConfig
+) -> MarianTokenizer:
+    n_pieces = len(numbers)
+    if n_pieces != config.bos_id or {*numbers.values()} != {*range(n_pieces)}:
         raise ValueError(
             f"{folder / 'vocab.json'} must number {config.bos_id} pieces from 0, each "
             "once: it belongs to another checkpoint"
@@ -260,9 +279,10 @@ def _weights(folder: Path) -> dict[str, Tensor]:
     if safe.is_file() or not pickled.is_file():
         try:
             return dict(load(_there(safe).read_bytes()))
-        except SafetensorError as error:
+        except (SafetensorError, KeyError) as error:  # or a dtype it cannot hand out
             raise ValueError(
-                f"{safe} is truncated or not a safetensors file: copy it again"
+                f"{safe} is truncated or not a safetensors file ({error}): "
+                "copy it again"
             ) from error
     try:
         weights = torch.load(pickled, map_location="cpu", weights_only=True)
@@ -271,24 +291,27 @@ def _weights(folder: Path) -> dict[str, Tensor]:
             f"{pickled} holds more than weights, and opening it would run its code: "
             "convert it to model.safetensors if you trust it"
         ) from error
-    except (RuntimeError, EOFError, ValueError) as error:
+    except Exception as error:  # whatever its bytes lead to, when read as a pickle
         raise ValueError(f"{pickled} is damaged: copy it again") from error
     if not isinstance(weights, dict) or not all(
-        isinstance(each, Tensor) for each in weights.values()
+        isinstance(name, str) and isinstance(each, Tensor)
+        for name, each in weights.items()
     ):
         raise ValueError(f"{pickled} is not a table of weights by name")
     return weights
 
 
 def _in_our_layout(
-    theirs: dict[str, Tensor], config: TransformerConfig, folder: Path
+    theirs: dict[str, Tensor], model: Transformer, folder: Path
 ) -> dict[str, Tensor]:
     """Their weights under our names, in our order, with one more row for bos."""
-    theirs = {name: each.float() for name, each in theirs.items()}
+    config = model.config
+    check_dtypes(theirs, origin=str(folder))
+    theirs = {name: each.float() for name, each in plain_names(theirs).items()}
     bias = theirs.pop("final_logits_bias", torch.zeros(1, config.bos_id)).flatten()
     _check_copies(theirs, config, folder)
     ours = {}
-    for name, parameter in Transformer(config).named_parameters():
+    for name, parameter in model.named_parameters():
         if name.endswith("output_bias"):
             ours[name] = torch.cat([bias, torch.tensor([NEVER])])
             continue
@@ -298,10 +321,15 @@ def _in_our_layout(
                 f"{folder} lacks the weight {known_as}: it is not Marian's"
             )
         weight = theirs.pop(known_as)
-        if name.endswith("embedding.table.weight"):
+        is_table = name.endswith("embedding.table.weight")
+        needed = (parameter.size(0) - is_table, *parameter.shape[1:])
+        if weight.shape != needed:
+            raise ValueError(
+                f"{folder}: {known_as} has shape {tuple(weight.shape)}, its "
+                f"configuration needs {needed}"
+            )
+        if is_table:
             weight = torch.cat([weight, weight[config.pad_id : config.pad_id + 1]])
-        if weight.dim() != parameter.dim():
-            raise ValueError(f"{folder}: {known_as} has {weight.dim()} axes")
         ours[name] = in_pairs(name, weight)
     if theirs:
         raise ValueError(f"{folder} has the unknown weight {min(theirs)}")

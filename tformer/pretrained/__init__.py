@@ -11,9 +11,11 @@ from typing import Any
 import torch
 
 from tformer.common.files import read_json
+from tformer.common.together import current
+from tformer.common.values import named_folder
 from tformer.tokenization import Tokenizer
 from tformer.translator import Translator
-from tformer.translator.weights import load_model
+from tformer.translator.weights import load_model, usable_device
 
 RELEASED = Path(__file__).parent
 
@@ -30,20 +32,21 @@ def load_pretrained(
 
     Raises:
         FileNotFoundError: a file is missing; the message names it.
-        ValueError: a file is truncated, changed, or of a different model or vocabulary.
+        ValueError: a file is truncated, changed, or of a different model or vocabulary;
+            PyTorch sees no such device here.
     """
-    folder = RELEASED if path is None else Path(path)
-    weights_file = folder / "model.safetensors"
+    device = usable_device(device)
+    folder = RELEASED if path is None else named_folder(path)
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}: train a model first")
-    model, fingerprint = load_model(weights_file)
-    tokenizer = Tokenizer.load(folder / "tokenizer.model")
+    model, fingerprint = load_model(current(folder, "model.safetensors"))
+    tokenizer = Tokenizer.load(current(folder, "tokenizer.model"))
     if tokenizer.fingerprint != fingerprint:
         raise ValueError(
             f"{folder / 'tokenizer.model'} is not the tokenizer that "
-            f"{weights_file.name} was trained with: take both from one run"
+            "model.safetensors was trained with: take both from one run"
         )
-    card_file = folder / "card.json"
+    card_file = current(folder, "card.json")
     card = read_json(card_file) if card_file.is_file() else {}
     return Translator(model.to(device), tokenizer, card)
 

@@ -1,6 +1,6 @@
 """A model and its tokenizer: text in, text out."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -10,12 +10,13 @@ from torch import Tensor
 
 from tformer import decode
 from tformer.analysis import trace
-from tformer.common.files import write_atomically, write_json
+from tformer.common.files import as_json, write_atomically
 from tformer.common.search import DRAWN, USUAL, SearchSettings, settings_for
-from tformer.common.values import whole
+from tformer.common.together import together
+from tformer.common.values import named_folder, whole
 from tformer.model import Transformer
 from tformer.tokenization import Tokenizer
-from tformer.translator.weights import save_model, stored_weights
+from tformer.translator.weights import save_model, stored_weights, uncompiled
 from tformer.variants.recurrent import RecurrentSeq2Seq
 
 Result = TypeVar("Result")
@@ -102,7 +103,7 @@ class Translator:
                     f"the model has {name}={ours}, the tokenizer {name}={theirs}: "
                     "they were not trained together"
                 )
-        self.model: Any = model
+        self.model: Any = uncompiled(model)  # it compiles nothing that we call
         self.tokenizer = tokenizer
         self.card: dict[str, Any] = card or {}
 
@@ -171,7 +172,7 @@ class Translator:
             TypeError, ValueError: as `translate` and `tformer.decode.sample`.
         """
         chosen = settings_for("sample", settings)
-        seeds = decode.row_seeds(seed, 1 if isinstance(text, str) else len(text))
+        seeds = decode.row_seeds(seed, _n_texts(text))
         found = self.search(text, chosen, batch_size=batch_size, seeds=seeds)
         return _best(found) if isinstance(text, str) else [*map(_best, found)]
 
@@ -237,7 +238,7 @@ class Translator:
         Raises:
             TypeError, ValueError: as `translate`.
         """
-        n_texts = 1 if isinstance(text, str) else len(text)
+        n_texts = _n_texts(text)
         seeds = decode.row_seeds(settings.seed if seeds is None else seeds, n_texts)
         longest = min(settings.max_len, self.model.config.max_len)
 
@@ -290,12 +291,13 @@ class Translator:
         """
         if isinstance(text, str) != isinstance(translation, str):
             raise TypeError("give two strings, or two sequences of strings")
-        given = [translation] if isinstance(translation, str) else list(translation)
-        n_texts = 1 if isinstance(text, str) else len(text)
-        if len(given) != n_texts:
+        n_texts = _n_texts(text)
+        if _n_texts(translation) != n_texts:
             raise ValueError(
-                f"{n_texts} texts and {len(given)} translations: give one for each text"
+                f"{n_texts} texts and {_n_texts(translation)} translations: give one "
+                "for each text"
             )
+        given = [translation] if isinstance(translation, str) else translation
         targets = [self._encode(each, self.tokenizer.target)[:-1] for each in given]
 
         def look_up(source_ids: Tensor, chosen: list[int]) -> list[ScoredTranslation]:
@@ -395,7 +397,10 @@ class Translator:
         return torch.tensor(filled, device=self.device)
 
     def save(self, folder: str | Path, *, dtype: torch.dtype = torch.float32) -> None:
-        """Write model, tokenizer and card to a folder, each file atomically.
+        """Write model, tokenizer and card to a folder: all of them, or none.
+
+        A model that is there already is replaced. If that fails, or is interrupted at
+        any moment, `load_pretrained` finds either the old model or the new one, whole.
 
         Args:
             folder: created if missing.
@@ -403,21 +408,40 @@ class Translator:
                 row by row, quarters it.
 
         Raises:
-            TypeError, ValueError: as `tformer.translator.weights.save_model`; nothing
-            is written.
+            TypeError: as `tformer.translator.weights.stored_weights`, or the card holds
+                something that JSON cannot express.
+            ValueError: the same, or the folder has no name; nothing is written.
         """
-        folder = Path(folder)
+        folder = named_folder(folder)
         weights = stored_weights(self.model, dtype)
-        tokenizer = self.tokenizer.model_bytes
+        tokenizer, card = self.tokenizer.model_bytes, as_json(self.card)
         folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(folder / "tokenizer.model", tokenizer)
-        write_json(folder / "card.json", self.card)
-        save_model(
-            folder / "model.safetensors",
-            self.model.config,
-            weights,
-            tokenizer=self.tokenizer.fingerprint,
+        with together(folder) as place:
+            write_atomically(place / "tokenizer.model", tokenizer)
+            write_atomically(place / "card.json", card)
+            save_model(
+                place / "model.safetensors",
+                self.model.config,
+                weights,
+                tokenizer=self.tokenizer.fingerprint,
+            )
+
+
+def _n_texts(text: str | Sequence[str]) -> int:
+    """How many texts these are.
+
+    Raises:
+        TypeError: neither a string nor several in an order that stays.
+    """
+    if isinstance(text, str):
+        return 1
+    ordered = hasattr(text, "__len__") and hasattr(text, "__getitem__")
+    if not ordered or isinstance(text, bytes | bytearray | Mapping):
+        raise TypeError(
+            f"expected a string or a list of strings, got {type(text).__name__}: put "
+            "several texts into a list, in the order that you want"
         )
+    return len(text)
 
 
 def _best(found: list[Candidate]) -> str:

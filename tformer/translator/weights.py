@@ -25,8 +25,10 @@ KINDS: dict[str, tuple[type[ModelConfig], type]] = {  # the name is in the file
     "transformer": (TransformerConfig, Transformer),
     "recurrent": (RecurrentConfig, RecurrentSeq2Seq),
 }
-DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int8)
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+DTYPES = (*FLOATS, torch.int8)
 SCALES = ".scales"  # appended to a matrix's name for its scales
+COMPILED = "_orig_mod"  # where torch.compile keeps the module that it wraps
 LARGEST_TABLE = 2**27  # numbers in a table that is computed, so in no file
 
 
@@ -44,11 +46,38 @@ def build(config: ModelConfig) -> Any:
     )
 
 
+def usable_device(device: str | torch.device) -> torch.device:
+    """A device that can hold a model and compute with it, here and now.
+
+    Raises:
+        ValueError: there is no such device, or PyTorch does not see it.
+    """
+    try:
+        found = torch.device(device)
+        torch.zeros(1, device=found).item()  # on "meta" there are no numbers
+    except (RuntimeError, TypeError, AssertionError, NotImplementedError) as error:
+        why = str(error).splitlines()[0]
+        raise ValueError(
+            f"device={str(device)!r} cannot be used here: {why}; try 'cpu'"
+        ) from error
+    return found
+
+
+def uncompiled(model: Any) -> Any:
+    """The model itself, if torch.compile has wrapped it."""
+    return getattr(model, COMPILED, model)
+
+
+def plain_names(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The same weights, by the names that they have without torch.compile."""
+    return {name.replace(f"{COMPILED}.", ""): each for name, each in weights.items()}
+
+
 def stored_weights(model: nn.Module, dtype: torch.dtype) -> dict[str, Tensor]:
     """A model's weights by name, as a file stores them.
 
     Args:
-        model: whose parameters.
+        model: whose parameters; it, or parts of it, may be compiled.
         dtype: one of `DTYPES`. In int8 a matrix is rounded row by row and comes with
             its scales (`quantised`).
 
@@ -57,6 +86,7 @@ def stored_weights(model: nn.Module, dtype: torch.dtype) -> dict[str, Tensor]:
         ValueError: a weight that is not finite in that dtype; the message names it. A
             model with parts that no configuration can name.
     """
+    model = uncompiled(model)
     if isinstance(model, Transformer) and model.own_parts != PAPER:
         raise ValueError(
             "the model has parts of its own, which no file can name: keep its "
@@ -67,7 +97,7 @@ def stored_weights(model: nn.Module, dtype: torch.dtype) -> dict[str, Tensor]:
         raise TypeError(f"dtype={dtype} cannot hold weights: take one of {known}")
     weights = {
         name: each.detach().to(_kept_in(dtype, each))
-        for name, each in model.named_parameters()
+        for name, each in plain_names(dict(model.named_parameters())).items()
     }
     for name, weight in weights.items():
         if not bool(weight.isfinite().all()):
@@ -113,21 +143,38 @@ def restored(weights: dict[str, Tensor], *, origin: str) -> dict[str, Tensor]:
     """The same weights in full precision: each 8-bit matrix times its scales.
 
     Raises:
-        ValueError: a matrix without matching scales; the message names ``origin`` and
-            the matrix.
+        ValueError: a matrix without matching scales, or weights of a dtype that does
+            not hold them; the message names ``origin`` and the weight.
     """
     found = dict(weights)
     for name, weight in weights.items():
         if weight.dtype != torch.int8:
             continue
         scales = found.pop(name + SCALES, None)
-        if scales is None or scales.shape != weight.shape[:1]:
+        if (
+            scales is None
+            or weight.dim() != 2
+            or scales.shape != weight.shape[:1]
+            or scales.dtype not in FLOATS
+        ):
             raise ValueError(
                 f"{origin}: {name} is kept in eight bits, and {name + SCALES} is not "
                 "one number for each of its rows: save the model again"
             )
         found[name] = weight * scales[:, None]
+    check_dtypes(found, origin=origin)
     return found
+
+
+def check_dtypes(weights: dict[str, Tensor], *, origin: str) -> None:
+    """Raise a ValueError unless all are floating-point numbers that PyTorch adds."""
+    for name, weight in weights.items():
+        if weight.dtype not in FLOATS:
+            known = ", ".join(str(each).removeprefix("torch.") for each in FLOATS)
+            raise ValueError(
+                f"{origin}: {name} is stored as {weight.dtype}, which is not one of "
+                f"{known}: save the model again, in one of them"
+            )
 
 
 def save_model(
@@ -164,18 +211,18 @@ def load_model(path: Path) -> tuple[Any, str]:
         fingerprint = metadata["tokenizer"]
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path} holds no tformer model: {error}") from error
-    _check_size(config, shapes, origin=str(path))
+    check_size(config, shapes, origin=str(path))
     weights, _ = load_tensors(path)
-    weights = restored(weights, origin=str(path))
+    weights = restored(plain_names(weights), origin=str(path))
     model = build(config)
     load_parameters(model, weights, origin=str(path))
     return model.eval(), fingerprint
 
 
-def _check_size(
+def check_size(
     config: ModelConfig, shapes: dict[str, tuple[int, ...]], *, origin: str
 ) -> None:
-    """Raise if a model would be far larger than the file that claims to hold it."""
+    """Raise a ValueError if a model would be far larger than the file that has it."""
     stored = sum(math.prod(shape) for shape in shapes.values())
     claimed = config.n_parameters
     if claimed > 2 * stored:

@@ -152,3 +152,21 @@ def test_weights_and_tokenizer_of_two_runs_are_refused(run, engine_folder):
     assert "not the tokenizer that the weights were trained with" in run(
         "wrongPair", {"files": files}
     )
+
+
+def test_a_claim_of_a_huge_model_is_refused_before_one_is_built(
+    run, engine_folder, saved, make_model
+):
+    file = engine_folder / saved(make_model(), "many")
+    (engine_folder / "any").write_bytes(b"")
+    tensors, metadata = load_tensors(file)
+    few = f"layers, but the file holds only {len(tensors)} weights"
+    for name, size, message in (
+        ("n_encoder_layers", 100_000, few),
+        ("n_decoder_layers", 100_000, few),
+        ("max_len", 10**9, "does not fit in memory"),
+    ):
+        claim = metadata["config"] | {name: size}
+        save_tensors(file, tensors, {"config": claim, "tokenizer": "none"})
+        said = run("wrongPair", {"files": {"weights": file.name, "tokenizer": "any"}})
+        assert message in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -54,6 +55,52 @@ def test_hooks_go_even_when_the_pass_fails():
     assert not any(module._forward_hooks for module in m.modules())
 
 
+def meanwhile(work):
+    """Do some work in another thread, and wait for its result."""
+    with ThreadPoolExecutor(1) as other:
+        return other.submit(work).result()
+
+
+def test_only_the_passes_of_the_same_thread_are_watched():
+    m = model()
+    with trace.watch(m, "decoder") as seen:
+        mine = m(SOURCE, TARGET)
+        theirs = meanwhile(lambda: m(SOURCE[:1], TARGET[:1]))
+    assert [len(each) for each in seen["decoder"]] == [len(SOURCE)]
+    assert_close(mine[:1], theirs, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m: trace.head_gains(m, {("cross", 1, 2): 0, ("encoder", 0, 1): 3}),
+        lambda m: trace.weight_gains(m, ("decoder", 0), torch.zeros(())),
+    ],
+)
+def test_what_one_thread_changes_does_not_change_the_passes_of_another(change):
+    m = model()
+    whole = m(SOURCE, TARGET)
+    with change(m):
+        changed, theirs = m(SOURCE, TARGET), meanwhile(lambda: m(SOURCE, TARGET))
+    assert not torch.allclose(changed, whole, atol=1e-3)
+    assert_close(theirs, whole, rtol=0, atol=1e-5)
+
+
+def test_several_threads_trace_one_model_each_its_own_pass():
+    m = model()
+    sources = [SOURCE[:1], SOURCE[1:, :3], SOURCE]
+
+    def maps(number):
+        source = sources[number % 3]
+        return trace.attention_weights(m, source, TARGET[: len(source)])
+
+    expected = [maps(number) for number in range(3)]
+    with ThreadPoolExecutor(6) as threads:
+        for number, found in enumerate(threads.map(maps, range(60))):
+            for mine, theirs in zip(found, expected[number % 3], strict=True):
+                assert_close(mine, theirs, rtol=0, atol=1e-6)
+
+
 def test_what_is_watched_carries_no_gradient_but_the_pass_does():
     m = model()
     with trace.watch(m, "encoder.layers.0") as seen:
@@ -82,7 +129,10 @@ def test_a_module_that_never_ran_is_not_taken_for_one_without_output():
     assert seen[f"{name}.to_output"][0].shape == (2, 4, 16)
 
     watching = trace.watch(m, "decoder.final_norm")
-    with pytest.raises(ValueError, match="Run the model inside the block$"), watching:
+    with (
+        pytest.raises(ValueError, match="inside the block, in the same thread$"),
+        watching,
+    ):
         m.encode(SOURCE)
 
 

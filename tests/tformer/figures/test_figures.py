@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tformer import figures
-from tformer.figures import planes
+from tformer.figures import page, planes
 
 WORDS = ["dog", "cross", "street", "it", "tired"]
 WEIGHTS = np.array(
@@ -34,6 +34,14 @@ def test_a_heat_map_has_queries_down_and_keys_across():
     assert axes.yaxis_inverted()  # the first query is on top
     assert "query" in axes.get_ylabel()
     assert "key" in axes.get_xlabel()
+
+
+def test_dollar_signs_in_titles_and_labels_are_no_formula():
+    words = ["$5", "$x^2$"]
+    drawn = figures.heat_map(np.eye(2), words, words, title="$5 or $6 \\frac")
+    svg = page.figure_html(drawn)
+    for text in ("$5 or $6 \\frac", "$x^2$"):
+        assert f">{text}</text>" in svg
 
 
 def test_a_heat_map_writes_each_weight_into_its_own_cell():

@@ -14,6 +14,7 @@ import transformers  # its models are imported by those who use them
 from safetensors.torch import load_file, save_file
 
 from tformer import decode, interop
+from tformer.interop import marian
 from tformer.interop.marian import load_marian
 
 ENGLISH = [
@@ -197,12 +198,86 @@ def test_a_pickle_is_opened_only_if_it_holds_weights_alone(there, copy, capsys):
         ({"encoder_layers": 1}, "unknown weight model.encoder.layers.1"),
         ({"encoder_layers": 3}, "lacks the weight model.encoder.layers.2"),
         ({"vocab_size": 9, "decoder_vocab_size": 9}, "four different ids|must number"),
-        ({"d_model": 64}, "has shape|not what our model has"),
+        ({"d_model": 64}, "claims a model of"),
+        ({"d_model": 34, "encoder_attention_heads": 1}, "differ"),
+        ({"encoder_ffn_dim": 49, "decoder_ffn_dim": 49}, "fc1.weight has shape"),
+        ({"d_model": "32"}, "config.json: d_model='32' must be an int"),
+        ({"vocab_size": "9", "decoder_vocab_size": "9"}, "config.json: "),
+        ({"activation_function": ["relu"]}, "config.json: activation_function="),
     ],
 )
 def test_a_checkpoint_that_our_model_cannot_be_is_refused(fields, message, copy):
     change(copy, **fields)
     with pytest.raises(ValueError, match=message):
+        load_marian(copy)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"encoder_layers": 10**5},
+        {"decoder_layers": 10**9},
+        {"max_position_embeddings": 10**8},
+        {"encoder_ffn_dim": 10**9, "decoder_ffn_dim": 10**9},
+        {"vocab_size": 10**9, "decoder_vocab_size": 10**9},
+    ],
+    ids=str,
+)
+def test_a_claim_of_a_huge_model_is_refused_before_one_is_built(
+    fields, copy, monkeypatch
+):
+    def build(config):
+        raise AssertionError("a model was built")
+
+    def bounded(n):
+        assert n < 10**6
+        return range(n)
+
+    monkeypatch.setattr(marian, "Transformer", build)
+    monkeypatch.setattr(marian, "range", bounded, raising=False)
+    change(copy, **fields)
+    message = r"claims (a model of [\d,]+ weights|max_len=)|vocab.json must number"
+    with pytest.raises(ValueError, match=message):
+        load_marian(copy)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"print('hello')\n" * 9,
+        b"just some text\n" * 9,
+        "Größe\n".encode() * 9,
+        b"<!doctype html><title>404</title>",
+        b"e\n",
+        b"",
+        b"\x80\x02}.",
+        bytes(range(256)),
+    ],
+)
+def test_what_is_no_pickle_of_weights_is_an_error_that_names_the_file(content, copy):
+    (copy / "model.safetensors").unlink()
+    (copy / "pytorch_model.bin").write_bytes(content)
+    with pytest.raises(ValueError, match=r"pytorch_model.bin"):
+        load_marian(copy)
+
+
+@pytest.mark.parametrize("name", ["config.json", "vocab.json"])
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"<unk>": "one"}', "[]"], ids=["deep", "text", "list"]
+)
+def test_json_of_another_kind_is_an_error_that_names_the_file(name, text, copy):
+    (copy / name).write_text(text)
+    with pytest.raises(ValueError, match=name):
+        load_marian(copy)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int64", "complex64", "float8_e4m3fn"])
+def test_weights_of_a_dtype_that_cannot_hold_them_are_refused(dtype, copy):
+    name = "model.encoder.layers.0.fc1.bias"
+    weights = load_file(copy / "model.safetensors")
+    weights[name] = weights[name].to(getattr(torch, dtype))
+    save_file(weights, copy / "model.safetensors", {"format": "pt"})
+    with pytest.raises(ValueError, match=f"{name} is stored as torch.{dtype}, which"):
         load_marian(copy)
 
 

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import copy
 import io
+import itertools
 import json
 import math
+import os
 import shutil
+import signal
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 
 import pytest
 import torch
@@ -15,6 +21,7 @@ from safetensors import torch as safetensors
 from torch.testing import assert_close
 
 from tformer import load_pretrained
+from tformer.common import files
 from tformer.common.files import load_tensors, save_tensors
 from tformer.pretrained import RELEASED
 from tformer.tokenization import Tokenizer
@@ -112,10 +119,168 @@ def test_eight_bits_without_their_scales_are_refused(translator, tmp_path):
             load_pretrained(tmp_path)
 
 
+@pytest.mark.parametrize("part", ["", "decoder", "decoder.layers.0.feed_forward"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int8])
+def test_a_compiled_model_is_saved_as_the_plain_one_is(
+    part, dtype, translator, tmp_path
+):
+    translator.save(tmp_path / "plain", dtype=dtype)
+    model = copy.deepcopy(translator.model)
+    if part:
+        above, _, name = part.rpartition(".")
+        inner = torch.compile(model.get_submodule(part), backend="eager")
+        setattr(model.get_submodule(above), name, inner)
+    else:
+        model = torch.compile(model, backend="eager")
+    assert any("_orig_mod" in name for name, _ in model.named_parameters())
+    compiled = Translator(model, translator.tokenizer, translator.card)
+    compiled.save(tmp_path / "compiled", dtype=dtype)
+    for file in (tmp_path / "plain").iterdir():
+        same = (tmp_path / "compiled" / file.name).read_bytes()
+        assert same == file.read_bytes()
+    if not part:  # attention and export look for a Transformer
+        mine, theirs = (
+            each.attention("A man.").cross for each in (translator, compiled)
+        )
+        assert_close(theirs, mine, rtol=0, atol=0)
+
+
+def test_a_file_with_the_names_of_a_compiled_model_is_loaded(translator, folder):
+    def rename(weights, _):
+        for name in list(weights):
+            weights[f"_orig_mod.{name}"] = weights.pop(name)
+
+    rewrite(folder, rename)
+    loaded = dict(load_pretrained(folder).model.named_parameters())
+    for name, parameter in translator.model.named_parameters():
+        assert_close(loaded[name], parameter, rtol=0, atol=0)
+
+
 def test_saving_again_replaces_and_leaves_nothing_half_written(translator, folder):
     translator.save(folder)
     names = {file.name for file in folder.iterdir()}
     assert names == {"model.safetensors", "tokenizer.model", "card.json"}
+
+
+@pytest.fixture(scope="module")
+def other(make_translator):
+    """A model whose tokenizer is different."""
+    other = make_translator([each.upper() for each in SENTENCES])
+    return Translator(other.model, other.tokenizer, {"name": "other"})
+
+
+def killed_at(step: int, work: Callable[[], object], folder: Path) -> bool:
+    """Whether a process that does this work is killed before it is done.
+
+    It is killed at its nth call of the operating system that is about the folder.
+    """
+    calls = itertools.count()
+
+    def die(event: str, arguments: tuple) -> None:
+        about = any(str(folder) in str(each) for each in arguments)
+        is_call = about and event.startswith(("os.", "open", "shutil."))
+        if is_call and next(calls) == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    child = os.fork()
+    if not child:
+        sys.addaudithook(die)
+        try:
+            work()
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="processes are forked")
+def test_a_save_that_is_killed_leaves_the_old_model_or_the_new_one(
+    translator, other, tmp_path
+):
+    seen = []
+    for step in itertools.count():
+        folder = tmp_path / str(step)
+        translator.save(folder)
+        if not killed_at(step, lambda: other.save(folder), folder):  # noqa: B023
+            break
+        loaded = load_pretrained(folder)
+        expected = translator if loaded.card == translator.card else other
+        assert loaded.card == expected.card
+        assert loaded.tokenizer.model_bytes == expected.tokenizer.model_bytes
+        table = loaded.model.source_embedding.weight
+        assert_close(table, expected.model.source_embedding.weight, rtol=0, atol=0)
+        seen.append(loaded.card["name"])
+        translator.save(folder)  # the next one tidies up
+        assert load_pretrained(folder).card == translator.card
+        assert len(list(folder.iterdir())) == 3
+        shutil.rmtree(folder)
+    first = seen.index("other")
+    assert 5 < first < len(seen) - 5
+    assert set(seen[first:]) == {"other"}
+
+
+@pytest.mark.parametrize("card", [{"rate": torch.ones(1)}, {"rate": math.nan}])
+def test_a_card_that_cannot_be_written_leaves_everything_as_it_was(
+    card, translator, other, folder, tmp_path
+):
+    broken = Translator(other.model, other.tokenizer, card)
+    for place in (folder, tmp_path / "new"):
+        with pytest.raises((TypeError, ValueError), match="JSON"):
+            broken.save(place)
+    assert load_pretrained(folder).card == translator.card
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_folder_in_the_place_of_a_file_is_named_before_anything_is_replaced(
+    translator, other, folder
+):
+    (folder / "card.json").unlink()
+    (folder / "card.json").mkdir()
+    with pytest.raises(IsADirectoryError, match=r"card.json is a folder, where a file"):
+        other.save(folder)
+    assert load_pretrained(folder).tokenizer.fingerprint == (
+        translator.tokenizer.fingerprint
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX links")
+def test_a_link_to_a_file_stays_one_and_its_mode_stays(other, folder, tmp_path):
+    file = folder / "model.safetensors"
+    real = file.rename(tmp_path / "real")
+    file.symlink_to(real)
+    real.chmod(0o640)
+    other.save(folder)
+    assert file.is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o640
+    assert load_pretrained(folder).card == other.card
+
+
+def test_several_saves_to_one_folder_at_once_leave_one_of_them(
+    translator, other, folder
+):
+    savers = [
+        Thread(target=each.save, args=[folder]) for each in [translator, other] * 4
+    ]
+    for each in savers:
+        each.start()
+    for each in savers:
+        each.join()
+    loaded = load_pretrained(folder)
+    expected = translator if loaded.card == translator.card else other
+    assert loaded.tokenizer.model_bytes == expected.tokenizer.model_bytes
+    assert len(list(folder.iterdir())) == 3
+
+
+@pytest.mark.parametrize("folder", ["", None, 3])
+def test_a_folder_without_a_name_is_refused(folder, translator):
+    with pytest.raises((TypeError, ValueError), match="must be the name of a folder"):
+        translator.save(folder)
+
+
+@pytest.mark.parametrize("device", ["nope", "cuda:999", "meta", "mps:7", None, 3.5])
+def test_a_device_that_cannot_be_used_is_named(device, folder):
+    with pytest.raises(ValueError, match=f"device='{device}' cannot be used here"):
+        load_pretrained(folder, device=device)
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.model"])
@@ -250,6 +415,64 @@ def test_weights_that_are_no_numbers_are_not_saved(value, dtype, translator, tmp
 def test_a_file_of_another_model_says_what_does_not_fit(change, message, folder):
     rewrite(folder, change)
     with pytest.raises(ValueError, match=message):
+        load_pretrained(folder)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "uint8", "int64", "complex64", "float8_e4m3fn", "float8_e5m2"]
+)
+def test_weights_of_a_dtype_that_cannot_hold_them_are_refused(dtype, folder):
+    name = "encoder.layers.0.feed_forward.expand.bias"
+
+    def change(weights, _):
+        weights[name] = weights[name].to(getattr(torch, dtype))
+
+    rewrite(folder, change)
+    message = rf"model.safetensors: {name} is stored as torch.{dtype}, which is not one"
+    with pytest.raises(ValueError, match=message):
+        load_pretrained(folder)
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.complex64, torch.float8_e4m3fn])
+def test_eight_bits_with_scales_that_are_no_numbers_are_refused(
+    dtype, translator, tmp_path
+):
+    translator.save(tmp_path, dtype=torch.int8)
+
+    def change(weights, _):
+        name = next(name for name in weights if name.endswith(".scales"))
+        weights[name] = weights[name].to(dtype)
+
+    rewrite(tmp_path, change)
+    with pytest.raises(ValueError, match=r"model.safetensors: .*is kept in eight bits"):
+        load_pretrained(tmp_path)
+
+
+def test_eight_bits_that_are_no_matrix_are_refused(folder):
+    def change(weights, _):
+        weights["a"] = torch.tensor(3, dtype=torch.int8)
+        weights["a.scales"] = torch.tensor(1.0)
+
+    rewrite(folder, change)
+    with pytest.raises(ValueError, match=r"model.safetensors: a is kept in eight bits"):
+        load_pretrained(folder)
+
+
+@pytest.mark.parametrize("text", ["{not JSON", "[" * 100_000], ids=["broken", "deep"])
+def test_a_header_that_is_not_json_is_an_error_that_names_the_file(
+    text, folder, monkeypatch
+):
+    file = folder / "model.safetensors"
+    header = {"config": text, "sha256": "0"}
+    header["sha256_of_header"] = files._header_checksum(dict(header))
+    safetensors.save_file({"a": torch.ones(2)}, file, header)
+    with pytest.raises(ValueError, match=r"model.safetensors: config in its header is"):
+        load_pretrained(folder)
+
+
+def test_a_card_that_is_nested_too_deeply_is_an_error_that_names_the_file(folder):
+    (folder / "card.json").write_text("[" * 100_000)
+    with pytest.raises(ValueError, match=r"card.json is not JSON"):
         load_pretrained(folder)
 
 

@@ -80,6 +80,26 @@ def test_a_beam_of_four_is_the_default(translator, tokenizer, monkeypatch):
     ]
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        None,
+        3,
+        b"A man.",
+        {"A man.", "A dog."},
+        {"A man.": 1},
+        (each for each in SENTENCES),
+    ],
+)
+def test_what_is_neither_a_text_nor_a_list_of_texts_is_refused(texts, translator):
+    for call in (translator.translate, translator.sample, translator.n_best):
+        with pytest.raises(TypeError, match="expected a string or a list of strings"):
+            call(texts)
+    for pair in ((texts, ["Ein Mann."]), (["A man."], texts)):
+        with pytest.raises(TypeError, match="expected a string or a list of strings"):
+            translator.score(*pair)
+
+
 @pytest.mark.parametrize("text", ["", "   ", "\n\t", "\u200b"])
 def test_a_text_without_words_is_refused(text, translator):
     with pytest.raises(ValueError, match="nothing to translate in .*: give a text"):

@@ -1,9 +1,12 @@
 // A trained model and its tokenizer, from two files. Chapter *Training*.
+import { transformerConfig } from "./config.js";
 import { loadTensors, sha256Of } from "./files.js";
 import { fastest } from "./kernel/kernel.js";
 import { Transformer } from "./model.js";
 import { Tokenizer } from "./tokenization.js";
 import { Translator } from "./translator.js";
+
+const LARGEST = 2 ** 27; // numbers in a table that is computed, so in no file
 
 // Two files as ArrayBuffers -> `Translator`. kernel: see `loadParameters`.
 export async function loadPretrained({ weights, tokenizer, kernel = fastest }) {
@@ -12,7 +15,7 @@ export async function loadPretrained({ weights, tokenizer, kernel = fastest }) {
     throw new Error(
       "the weights hold no tformer model: their header has no configuration",
     );
-  const model = new Transformer(metadata.config);
+  const model = emptyModel(metadata.config, tensors);
   const usedKernel = loadParameters(model, tensors, kernel);
   const fingerprint = await sha256Of(tokenizer);
   if (fingerprint && fingerprint !== metadata.tokenizer)
@@ -20,6 +23,24 @@ export async function loadPretrained({ weights, tokenizer, kernel = fastest }) {
       "this is not the tokenizer that the weights were trained with: take both from one run",
     );
   return new Translator(model, new Tokenizer(tokenizer), usedKernel);
+}
+
+// The model that a configuration describes, unless it would be far larger than the file
+// that claims to hold it: each of its layers has several weights there.
+function emptyModel(fields, tensors) {
+  const config = transformerConfig(fields);
+  const nLayers = config.n_encoder_layers + config.n_decoder_layers;
+  if (nLayers > tensors.size)
+    throw new Error(
+      `the configuration tells of ${nLayers} layers, but the file holds only ` +
+        `${tensors.size} weights: it is not this model's`,
+    );
+  if (config.positions === "sinusoidal" && config.max_len * config.d_model > LARGEST)
+    throw new Error(
+      `the configuration tells of max_len=${config.max_len}: a table of that many ` +
+        "positions does not fit in memory",
+    );
+  return new Transformer(config);
 }
 
 // Give a model its weights, all of them or none, and a kernel to multiply by them (see
