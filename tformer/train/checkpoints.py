@@ -10,6 +10,7 @@ Chapter *Training*.
 import math
 import os
 import platform
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
@@ -34,6 +35,11 @@ except ImportError:  # Windows: the folder is not locked there
     fcntl = None  # type: ignore[assignment]
 
 MODEL_FILES = ("model.safetensors", "card.json", "history.json")  # of a finished run
+SNAPSHOT = r"snapshot-(?:[0-9]{8}|[1-9][0-9]{8,})\.safetensors"
+OWN_NAMES = re.compile(  # all that a run writes: nothing else is ever removed
+    rf"checkpoint\.safetensors|tokenizer\.model|{'|'.join(MODEL_FILES)}|{SNAPSHOT}"
+)
+LOCK = ".tformer-run.lock"
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")  # Adam's state of each weight
 REMEDY = "copy the run's folder again, or start over (restart=True, or --restart)"
 
@@ -199,10 +205,10 @@ class RunFolder:
         """
         is_new = not self.path.exists()
         self.path.mkdir(parents=True, exist_ok=True)
-        file = self.path / ".lock"
+        file = self.path / LOCK
         handle = _lock(file)
         try:
-            sweep(self.path)
+            sweep(self.path, OWN_NAMES)
             yield
         finally:
             with suppress(OSError):
@@ -273,7 +279,7 @@ class RunFolder:
         kept = self.snapshots(
             run.state.step, recipe["eval_every"], recipe["average_last"]
         )
-        for file in self.path.glob("snapshot-*.safetensors"):
+        for file in self._own_files(SNAPSHOT):
             if file not in kept:
                 file.unlink()
 
@@ -304,10 +310,14 @@ class RunFolder:
 
         The checkpoint goes first, so that a crash leaves nothing to resume from.
         """
-        own = (self.checkpoint_file.name, "snapshot-*.safetensors", *MODEL_FILES)
-        for pattern in (*own, self.tokenizer_file.name):
-            for file in self.path.glob(pattern):
-                file.unlink()
+        self.checkpoint_file.unlink(missing_ok=True)
+        for file in self._own_files(OWN_NAMES):
+            file.unlink()
+
+    def _own_files(self, names: str | re.Pattern[str]) -> list[Path]:
+        """The files in the folder that have exactly one of the names."""
+        there = self.path.iterdir()
+        return [f for f in there if re.fullmatch(names, f.name) and f.is_file()]
 
     def _snapshot_file(self, step: int) -> Path:
         return self.path / f"snapshot-{step:08d}.safetensors"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -189,10 +190,12 @@ def test_what_a_killed_writer_left_is_swept_and_nothing_else(tmp_path):
     run(code, tmp_path / "model.safetensors")
     [left] = names(tmp_path)
     assert left.startswith(".model.safetensors.")
-    mine = [".notes.part", ".x", "model.safetensors.part", "notes"]
+    mine = [".notes.part", ".x", ".x.abcdefgh.part", "model.safetensors.part", "notes"]
     for name in mine:
         (tmp_path / name).write_text("mine")
-    files.sweep(tmp_path)
+    files.sweep(tmp_path, re.compile("other"))
+    assert names(tmp_path) == sorted([*mine, left])
+    files.sweep(tmp_path, re.compile(r"model\.safetensors"))
     assert names(tmp_path) == mine
 
 
