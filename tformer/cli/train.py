@@ -99,11 +99,11 @@ def _run(options: argparse.Namespace) -> int:
         with joined(options.device) as ranks:
             return _train(options, folder, ranks)
     except Exception as error:
-        if ranks is None or ranks.n == 1:
-            raise
-        if not ranks.fails_first():  # another process says why
+        is_lonely = ranks is None and isinstance(error, ConnectionError)
+        if ranks is not None and not ranks.fails_first():  # another process says why
             raise SystemExit(2) from error
-        streams.speak()
+        if ranks is not None or is_lonely:
+            streams.speak()
         raise
 
 
