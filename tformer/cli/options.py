@@ -80,7 +80,7 @@ def add_fields(group: Any, owner: type, chosen: Iterable[Field[Any]]) -> None:
     """Add an option for each field of a dataclass; those not given stay None."""
     texts = _described(owner)
     for each in chosen:
-        text, default = texts[each.name].replace("%", "%%"), each.default
+        text, default = texts.get(each.name, "").replace("%", "%%"), each.default
         shown = " ".join(map(str, default)) if isinstance(default, tuple) else default
         kind = _kind(each.type)
         details: dict[str, Any] = {"dest": each.name, "default": None}
@@ -95,7 +95,7 @@ def add_fields(group: Any, owner: type, chosen: Iterable[Field[Any]]) -> None:
             details["nargs"] = len(default)
         if default is not None:
             text += f" (default: {shown})"
-        group.add_argument(option(each.name), help=text, **details)
+        group.add_argument(option(each.name), help=text.lstrip(), **details)
 
 
 def given(options: argparse.Namespace, chosen: Iterable[Field[Any]]) -> dict[str, Any]:
@@ -121,7 +121,10 @@ def _kind(annotation: Any) -> type:
 
 
 def _described(owner: type) -> dict[str, str]:
-    """What a dataclass's docstring says about each of its fields, in one line."""
+    """What a dataclass's docstring says about each of its fields, in one line.
+
+    Nothing under ``python -OO``, which drops docstrings.
+    """
     about = (getdoc(owner) or "").partition("\nArgs:\n")[2].partition("\n\n")[0]
     entries = re.split(r"^    (\w+): ", about, flags=re.MULTILINE)[1:]
     return {

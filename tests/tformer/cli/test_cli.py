@@ -99,6 +99,17 @@ def test_the_first_help_names_every_command(capsys):
 
 
 @pytest.mark.parametrize(
+    "command", ["", "train", "translate", "evaluate", "export", "doctor"]
+)
+def test_help_works_without_docstrings(command):
+    """Under ``python -OO``, which drops them; what an option means is not told then."""
+    line = [sys.executable, "-OO", "-B", "-m", "tformer", *command.split(), "--help"]
+    done = subprocess.run(line, capture_output=True, encoding="utf-8", timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "--vocab-size" in done.stdout or command != "train"
+
+
+@pytest.mark.parametrize(
     ("command", "owner", "left_out"),
     [
         ("train", TransformerConfig, {"pad_id", "bos_id", "eos_id", "unk_id"}),
