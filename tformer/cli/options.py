@@ -7,6 +7,7 @@ becomes an option; ranges are checked where the dataclass checks them.
 
 import argparse
 import re
+import shlex
 import textwrap
 import types
 import typing
@@ -111,6 +112,13 @@ def given(options: argparse.Namespace, chosen: Iterable[Field[Any]]) -> dict[str
 def option(name: str) -> str:
     """How a field is written on the command line; ``n_heads`` is ``--heads``."""
     return "--" + re.sub("^n_(?=.*s$)", "", name).replace("_", "-")
+
+
+def written(option: str, value: object) -> str:
+    """An option with its value, as a shell has to be given it."""
+    text = str(value)
+    words = [f"{option}={text}"] if text.startswith("-") else [option, text]
+    return shlex.join(words)
 
 
 def _kind(annotation: Any) -> type:

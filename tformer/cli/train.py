@@ -20,6 +20,7 @@ from tformer.cli.options import (
     add_machine,
     add_name,
     given,
+    written,
 )
 from tformer.cli.streams import UsageError, handling, say, say_at_once, unwind
 from tformer.common.recipe import Recipe
@@ -172,8 +173,9 @@ def _train(options: argparse.Namespace, folder: Path, ranks: Ranks) -> int:
         f"validation loss {last['valid_loss']:.3f} (stopped: {last['stopped']})"
     )
     print("next:")
-    print(f'  {PROGRAM} translate --model {folder} "A man is riding a horse."')
-    print(f"  {PROGRAM} evaluate --model {folder} --corpus {name}")
+    model, on_corpus = written("--model", folder), written("--corpus", name)
+    print(f'  {PROGRAM} translate {model} "A man is riding a horse."')
+    print(f"  {PROGRAM} evaluate {model} {on_corpus}")
     return 0
 
 

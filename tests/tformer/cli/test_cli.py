@@ -110,6 +110,29 @@ def test_help_works_without_docstrings(command):
 
 
 @pytest.mark.parametrize(
+    ("folder", "corpus"),
+    [("my run", "it's.tsv"), ("-run", "-x.tsv"), ("$HOME;ls", "a\tb`ls`.tsv")],
+)
+def test_the_commands_that_training_ends_with_work_as_they_are_printed(
+    folder, corpus, pairs_file, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(pairs_file, corpus)
+    given = ["train", f"--corpus={corpus}", f"--out={folder}", "--steps", "1", *TINY]
+    assert cli.main(given) == 0
+    printed = capsys.readouterr().out.partition("next:\n")[2]
+    written = f'printf "%s\\0" {" ".join(printed.splitlines())}'
+    words = subprocess.run(["sh", "-c", written], capture_output=True, check=True)
+    words = words.stdout.decode().split("\0")[:-1]
+    program, first = ["python", "-m", "tformer"], words.index("evaluate") - 3
+    assert words[:3] == words[first : first + 3] == program
+    model = build_parser().parse_args(words[3:first])
+    assert (model.model, model.sentences) == (folder, ["A man is riding a horse."])
+    scores = build_parser().parse_args(words[first + 3 :])
+    assert (scores.model, scores.corpus) == (folder, corpus)
+
+
+@pytest.mark.parametrize(
     ("command", "owner", "left_out"),
     [
         ("train", TransformerConfig, {"pad_id", "bos_id", "eos_id", "unk_id"}),
