@@ -8,6 +8,7 @@ becomes an option; ranges are checked where the dataclass checks them.
 import argparse
 import re
 import shlex
+import sys
 import textwrap
 import types
 import typing
@@ -50,6 +51,15 @@ class Parser(argparse.ArgumentParser):
         hint = f"{PROGRAM} {command} --help" if command else f"{PROGRAM} --help"
         say(f"tformer: error: {' '.join(message.split())} (see `{hint}`)")
         raise SystemExit(2)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuse ``--option=--``, of which older versions of argparse make a list."""
+        for word in sys.argv[1:] if args is None else args:
+            if word == "--":
+                break
+            if re.fullmatch("--[a-z-]+=--", word):
+                self.error(f"{word}: '--' is no value; name such a file './--'")
+        return super().parse_known_args(args, namespace)
 
     def print_help(self, file: Any = None) -> None:
         """Print it, or fail: argparse itself ignores a full disk."""

@@ -227,11 +227,19 @@ def _opened(path: Path) -> Iterator[Any]:
                 name = f"/dev/fd/{opened.fileno()}"  # safetensors accepts UTF-8 only
             with safe_open(name, framework="pt") as file:
                 yield file
-    except (SafetensorError, OSError) as error:
-        raise ValueError(
-            f"{path} is truncated or not a safetensors file ({error}): "
-            "copy or download it again"
-        ) from error
+    except OSError as error:
+        if error.errno is not None:  # it cannot be read, whatever is in it
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+        raise _truncated(path, error) from error
+    except SafetensorError as error:
+        raise _truncated(path, error) from error
+
+
+def _truncated(path: Path, error: Exception) -> ValueError:
+    return ValueError(
+        f"{path} is truncated or not a safetensors file ({error}): "
+        "copy or download it again"
+    )
 
 
 def _checked_header(path: Path, header: dict[str, str] | None) -> dict[str, str]:

@@ -569,3 +569,11 @@ def test_a_wide_beam_takes_fewer_sentences(beam_size, run, capsys, monkeypatch):
     said = told(capsys, f"translate --quiet --beam-size {beam_size} --model", run)
     assert len(said.splitlines()) == 130
     assert 0 < max(rows) <= max(256, beam_size)
+
+
+@pytest.mark.parametrize(
+    "line", ["train --corpus=-- --out r", "translate --input=--", "export --to=-- x"]
+)
+def test_two_dashes_are_no_value_of_an_option(line, capsys):
+    said = error_of(capsys, *line.split())
+    assert "'--' is no value" in said

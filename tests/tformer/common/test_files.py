@@ -246,3 +246,16 @@ def test_tensors_come_back_from_a_file_of_any_name(name, tmp_path):
     tensors, facts = files.load_tensors(path)
     assert tensors["weight"].tolist() == [0, 1, 2]
     assert facts == {"fact": name}
+
+
+def test_a_file_that_cannot_be_read_is_not_called_truncated(tmp_path, monkeypatch):
+    path = tmp_path / "a.safetensors"
+    files.save_tensors(path, {"x": torch.ones(2)}, {})
+
+    def refuse(*arguments):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(files, "open", refuse, raising=False)
+    with pytest.raises(PermissionError) as caught:
+        files.load_tensors(path)
+    assert caught.value.filename == str(path)
