@@ -97,6 +97,7 @@ def _run(options: argparse.Namespace) -> int:
             f"{options.model} gives something of type {type(model).__name__}, not an "
             "nn.Module"
         )
+    _check_vocab_size(model, given.get("vocab_size", 0))
     settings: Any = {}
     if options.arguments:
         settings = _found(names, file, options.arguments)
@@ -119,6 +120,21 @@ def _run(options: argparse.Namespace) -> int:
     print(report)
     sys.stdout.flush()
     return 0 if report else FOUND
+
+
+def _check_vocab_size(model: Any, vocab_size: int) -> None:
+    """Refuse more ids than any table of the model has rows, before they take memory."""
+    from torch.nn.parameter import is_lazy
+
+    tables = [*model.parameters(), *model.buffers()]
+    if not tables or any(map(is_lazy, tables)):
+        return
+    largest = max((size for each in tables for size in each.shape), default=0)
+    if vocab_size > largest:
+        raise UsageError(
+            f"--vocab-size {vocab_size} is more ids than the model can tell apart: the "
+            f"largest side of its tables is {largest}"
+        )
 
 
 def _names(file: str) -> dict[str, Any]:

@@ -7,6 +7,8 @@ becomes an option; ranges are checked where the dataclass checks them.
 
 import argparse
 import re
+import shlex
+import sys
 import textwrap
 import types
 import typing
@@ -50,6 +52,15 @@ class Parser(argparse.ArgumentParser):
         say(f"tformer: error: {' '.join(message.split())} (see `{hint}`)")
         raise SystemExit(2)
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuse ``--option=--``, of which older versions of argparse make a list."""
+        for word in sys.argv[1:] if args is None else args:
+            if word == "--":
+                break
+            if re.fullmatch("--[a-z-]+=--", word):
+                self.error(f"{word}: '--' is no value; name such a file './--'")
+        return super().parse_known_args(args, namespace)
+
     def print_help(self, file: Any = None) -> None:
         """Print it, or fail: argparse itself ignores a full disk."""
         with told_to_stdout():
@@ -80,7 +91,7 @@ def add_fields(group: Any, owner: type, chosen: Iterable[Field[Any]]) -> None:
     """Add an option for each field of a dataclass; those not given stay None."""
     texts = _described(owner)
     for each in chosen:
-        text, default = texts[each.name].replace("%", "%%"), each.default
+        text, default = texts.get(each.name, "").replace("%", "%%"), each.default
         shown = " ".join(map(str, default)) if isinstance(default, tuple) else default
         kind = _kind(each.type)
         details: dict[str, Any] = {"dest": each.name, "default": None}
@@ -95,7 +106,7 @@ def add_fields(group: Any, owner: type, chosen: Iterable[Field[Any]]) -> None:
             details["nargs"] = len(default)
         if default is not None:
             text += f" (default: {shown})"
-        group.add_argument(option(each.name), help=text, **details)
+        group.add_argument(option(each.name), help=text.lstrip(), **details)
 
 
 def given(options: argparse.Namespace, chosen: Iterable[Field[Any]]) -> dict[str, Any]:
@@ -113,6 +124,13 @@ def option(name: str) -> str:
     return "--" + re.sub("^n_(?=.*s$)", "", name).replace("_", "-")
 
 
+def written(option: str, value: object) -> str:
+    """An option with its value, as a shell has to be given it."""
+    text = str(value)
+    words = [f"{option}={text}"] if text.startswith("-") else [option, text]
+    return shlex.join(words)
+
+
 def _kind(annotation: Any) -> type:
     """The type of one value of a field: int for ``int | None``, float for a pair."""
     if isinstance(annotation, types.UnionType) or typing.get_origin(annotation):
@@ -121,7 +139,10 @@ def _kind(annotation: Any) -> type:
 
 
 def _described(owner: type) -> dict[str, str]:
-    """What a dataclass's docstring says about each of its fields, in one line."""
+    """What a dataclass's docstring says about each of its fields, in one line.
+
+    Nothing under ``python -OO``, which drops docstrings.
+    """
     about = (getdoc(owner) or "").partition("\nArgs:\n")[2].partition("\n\n")[0]
     entries = re.split(r"^    (\w+): ", about, flags=re.MULTILINE)[1:]
     return {

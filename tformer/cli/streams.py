@@ -13,6 +13,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
+from tformer.common import launch
 from tformer.common.files import open_atomically
 
 CHUNK = 64  # lines translated at once
@@ -35,7 +36,7 @@ def prepare() -> None:
     UTF-8 comes out as it went in. The number of a closed stream would go to the next
     file that is opened, and what others print would end up there.
     """
-    speak(os.environ.get("RANK", "") in ("", "0"))  # torchrun counts its processes
+    speak(launch.speaks())
     for number in range(3):
         try:
             os.fstat(number)

@@ -20,6 +20,7 @@ from tformer.cli.options import (
     add_machine,
     add_name,
     given,
+    written,
 )
 from tformer.cli.streams import UsageError, handling, say, say_at_once, unwind
 from tformer.common.recipe import Recipe
@@ -99,11 +100,11 @@ def _run(options: argparse.Namespace) -> int:
         with joined(options.device) as ranks:
             return _train(options, folder, ranks)
     except Exception as error:
-        if ranks is None or ranks.n == 1:
-            raise
-        if not ranks.fails_first():  # another process says why
+        is_lonely = ranks is None and isinstance(error, ConnectionError)
+        if ranks is not None and not ranks.fails_first():  # another process says why
             raise SystemExit(2) from error
-        streams.speak()
+        if ranks is not None or is_lonely:
+            streams.speak()
         raise
 
 
@@ -172,8 +173,9 @@ def _train(options: argparse.Namespace, folder: Path, ranks: Ranks) -> int:
         f"validation loss {last['valid_loss']:.3f} (stopped: {last['stopped']})"
     )
     print("next:")
-    print(f'  {PROGRAM} translate --model {folder} "A man is riding a horse."')
-    print(f"  {PROGRAM} evaluate --model {folder} --corpus {name}")
+    model, on_corpus = written("--model", folder), written("--corpus", name)
+    print(f'  {PROGRAM} translate {model} "A man is riding a horse."')
+    print(f"  {PROGRAM} evaluate {model} {on_corpus}")
     return 0
 
 

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 if TYPE_CHECKING:  # files can be written without torch
     from torch import Tensor
 
-LEFT_OVER = re.compile(r"\..*\.\w{8}\.part")  # the temporary names of `open_atomically`
+# The temporary names of `open_atomically`, and in them the name of the file meant.
+LEFT_OVER = re.compile(r"\.(.*)\.[a-z0-9_]{8}\.part", re.DOTALL)
 
 
 @contextmanager
@@ -101,13 +102,18 @@ def umask() -> int:
     return mask
 
 
-def sweep(folder: Path) -> None:
-    """Remove the temporary files that killed writers left in a folder.
+def sweep(folder: Path, names: re.Pattern[str]) -> None:
+    """Remove the temporary files that killed writers of some files left in a folder.
 
     Call it only when nobody else can be writing there.
+
+    Args:
+        folder: where the files are.
+        names: of the files; temporary files of any others are not touched.
     """
     for file in folder.glob(".*.part"):
-        if LEFT_OVER.fullmatch(file.name):
+        found = LEFT_OVER.fullmatch(file.name)
+        if found and names.fullmatch(found[1]) and file.is_file():
             file.unlink(missing_ok=True)
 
 
@@ -248,11 +254,19 @@ def _opened(path: Path) -> Iterator[Any]:
                 name = f"/dev/fd/{opened.fileno()}"  # safetensors accepts UTF-8 only
             with safe_open(name, framework="pt") as file:
                 yield file
-    except (SafetensorError, OSError) as error:
-        raise ValueError(
-            f"{path} is truncated or not a safetensors file ({error}): "
-            "copy or download it again"
-        ) from error
+    except OSError as error:
+        if error.errno is not None:  # it cannot be read, whatever is in it
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+        raise _truncated(path, error) from error
+    except SafetensorError as error:
+        raise _truncated(path, error) from error
+
+
+def _truncated(path: Path, error: Exception) -> ValueError:
+    return ValueError(
+        f"{path} is truncated or not a safetensors file ({error}): "
+        "copy or download it again"
+    )
 
 
 def _checked_header(path: Path, header: dict[str, str] | None) -> dict[str, str]:

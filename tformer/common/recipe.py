@@ -72,6 +72,8 @@ class Recipe:
         counts = "max_tokens accumulate warmup_steps eval_every average_last"
         for name in counts.split():
             integer(name, getattr(self, name), least=1)
+        rule = f"at most max_tokens={self.max_tokens}"
+        require(self.accumulate <= self.max_tokens, "accumulate", self.accumulate, rule)
         integer("seed", self.seed, least=0)
         soonest = {"patience": 1, "last_step": self.warmup_steps + 1}
         for name, least in soonest.items():

@@ -178,8 +178,8 @@ class Batches(Sequence[Batch]):
 
         Each gets long rows and short ones. A batch of fewer than n rows gives fewer.
         """
-        dealt = [self.rows[index][start::n] for start in range(n)]
-        rows = [part for part in dealt if part]
+        whole = self.rows[index]
+        rows = [whole[start::n] for start in range(min(n, len(whole)))]
         return Batches(self._encoded, rows, self._pad_id, self._bos[0], self._eos[0])
 
     @property

@@ -27,6 +27,7 @@ LONGEST_LINE = 1_000_000  # bytes; no sentence has that many
 LARGEST = 0.2  # share of the pairs: a larger group is always trained on
 
 
+HEADERS = ({"english", "german"}, {"en", "de"}, {"source", "target"})
 Columns = tuple[int, int] | tuple[str, str]
 
 
@@ -55,7 +56,23 @@ def load(path: str | os.PathLike[str], columns: Columns = (1, 2)) -> Corpus:
     for number, text in lines:
         if text.strip():
             pairs[_pair(f"{path}, line {number}", text, first, second)] = None
+    _check_columns(path, list(pairs), columns)
     return _split(list(pairs), path.stem, {path.name: digest.hexdigest()}, str(path))
+
+
+def _check_columns(path: Path, pairs: list[Pair], columns: Columns) -> None:
+    """Reject columns that are no sentences: numbers, or names in the first line."""
+    for side, column in enumerate(columns):
+        if pairs and all(pair[side].isdecimal() for pair in pairs):
+            raise DataError(
+                f"{path}: column {column} holds nothing but numbers; put English and "
+                "German first, or name their columns (columns=…)."
+            )
+    if pairs and {each.lower() for each in pairs[0]} in HEADERS:
+        raise DataError(
+            f"{path}: its first line names the columns {pairs[0]}; remove it, or give "
+            "the names (columns=…)."
+        )
 
 
 def load_parallel(english: str, german: str) -> Corpus:
@@ -150,6 +167,8 @@ def _text(where: str, line: bytes, is_first: bool) -> str:
             f"{where}: longer than {LONGEST_LINE:,} bytes; is this a text file "
             "with one sentence on each line?"
         )
+    if b"\0" in line:
+        raise DataError(f"{where}: holds a zero byte; is this a text file?")
     try:
         return line.decode("utf-8-sig" if is_first else "utf-8")
     except UnicodeDecodeError as error:

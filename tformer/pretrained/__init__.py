@@ -37,6 +37,11 @@ def load_pretrained(
     """
     device = usable_device(device)
     folder = RELEASED if path is None else named_folder(path)
+    if path is None and not folder.is_dir():  # it is imported from a zip
+        raise FileNotFoundError(
+            f"the released model is not a folder, {folder}: unpack the package, or "
+            "install it with pip"
+        )
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}: train a model first")
     model, fingerprint = load_model(current(folder, "model.safetensors"))

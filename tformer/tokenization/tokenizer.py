@@ -334,6 +334,11 @@ def _training_failed(
     """Say in one sentence what sentencepiece meant."""
     if reader.count == 0:
         return "there is no text to learn a vocabulary from: every sentence is empty."
+    if "all_chars_count" in message:
+        return (
+            "there is no text to learn a vocabulary from: the sentences hold nothing "
+            "but control characters and spaces."
+        )
     if found := re.search(r"too high \(\d+\).*<= (\d+)", message):
         return (
             f"vocab_size={vocab_size} is too large for {reader.count} sentences: "
@@ -343,8 +348,7 @@ def _training_failed(
     if found := re.search(r"required_chars\. \d+ vs (\d+)", message):
         return (
             f"vocab_size={vocab_size} is too small: special ids, bytes and the "
-            f"characters of the text alone need {found[1]}; give a larger vocab_size "
-            "or a lower character_coverage."
+            f"characters of the text alone need {found[1]}; give a larger vocab_size."
         )
     return f"sentencepiece could not learn a vocabulary: {message}"
 

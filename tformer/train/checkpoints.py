@@ -10,9 +10,10 @@ Chapter *Training*.
 import math
 import os
 import platform
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,11 +22,11 @@ import torch
 from torch import Tensor
 
 from tformer.common.files import load_tensors, save_tensors, sweep
-from tformer.common.recipe import Recipe
 from tformer.config import ModelConfig
 from tformer.tokenization import Tokenizer
 from tformer.train.devices import random_state, set_random_state
 from tformer.train.events import Look, Record
+from tformer.train.snapshots import NAME, REMEDY, Snapshots, difference, named
 from tformer.translator.weights import load_parameters
 
 try:
@@ -34,8 +35,11 @@ except ImportError:  # Windows: the folder is not locked there
     fcntl = None  # type: ignore[assignment]
 
 MODEL_FILES = ("model.safetensors", "card.json", "history.json")  # of a finished run
+OWN_NAMES = re.compile(  # all that a run writes: nothing else is ever removed
+    rf"checkpoint\.safetensors|tokenizer\.model|{'|'.join(MODEL_FILES)}|{NAME}"
+)
+LOCK = ".tformer-run.lock"
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")  # Adam's state of each weight
-REMEDY = "copy the run's folder again, or start over (restart=True, or --restart)"
 
 
 @dataclass
@@ -124,11 +128,11 @@ class Checkpoint:
         Raises:
             ValueError: a setting differs; the message names it.
         """
-        saved = dict(self.identity)
-        for part, owner in (("config", type(config)), ("recipe", Recipe)):
-            younger = {each.name: each.default for each in fields(owner)}
-            saved[part] = younger | saved[part]  # settings that did not exist yet
-        _check_same(saved, identity, self.file.parent)
+        if different := difference(self.identity, config, identity):
+            raise ValueError(
+                f"{self.file.parent} holds a run with {different}: choose another "
+                "folder, or resume it with the same settings"
+            )
 
     def restore(self, run: Resumable) -> None:
         """Put a run back to where this checkpoint was saved.
@@ -199,10 +203,10 @@ class RunFolder:
         """
         is_new = not self.path.exists()
         self.path.mkdir(parents=True, exist_ok=True)
-        file = self.path / ".lock"
+        file = self.path / LOCK
         handle = _lock(file)
         try:
-            sweep(self.path)
+            sweep(self.path, OWN_NAMES)
             yield
         finally:
             with suppress(OSError):
@@ -248,9 +252,7 @@ class RunFolder:
             return None
         return Tokenizer.load(self.tokenizer_file)
 
-    def save(
-        self, run: Resumable, identity: dict[str, Any], tokenizer: Tokenizer
-    ) -> None:
+    def save(self, run: Resumable, snapshots: Snapshots, tokenizer: Tokenizer) -> None:
         """Write all that a resumed run needs; delete snapshots that are too old."""
         weights = dict(run.model.named_parameters())
         tensors: dict[str, Tensor] = {f"model.{k}": v for k, v in weights.items()}
@@ -261,56 +263,24 @@ class RunFolder:
         for kind, dice in random_state(run.device).items():
             tensors[f"rng.{kind}"] = dice
         facts = {
-            "identity": identity,
+            "identity": snapshots.identity,
             "state": asdict(run.state),
             "scaler": run.scaler.state_dict(),
         }
         if not self.tokenizer_file.is_file():
             tokenizer.save(self.tokenizer_file)
-        save_tensors(self._snapshot_file(run.state.step), dict(weights), {})
+        snapshots.save(run.state.step, dict(weights))
         save_tensors(self.checkpoint_file, tensors, facts)
-        recipe = identity["recipe"]
-        kept = self.snapshots(
-            run.state.step, recipe["eval_every"], recipe["average_last"]
-        )
-        for file in self.path.glob("snapshot-*.safetensors"):
-            if file not in kept:
-                file.unlink()
-
-    def snapshots(self, step: int, every: int, average_last: int) -> list[Path]:
-        """The snapshots to average: the last ones up to a step, oldest first.
-
-        A stop between two evaluations counts only as long as it is the end: a resumed
-        run averages what it would have averaged without the stop.
-
-        Raises:
-            ValueError: one is missing; the message names it.
-        """
-        n_regular = average_last - (step % every != 0)
-        first = max(step // every - n_regular, 0)
-        steps = [every * number for number in range(first + 1, step // every + 1)]
-        if step % every:
-            steps.append(step)
-        files = [self._snapshot_file(each) for each in steps]
-        for file in files:
-            if not file.is_file():
-                raise ValueError(
-                    f"{file} is missing, and this run averages its weights: {REMEDY}"
-                )
-        return files
+        snapshots.delete_old(run.state.step)
 
     def clear(self) -> None:
         """Remove a run's own files, and nothing else from its folder.
 
         The checkpoint goes first, so that a crash leaves nothing to resume from.
         """
-        own = (self.checkpoint_file.name, "snapshot-*.safetensors", *MODEL_FILES)
-        for pattern in (*own, self.tokenizer_file.name):
-            for file in self.path.glob(pattern):
-                file.unlink()
-
-    def _snapshot_file(self, step: int) -> Path:
-        return self.path / f"snapshot-{step:08d}.safetensors"
+        self.checkpoint_file.unlink(missing_ok=True)
+        for file in named(self.path, OWN_NAMES):
+            file.unlink()
 
 
 def saved_settings(folder: str | Path) -> dict[str, Any]:
@@ -321,41 +291,6 @@ def saved_settings(folder: str | Path) -> dict[str, Any]:
     """
     file = RunFolder(folder).checkpoint_file
     return Checkpoint.read(file).identity if file.is_file() else {}
-
-
-def average(snapshots: list[Path]) -> dict[str, Tensor]:
-    """The mean of several snapshots' weights, name by name.
-
-    Args:
-        snapshots: files written by `fit`, at least one.
-
-    Raises:
-        ValueError: no file, or files with different weights.
-
-    Source: section 6.1.
-    """
-    if not snapshots:
-        raise ValueError("there is no snapshot to average")
-    total: dict[str, Tensor] = {}
-    for snapshot in snapshots:
-        weights, _ = load_tensors(snapshot)
-        if total and weights.keys() != total.keys():
-            raise ValueError(f"{snapshot} and {snapshots[0]} hold different weights")
-        for name, weight in weights.items():
-            total[name] = total.get(name, 0) + weight.double() / len(snapshots)
-    return {name: weight.float() for name, weight in total.items()}
-
-
-def _check_same(theirs: dict, ours: dict, folder: Path) -> None:
-    for part, mine in ours.items():
-        other = theirs.get(part)
-        if isinstance(mine, dict) and isinstance(other, dict):
-            _check_same(other, mine, folder)
-        elif other != (list(mine) if isinstance(mine, tuple) else mine):
-            raise ValueError(
-                f"{folder} holds a run with {part}={other!r}, this one has {mine!r}: "
-                "choose another folder, or resume it with the same settings"
-            )
 
 
 def _lock(file: Path) -> int:

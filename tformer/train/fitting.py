@@ -25,12 +25,13 @@ from tformer.common.recipe import Recipe
 from tformer.config import ModelConfig, TransformerConfig
 from tformer.data import Corpus
 from tformer.tokenization import Tokenizer
-from tformer.train.checkpoints import Checkpoint, RunFolder, average
+from tformer.train.checkpoints import Checkpoint, RunFolder
 from tformer.train.devices import check_room, device_name, memory_told, own_dice
 from tformer.train.events import Event, Listener, Look, Record
 from tformer.train.loop import Loop
 from tformer.train.progress import display
 from tformer.train.ranks import Ranks, joined
+from tformer.train.snapshots import Snapshots, average
 from tformer.translator import Translator
 from tformer.translator.weights import load_parameters
 from tformer.variants.recurrent import RecurrentConfig
@@ -160,15 +161,16 @@ def fit(
         tokenizer = tokenizer or _learn_pieces(corpus, config, recipe, ranks)
         identity = _identity(config, recipe, tokenizer, corpus)
         identity |= _origin(start, checkpoint)
+        snapshots = Snapshots(place.path, config, identity)
         if checkpoint is not None:
             checkpoint.check_same_run(config, identity)
         if not restart:
             place.check_tokenizer(tokenizer)
+            snapshots.check_no_strangers(may_be_unsigned=checkpoint is not None)
         torch.manual_seed(recipe.seed)
         loop = Loop(config, corpus, recipe, tokenizer, ranks, samples)
         if checkpoint is not None:
-            checkpoint.restore(loop)
-            place.snapshots(loop.state.step, recipe.eval_every, recipe.average_last)
+            _resume(loop, checkpoint, snapshots)
         elif start is not None:
             load_parameters(loop.model, _weights_of(start), origin="the start")
         for listener in listeners:
@@ -180,9 +182,9 @@ def fit(
             return any(answer is True for answer in answers)
 
         tell(_beginning(loop, place, steps, minutes))
-        keep = _keeper(loop, place, identity, tokenizer, is_ours=not restart)
+        keep = _keeper(loop, place, snapshots, is_ours=not restart)
         loop.run(steps, minutes, tell, keep)
-        return _finish(loop, place, identity)
+        return _finish(loop, place, snapshots)
 
 
 def _identity(
@@ -202,6 +204,27 @@ def _identity(
         "checksums": corpus.checksums,
         "trained_on": corpus.trained_on(),
     }
+
+
+def _resume(loop: Loop, checkpoint: Checkpoint, snapshots: Snapshots) -> None:
+    """Put a run back to where it was, and find out now whether it can end as it would.
+
+    Raises:
+        ValueError: the checkpoint is incomplete; or a snapshot is missing, or of
+            another run or step.
+    """
+
+    def loss_of(weights: dict[str, Tensor]) -> float:
+        load_parameters(loop.model, weights, origin="an older snapshot")
+        return loop.validation_loss()
+
+    checkpoint.restore(loop)
+    step, history = loop.state.step, loop.state.history
+    is_first = loop.ranks.is_first
+    if snapshots.sign(step, history, loss_of, writes=is_first):
+        checkpoint.restore(loop)
+    loop.ranks.wait()
+    snapshots.to_average(step)
 
 
 def _beginning(
@@ -228,8 +251,7 @@ def _beginning(
 def _keeper(
     loop: Loop,
     place: RunFolder,
-    identity: dict[str, Any],
-    tokenizer: Tokenizer,
+    snapshots: Snapshots,
     *,
     is_ours: bool,
 ) -> Callable[[], None]:
@@ -242,7 +264,7 @@ def _keeper(
         if not is_ours:
             place.clear()
             is_ours = True
-        place.save(loop, identity, tokenizer)
+        place.save(loop, snapshots, loop.tokenizer)
 
     return keep
 
@@ -339,16 +361,14 @@ def _learn_pieces(
     return Tokenizer(ranks.of_first(learned))
 
 
-def _finish(loop: Loop, place: RunFolder, identity: dict[str, Any]) -> Run:
+def _finish(loop: Loop, place: RunFolder, snapshots: Snapshots) -> Run:
     """Average the last snapshots, save the model, report how it was trained."""
-    state, corpus, recipe = loop.state, loop.corpus, loop.recipe
+    state, corpus = loop.state, loop.corpus
     loop.ranks.wait()  # the first one has written the last snapshot
-    snapshots = place.snapshots(state.step, recipe.eval_every, recipe.average_last)
-    load_parameters(
-        loop.model, average(snapshots), origin=f"the average in {place.path}"
-    )
+    files = snapshots.to_average(state.step)
+    load_parameters(loop.model, average(files), origin=f"the average in {place.path}")
     report = {
-        **identity,
+        **snapshots.identity,
         "attribution": corpus.attribution,
         "licence": corpus.licence,
         "is_synthetic": corpus.is_synthetic,
@@ -362,7 +382,7 @@ def _finish(loop: Loop, place: RunFolder, identity: dict[str, Any]) -> Run:
         "epochs": state.epoch,
         "seconds": round(state.seconds, 1),
         "stopped": state.stopped,
-        "averaged_snapshots": len(snapshots),
+        "averaged_snapshots": len(files),
         "valid_loss": loop.validation_loss(),
         "date": datetime.now(UTC).date().isoformat(),
     }

@@ -19,12 +19,11 @@ import torch
 from torch import Tensor, distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from tformer.common.launch import TORCHRUN, placed
 from tformer.train.devices import choose_device
 
 MEETING = timedelta(minutes=5)  # for all processes to arrive
 WORK = timedelta(hours=2)  # for what one does alone, such as learning pieces
-TORCHRUN = "torchrun --nproc-per-node N -m tformer train …"
-NAMES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_PORT")
 
 
 @dataclass(frozen=True)
@@ -127,7 +126,7 @@ def joined(device: str) -> Iterator[Ranks]:
     if _together:
         yield _together[-1]
         return
-    n, rank, local = _placed()
+    n, rank, local = placed()
     if n == 1:
         yield Ranks(choose_device(device))
         return
@@ -144,31 +143,6 @@ def joined(device: str) -> Iterator[Ranks]:
     finally:
         _together.pop()
         distributed.destroy_process_group()
-
-
-def _placed() -> tuple[int, int, int]:
-    """How many processes there are, and this one's rank, overall and on its machine."""
-    if os.environ.get("WORLD_SIZE", "1") in ("", "1"):
-        return 1, 0, 0
-    there = {name: os.environ.get(name, "") for name in (*NAMES, "MASTER_ADDR")}
-    missing = [name for name, value in there.items() if not value]
-    if missing:
-        raise ValueError(
-            f"WORLD_SIZE={there['WORLD_SIZE']} means several processes, but "
-            f"{', '.join(missing)} is not set: start them with {TORCHRUN}, or unset "
-            "WORLD_SIZE"
-        )
-    for name in NAMES:
-        if not there[name].isdecimal():
-            raise ValueError(
-                f"{name}={there[name]!r} must be a whole number: start with {TORCHRUN}"
-            )
-    n, rank = int(there["WORLD_SIZE"]), int(there["RANK"])
-    if rank >= n:
-        raise ValueError(
-            f"RANK={rank} must be below WORLD_SIZE={n}: start with {TORCHRUN}"
-        )
-    return n, rank, int(there["LOCAL_RANK"])
 
 
 def _own_device(name: str, local: int) -> torch.device:

@@ -99,6 +99,40 @@ def test_the_first_help_names_every_command(capsys):
 
 
 @pytest.mark.parametrize(
+    "command", ["", "train", "translate", "evaluate", "export", "doctor"]
+)
+def test_help_works_without_docstrings(command):
+    """Under ``python -OO``, which drops them; what an option means is not told then."""
+    line = [sys.executable, "-OO", "-B", "-m", "tformer", *command.split(), "--help"]
+    done = subprocess.run(line, capture_output=True, encoding="utf-8", timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "--vocab-size" in done.stdout or command != "train"
+
+
+@pytest.mark.parametrize(
+    ("folder", "corpus"),
+    [("my run", "it's.tsv"), ("-run", "-x.tsv"), ("$HOME;ls", "a\tb`ls`.tsv")],
+)
+def test_the_commands_that_training_ends_with_work_as_they_are_printed(
+    folder, corpus, pairs_file, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(pairs_file, corpus)
+    given = ["train", f"--corpus={corpus}", f"--out={folder}", "--steps", "1", *TINY]
+    assert cli.main(given) == 0
+    printed = capsys.readouterr().out.partition("next:\n")[2]
+    written = f'printf "%s\\0" {" ".join(printed.splitlines())}'
+    words = subprocess.run(["sh", "-c", written], capture_output=True, check=True)
+    words = words.stdout.decode().split("\0")[:-1]
+    program, first = ["python", "-m", "tformer"], words.index("evaluate") - 3
+    assert words[:3] == words[first : first + 3] == program
+    model = build_parser().parse_args(words[3:first])
+    assert (model.model, model.sentences) == (folder, ["A man is riding a horse."])
+    scores = build_parser().parse_args(words[first + 3 :])
+    assert (scores.model, scores.corpus) == (folder, corpus)
+
+
+@pytest.mark.parametrize(
     ("command", "owner", "left_out"),
     [
         ("train", TransformerConfig, {"pad_id", "bos_id", "eos_id", "unk_id"}),
@@ -535,3 +569,11 @@ def test_a_wide_beam_takes_fewer_sentences(beam_size, run, capsys, monkeypatch):
     said = told(capsys, f"translate --quiet --beam-size {beam_size} --model", run)
     assert len(said.splitlines()) == 130
     assert 0 < max(rows) <= max(256, beam_size)
+
+
+@pytest.mark.parametrize(
+    "line", ["train --corpus=-- --out r", "translate --input=--", "export --to=-- x"]
+)
+def test_two_dashes_are_no_value_of_an_option(line, capsys):
+    said = error_of(capsys, *line.split())
+    assert "'--' is no value" in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -189,10 +190,12 @@ def test_what_a_killed_writer_left_is_swept_and_nothing_else(tmp_path):
     run(code, tmp_path / "model.safetensors")
     [left] = names(tmp_path)
     assert left.startswith(".model.safetensors.")
-    mine = [".notes.part", ".x", "model.safetensors.part", "notes"]
+    mine = [".notes.part", ".x", ".x.abcdefgh.part", "model.safetensors.part", "notes"]
     for name in mine:
         (tmp_path / name).write_text("mine")
-    files.sweep(tmp_path)
+    files.sweep(tmp_path, re.compile("other"))
+    assert names(tmp_path) == sorted([*mine, left])
+    files.sweep(tmp_path, re.compile(r"model\.safetensors"))
     assert names(tmp_path) == mine
 
 
@@ -243,3 +246,16 @@ def test_tensors_come_back_from_a_file_of_any_name(name, tmp_path):
     tensors, facts = files.load_tensors(path)
     assert tensors["weight"].tolist() == [0, 1, 2]
     assert facts == {"fact": name}
+
+
+def test_a_file_that_cannot_be_read_is_not_called_truncated(tmp_path, monkeypatch):
+    path = tmp_path / "a.safetensors"
+    files.save_tensors(path, {"x": torch.ones(2)}, {})
+
+    def refuse(*arguments):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(files, "open", refuse, raising=False)
+    with pytest.raises(PermissionError) as caught:
+        files.load_tensors(path)
+    assert caught.value.filename == str(path)

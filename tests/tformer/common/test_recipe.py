@@ -25,6 +25,7 @@ from tformer.tokenization import Tokenizer
         ({"last_step": 1000}, "last_step=1000 must be None or at least 1001"),
         ({"eval_every": 0}, "eval_every=0"),
         ({"accumulate": 0}, "accumulate=0 must be at least 1"),
+        ({"accumulate": 2**62}, f"accumulate={2**62} must be at most max_tokens=4096"),
         ({"average_last": 0}, "average_last=0"),
         ({"patience": 0}, "patience=0 must be None or at least 1"),
         ({"seed": -1}, "seed=-1 must be at least 0"),

@@ -146,6 +146,11 @@ def test_the_parts_of_a_batch_hold_each_of_its_pairs_once(sizes, n) -> None:
         assert parts.n_labels == batch.n_labels == int((batch.labels != PAD).sum())
 
 
+def test_a_batch_is_dealt_out_into_no_more_parts_than_it_has_rows():
+    made = make([([5, EOS], [6])] * 3, 99)
+    assert len(made.parts(0, 2**62)) == 3
+
+
 def test_batches_are_a_sequence(many) -> None:
     made = make(many, 500)
     assert same(made[-1], made[len(made) - 1])

@@ -633,3 +633,20 @@ def test_a_corpus_shows_itself_in_one_line() -> None:
     assert corpus.epoch_pairs(0, 0) == [("a", "b")]
     assert corpus.epoch_pairs(0, 0) is not corpus.train
     assert corpus.valid_sets == {"toy": [("c", "d")]}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda n, line: f"{n}\t{line}", "column 1 holds nothing but numbers"),
+        (lambda n, line: f"{line[: line.index(chr(9))]}\t{n}", "column 2 holds"),
+        (lambda n, line: line if n else "English\tGerman", "line names the columns"),
+        (lambda n, line: line if n != 4 else "a\0b\tc", "line 5: holds a zero byte"),
+    ],
+)
+def test_columns_that_are_no_sentences_are_refused(change, message, tmp_path):
+    lines = [change(n, f"dog {n} runs\tHund {n} rennt") for n in range(40)]
+    path = tmp_path / "mine.tsv"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(data.DataError, match=message):
+        data.load(path)

@@ -48,3 +48,14 @@ def test_findings_give_status_1_and_are_printed(tmp_path, capsys):
     status, out = told(tmp_path, capsys, leaky, "--with", "arguments")
     assert status == 1
     assert "1. future-leak: " in out
+
+
+def test_more_ids_than_the_model_can_know_are_refused_before_they_take_memory(
+    tmp_path, capsys
+):
+    path = tmp_path / "model.py"
+    path.write_text((HERE / "gpt.py").read_text("utf-8") + ADAPTER, encoding="utf-8")
+    n = 10**12
+    assert cli.main(["doctor", f"{path}:net", "--vocab-size", str(n)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"tformer: error: --vocab-size {n} is more ids than")

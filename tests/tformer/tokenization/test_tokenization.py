@@ -350,3 +350,9 @@ def test_a_model_with_other_special_ids_is_refused() -> None:
 def test_a_path_in_place_of_bytes_is_a_type_error_that_helps() -> None:
     with pytest.raises(TypeError, match=r"use Tokenizer\.load"):
         Tokenizer("tokenizer.model")
+
+
+@pytest.mark.parametrize("text", ["\x01\x02", "\u200b", "\u2581"])
+def test_text_of_control_characters_alone_is_no_text(text):
+    with pytest.raises(ValueError, match="there is no text to learn a vocabulary from"):
+        Tokenizer.train([text] * 50, 300)

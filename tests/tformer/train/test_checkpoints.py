@@ -30,7 +30,7 @@ from tformer import load_pretrained, train
 from tformer.common.files import load_tensors, save_tensors
 from tformer.data import Corpus
 from tformer.tokenization import Tokenizer
-from tformer.train.checkpoints import RunFolder, saved_settings
+from tformer.train.checkpoints import LOCK, RunFolder, saved_settings
 
 
 @pytest.fixture(scope="module")
@@ -273,7 +273,7 @@ def test_a_second_run_in_the_folder_is_told_who_is_there(tokenizer, tmp_path):
     assert f"{tmp_path} is in use by process {os.getpid()} on" in refused[0]
     assert "choose another folder" in refused[0]
     quick_fit(tokenizer, tmp_path)  # the lock is gone with its run
-    assert not (tmp_path / ".lock").exists()
+    assert not (tmp_path / LOCK).exists()
 
 
 HOLDER = """
@@ -295,7 +295,7 @@ def test_the_lock_of_a_killed_process_holds_nobody_up(tokenizer, tmp_path):
         with pytest.raises(BlockingIOError, match=f"process {holder.pid} on"):
             quick_fit(tokenizer, tmp_path)
         holder.send_signal(signal.SIGKILL)
-    assert (tmp_path / ".lock").is_file()
+    assert (tmp_path / LOCK).is_file()
     assert quick_fit(tokenizer, tmp_path).report["steps"] == 20
 
 
@@ -446,13 +446,51 @@ def test_the_settings_of_a_folder_are_its_runs(folder, tmp_path):
     assert saved_settings(tmp_path / "nowhere") == {}
 
 
+NAMES = (  # a user's own files, though each resembles what a run writes
+    "notes.txt",
+    "other.safetensors",
+    "snapshot-best.safetensors",
+    "snapshot-0000010.safetensors",
+    "snapshot-000000010.safetensors",
+    "snapshot-00000010.safetensors.bak",
+    "old-snapshot-00000010.safetensors",
+    ".lock",
+    ".film.abcdefgh.part",
+    ".checkpoint.safetensors.part",
+    ".checkpoint.safetensors.ABCDEFGH.part",
+)
+MINE = {name: f"mine: {name}".encode() for name in NAMES}
+
+
+def mine_in(folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    for name, text in MINE.items():
+        (folder / name).write_bytes(text)
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_run_touches_no_file_of_the_users_own(restart, folder, tokenizer, tmp_path):
+    for place in (folder, tmp_path / "new"):
+        mine_in(place)
+        go_on(tokenizer, place, restart=restart)
+        there = contents(place)
+        assert {name: there.get(name) for name in MINE} == MINE
+
+
+def test_folders_that_are_named_like_a_runs_files_are_left_alone(tokenizer, tmp_path):
+    names = ("snapshot-00000099.safetensors", ".card.json.abcdefgh.part")
+    for name in names:
+        (tmp_path / name).mkdir()
+    quick_fit(tokenizer, tmp_path, restart=True)
+    assert all((tmp_path / name).is_dir() for name in names)
+
+
 def test_clearing_removes_what_a_run_writes_and_nothing_else(folder):
     written = set(contents(folder))
-    mine = {"notes.txt", "replay.json", "other.safetensors", "german.txt"}
-    for name in mine:
-        (folder / name).write_text("mine")
+    mine_in(folder)
+    (folder / "snapshot-123456789.safetensors").write_text("after many steps")
     RunFolder(folder).clear()
-    assert set(contents(folder)) == mine
+    assert contents(folder) == MINE
     assert {"checkpoint.safetensors", "tokenizer.model", "card.json"} <= written
 
 

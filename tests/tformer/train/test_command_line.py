@@ -17,6 +17,7 @@ from small_runs import WORDS
 
 from tformer import cli
 from tformer.common.files import load_tensors
+from tformer.train.checkpoints import LOCK
 
 TINY = [
     *("--vocab-size", "300", "--d-model", "16", "--heads", "2", "--d-ff", "32"),
@@ -98,7 +99,7 @@ def test_a_signal_before_training(number, status, corpus, finished, tmp_path):
     process = start(
         *("--corpus", many, "--out", folder, "--steps", 10**6, "--restart", *TINY)
     )
-    while not (folder / ".lock").exists():
+    while not (folder / LOCK).exists():
         time.sleep(0.01)
         assert process.poll() is None
     process.send_signal(number)

@@ -231,6 +231,27 @@ def test_when_one_process_fails_all_end_and_the_run_can_go_on(
 # --- wrong environments ------------------------------------------------------------
 
 
+@pytest.mark.parametrize("others", [{}, {"WORLD_SIZE": "1"}, {"WORLD_SIZE": "2"}])
+@pytest.mark.parametrize("rank", ["1", "-1", "x"])
+@pytest.mark.parametrize("line", ["translate --beam-size 0 A", "train --out x", "no"])
+def test_a_variable_called_rank_silences_no_command(
+    line, rank, others, monkeypatch, capsys
+):
+    """Many launchers set it; only several processes of torchrun leave one to speak."""
+    for name, value in {"RANK": rank, **others}.items():
+        monkeypatch.setenv(name, value)
+    assert cli.main(line.split()) == 2
+    assert capsys.readouterr().err.startswith("tformer: error: ")
+
+
+def test_a_process_that_finds_no_other_says_so(monkeypatch, capsys, tmp_path):
+    for name, value in RIGHT.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(ranks, "MEETING", ranks.timedelta(seconds=2))
+    assert cli.main(["train", "--steps", "1", "--out", str(tmp_path / "run")]) == 2
+    assert "error: rank 1 cannot reach the other" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
