@@ -93,8 +93,9 @@ STILL = """
   display: none !important;
 }
 """  # figures stand as they are, and where they are
-UNFOLD = """() => {  // so that what is inside gets drawn
-  for (const fold of document.querySelectorAll('.bd-article details')) fold.open = true;
+UNFOLD = """() => {  // so that figures are drawn; their own folds stay as they are
+  for (const fold of document.querySelectorAll('.bd-article details'))
+    fold.open ||= !fold.closest('.tf-widget');
 }"""
 READY = """() => !document.querySelector(
   '.tf-plotly-box:not([data-ready]), .tf-widget:not([data-ready]), '
