@@ -55,6 +55,7 @@ class Lesson(nn.Module):
             pad_id=self.model.config.pad_id,
             smoothing=smoothing,
             bias=output.output_bias,
+            n_labels=batch.n_labels,
         )
 
 
@@ -95,7 +96,7 @@ class Loop:
             self.model.parameters(),
             betas=recipe.adam_betas,
             eps=recipe.adam_epsilon,
-            fused=device.type in ("cpu", "cuda"),
+            fused=device.type != "mps",
         )
         self.scaler = torch.amp.GradScaler(
             device.type, enabled=self.precision == "fp16"
