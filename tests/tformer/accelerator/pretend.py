@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch.utils import backend_registration
-from torch.utils._pytree import tree_map
 
 NAME = "pretend"
 DEVICE = torch.device("privateuseone", 0)
@@ -124,7 +123,8 @@ def on_the_cpu(function: Any, args: tuple, kwargs: dict) -> Any:
             )
         return x
 
-    raw_args, raw_kwargs = tree_map(inside, (args, kwargs))
+    raw_args = mapped(inside, args)
+    raw_kwargs = {key: mapped(inside, x) for key, x in kwargs.items()}
     _count(function, name, args, kwargs)
     goes_to_cpu = name == "aten::copy_" and not isinstance(args[0], Held)
     if kwargs.get("device") is not None:
@@ -139,7 +139,14 @@ def on_the_cpu(function: Any, args: tuple, kwargs: dict) -> Any:
             return x
         return shells[id(x)] if id(x) in shells else Held(x)
 
-    return tree_map(shell, out)
+    return mapped(shell, out)
+
+
+def mapped(change: Callable[[Any], Any], x: Any) -> Any:
+    """Change what an operation is given or gives, be it in lists or not."""
+    if isinstance(x, (list, tuple)):
+        return type(x)([mapped(change, each) for each in x])
+    return change(x)
 
 
 @functools.cache
@@ -167,6 +174,11 @@ def _count(function: Any, name: str, args: tuple, kwargs: dict) -> None:
             _waits["copy to the CPU"] += 1
         elif not isinstance(source, Held) and not may_run_on:
             _waits["blocking copy to the device"] += 1
+
+
+def so_far() -> int:
+    """How often the program has waited for the device since it began."""
+    return _waits.total()
 
 
 @contextmanager
@@ -214,7 +226,7 @@ def _cast(name: str, *, to_lower: bool) -> Any:
     def with_casts(*args: Any, **kwargs: Any) -> Any:
         keys = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastPrivateUse1)
         with torch._C._ExcludeDispatchKeyGuard(keys):
-            args, kwargs = tree_map(cast, (args, kwargs))
-            return function(*args, **kwargs)
+            named = {key: mapped(cast, x) for key, x in kwargs.items()}
+            return function(*mapped(cast, args), **named)
 
     return with_casts
