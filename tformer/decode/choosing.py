@@ -316,9 +316,7 @@ def grow_steps(
             pieces, values, best = (each.tolist() for each in on_cpu)
             before = [[found[row].log_probability] for row in live]
             told: list[list[Continuation]] = []
-            for row, piece, value, most in zip(
-                live, pieces, values, best, strict=True
-            ):
+            for row, piece, value, most in zip(live, pieces, values, best, strict=True):
                 check_number(most)
                 _check_possible(piece, value)
                 ids, total = found[row].ids, found[row].log_probability + value

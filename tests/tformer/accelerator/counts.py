@@ -10,11 +10,15 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from unittest import mock
 
 if __name__ == "__main__":  # the device must come first
-    sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "train")]
+    sys.path[:0] = [
+        str(Path(__file__).parent),
+        str(Path(__file__).parents[1] / "train"),
+    ]
 
 import pretend
 import torch
@@ -57,11 +61,11 @@ def in_training(precision: str, tokenizer: Tokenizer) -> tuple[int, int]:
 
         return mock.patch.object(loop.Loop, name, call)
 
-    device = mock.patch.object(ranks, "choose_device", lambda name: pretend.DEVICE)
+    device = mock.patch.object(ranks, "choose_device", return_value=pretend.DEVICE)
     settings = {"recipe": quick(precision=precision), "steps": 10}
-    with tempfile.TemporaryDirectory() as folder, device:
-        with counted("step"), counted("_look"):
-            quick_fit(tokenizer, folder, **settings)
+    folder = tempfile.TemporaryDirectory()
+    with folder as place, device, counted("step"), counted("_look"):
+        quick_fit(tokenizer, place, **settings)
     return found["step"], found["_look"]
 
 
@@ -81,7 +85,7 @@ def in_decoding(search: Callable) -> int:
         with mock.patch.object(Stepper, "_logits", spy):
             search(model, ids, max_len=8)
     assert len(totals) > 4 and waits.total() > 0
-    return max(b - a for a, b in zip(totals, totals[1:], strict=False))
+    return max(b - a for a, b in pairwise(totals))
 
 
 def table() -> str:
@@ -91,7 +95,9 @@ def table() -> str:
     for precision in PRECISIONS:
         in_steps, in_reading = in_training(precision, tokenizer)
         lines.append(f"| a training step, {precision} | {in_steps} |")
-    lines.append(f"| reading loss and norm, every {loop.LOG_EVERY} steps | {in_reading} |")
+    lines.append(
+        f"| reading loss and norm, every {loop.LOG_EVERY} steps | {in_reading} |"
+    )
     for name, search in SEARCHES.items():
         lines.append(f"| a step of decoding: {name} | {in_decoding(search)} |")
     return "\n".join(lines)

@@ -3,7 +3,7 @@
 A tensor there is a shell around one on the CPU, whose kernels do the work (PyTorch's
 Python backend for PrivateUse1). Two things are as on a GPU:
 
-- an operation on tensors of both devices is refused, but for copies and for CPU scalars;
+- an operation on tensors of both devices is refused (not copies, nor CPU scalars);
 - what makes the program wait for the device is counted (`waits`): what
   ``torch.cuda.set_sync_debug_mode`` would report. That is reading a value, copying to
   the CPU, a result whose size depends on values, and a copy from the CPU that blocks.
@@ -26,7 +26,12 @@ NAME = "pretend"
 DEVICE = torch.device("privateuseone", 0)
 COPIES = {"aten::_to_copy", "aten::copy_", "aten::_copy_from"}
 READS = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
-INDEXING = {"aten::index", "aten::index_put_", "aten::index_put", "aten::_index_put_impl_"}
+INDEXING = {
+    "aten::index",
+    "aten::index_put_",
+    "aten::index_put",
+    "aten::_index_put_impl_",
+}
 
 # What autocast computes in the lower precision, and what in float32 (the operations of
 # PyTorch's list for CUDA that occur here).
@@ -96,9 +101,19 @@ class Module:
     def _is_in_bad_fork() -> bool:
         return False
 
+    # Its dice are the CPU's.
+
     @staticmethod
     def manual_seed_all(seed: int) -> None:
-        """Its dice are the CPU's."""
+        """Nothing to do: the CPU's have been seeded, too."""
+
+    @staticmethod
+    def get_rng_state(device: Any = None) -> torch.Tensor:
+        return torch.get_rng_state()
+
+    @staticmethod
+    def set_rng_state(state: torch.Tensor, device: Any = None) -> None:
+        torch.set_rng_state(state)
 
     @staticmethod
     def get_amp_supported_dtype() -> list[torch.dtype]:
