@@ -71,6 +71,12 @@ class Held(torch.Tensor):
     def tolist(self) -> list:
         return self.cpu().tolist()
 
+    def untyped_storage(self) -> torch.UntypedStorage:
+        return self.raw.untyped_storage()
+
+    def data_ptr(self) -> int:
+        return self.raw.data_ptr()
+
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         return f"{self.raw!r} on {DEVICE}"
 
