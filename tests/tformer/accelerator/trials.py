@@ -276,14 +276,14 @@ def test_the_training_chapter_runs_there(tmp_path, monkeypatch):
     grammar = data.load("grammar")
     few = replace(
         grammar,
-        train=grammar.train[:900],
-        valid=grammar.valid[:20],
-        test={name: pairs[:8] for name, pairs in grammar.test.items()},
+        train=grammar.train[:600],
+        valid=grammar.valid[:8],
+        test={name: pairs[:3] for name, pairs in grammar.test.items()},
         is_synthetic=True,
     )
     monkeypatch.setattr(data, "load", lambda name, fallback: few)
     names = "imports data tokenizer before watch live live-alike after forming-figure "
-    names += "score time averaging norms released compare claim-bleu"
+    names += "score time averaging norms"
     found = chapters.run_cells(
         "12-training",
         names.split(),
@@ -291,7 +291,6 @@ def test_the_training_chapter_runs_there(tmp_path, monkeypatch):
             "SHORT, FULL = 1600, 4000": "SHORT, FULL = 4, 4",
             "else 250,": "else 2,",  # eval_every
             "\nassert scored[1].bleu > ": "\n# so few steps teach nothing: ",
-            "assert len(set(numbers.values())) == 4": "",
         },
     )
     run = found["run"]
