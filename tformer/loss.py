@@ -54,6 +54,7 @@ def projected_cross_entropy(
     pad_id: int,
     smoothing: float = 0.0,
     bias: Tensor | None = None,
+    n_labels: int | None = None,
 ) -> Tensor:
     """`cross_entropy` of ``hidden @ table.T``, without ever holding all the logits.
 
@@ -71,6 +72,8 @@ def projected_cross_entropy(
         pad_id: labels to ignore.
         smoothing: in [0, 1).
         bias: (V,) float, added to every row of logits.
+        n_labels: how many labels are not padding, if you know it: a GPU needs not be
+            asked then, which would make the program wait for it.
 
     Returns:
         A scalar, float32 or wider. Its gradient cannot be differentiated again.
@@ -79,8 +82,7 @@ def projected_cross_entropy(
         TypeError, ValueError: as `cross_entropy`.
     """
     _check_labels(hidden, labels, smoothing)
-    is_real = labels != pad_id
-    rows, wanted = hidden[is_real], labels[is_real]
+    rows, wanted = _without_padding(hidden, labels, pad_id, n_labels)
     if bias is not None:  # one more column, times 1
         rows = torch.cat([rows, torch.ones_like(rows[:, :1])], dim=1)
         table = torch.cat([table, bias[:, None]], dim=1)
@@ -91,6 +93,19 @@ def projected_cross_entropy(
         rows.requires_grad or table.requires_grad
     )
     return ProjectedCrossEntropy.apply(rows, table, wanted, smoothing, is_learning)
+
+
+def _without_padding(
+    hidden: Tensor, labels: Tensor, pad_id: int, n_labels: int | None
+) -> tuple[Tensor, Tensor]:
+    """The rows and labels that count: (..., D), (...) -> (n, D), (n,)."""
+    is_real = labels != pad_id
+    if n_labels is None or labels.device.type == "cpu":
+        return hidden[is_real], labels[is_real]
+    order = is_real.flatten().int().argsort(descending=True, stable=True)
+    places = order[:n_labels]
+    rows = hidden.flatten(0, -2).index_select(0, places)
+    return rows, labels.flatten().index_select(0, places)
 
 
 def _check_labels(scores: Tensor, labels: Tensor, smoothing: float) -> None:

@@ -16,6 +16,7 @@ class Ours:
     def __init__(self, model: Transformer) -> None:
         self.module = model
         self.hidden = model.hidden
+        self.n_labels: int | None = None  # counted, if not known
 
     def loss(self, source_ids: Tensor, target_ids: Tensor, labels: Tensor) -> Tensor:
         return projected_cross_entropy(
@@ -24,6 +25,7 @@ class Ours:
             labels,
             pad_id=self.module.config.pad_id,
             smoothing=0.1,
+            n_labels=self.n_labels,
         )
 
     def greedy(self, source_ids: Tensor, length: int) -> list[list[int]]:

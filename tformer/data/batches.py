@@ -18,6 +18,7 @@ from numbers import Integral
 import torch
 from torch import Tensor
 
+from tformer.fast.transfer import sent
 from tformer.tokenization import Tokenizer
 
 Encoded = tuple[list[int], list[int]]
@@ -45,9 +46,9 @@ class Batch:
     def to(self, device: torch.device | str) -> Batch:
         """The batch on another device."""
         return Batch(
-            self.source_ids.to(device, non_blocking=True),
-            self.target_ids.to(device, non_blocking=True),
-            self.labels.to(device, non_blocking=True),
+            sent(self.source_ids, device),
+            sent(self.target_ids, device),
+            sent(self.labels, device),
             self.n_tokens,
             self.n_labels,
         )

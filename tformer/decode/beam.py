@@ -25,6 +25,7 @@ from tformer.decode.stepping import (
     evaluating,
     largest,
 )
+from tformer.fast.transfer import fetched, sent
 
 
 def beam_search(
@@ -143,10 +144,11 @@ def beam_steps(
             width = len(totals[0])
             log_p = step.log_probabilities().view(len(live), width, vocab_size)
             allowed = _only(log_p, eos_id) if step.length == max_len else log_p
-            history = step.tokens[:, 1:].tolist()
+            *best, tokens = fetched(*_best(allowed, totals, beam_size), step.tokens)
+            history = tokens[:, 1:].tolist()
             told: list[list[Continuation]] = []
             survivors: list[tuple[int, list[Continuation]]] = []  # by place in `live`
-            for place, ranked in enumerate(_best(allowed, totals, beam_size)):
+            for place, ranked in enumerate(_ranked(*best)):
                 beam, own = beams[live[place]], history[place * width :]
                 weighed, grown = beam.weigh(ranked, own, eos_id)
                 told.append(weighed)
@@ -168,23 +170,32 @@ def beam_steps(
 Ranked = list[tuple[float, int, int]]  # log p, the hypothesis it continues, next piece
 
 
-def _best(log_p: Tensor, totals: list[list[float]], beam_size: int) -> Iterator[Ranked]:
+def _best(
+    log_p: Tensor, totals: list[list[float]], beam_size: int
+) -> tuple[Tensor, Tensor, Tensor]:
     """For each sentence its most probable continuations, the best first.
 
     A row can end in only one way, so 2 * beam_size leave enough to go on. They are
     among the best of each hypothesis.
+
+    Returns:
+        log p, the hypothesis it continues, next piece: each (sentences, continuations).
     """
     n, width, vocab_size = log_p.shape  # sentences, hypotheses, pieces
     few = min(2 * beam_size, vocab_size)
     best, choices = (
         each.view(n, width, few) for each in largest(log_p.flatten(0, 1), few)
     )
-    best += torch.tensor(totals, device=log_p.device)[:, :, None]
+    best += sent(torch.tensor(totals), log_p.device)[:, :, None]
     best, where = best.flatten(1).topk(min(2 * beam_size, width * few))
     pieces = choices.flatten(1).gather(1, where)
-    for row in zip(
-        best.tolist(), (where // few).tolist(), pieces.tolist(), strict=True
-    ):
+    return best, where // few, pieces
+
+
+def _ranked(best: Tensor, parents: Tensor, pieces: Tensor) -> Iterator[Ranked]:
+    """What `_best` found, sentence by sentence."""
+    columns = (best.tolist(), parents.tolist(), pieces.tolist())
+    for row in zip(*columns, strict=True):
         check_number(row[0][0])
         yield list(zip(*row, strict=True))
 

@@ -24,6 +24,7 @@ from tformer.decode.stepping import (
     evaluating,
     inference,
 )
+from tformer.fast.transfer import fetched, sent
 
 ROUNDING = 1e-6  # sums of probabilities that differ by less count as equal
 STRIDE = 1_000_003  # between the seeds of adjacent rows
@@ -201,25 +202,26 @@ def distribution(
             -infinity throughout.
     """
     settings = SearchSettings(temperature=temperature, top_k=top_k, top_p=top_p)
-    return sharpened(log_p, settings)
-
-
-def sharpened(log_p: Tensor, settings: SearchSettings) -> Tensor:
-    """`distribution`, for settings that have been validated."""
-    temperature, top_k, top_p = settings.temperature, settings.top_k, settings.top_p
-    log_p = log_p.to(torch.promote_types(log_p.dtype, torch.float32))
-    gaps = log_p - log_p.amax(dim=-1, keepdim=True)  # the best piece has 0: no overflow
-    p = (gaps / temperature).softmax(dim=-1)
+    p = sharpened(log_p, settings)
     if bool(p.isnan().any()):
         raise ValueError(
             "no next piece can be drawn: log_p holds NaN or +infinity, or rules every "
             "piece of a row out. Are the model's weights numbers?"
         )
+    return p
+
+
+def sharpened(log_p: Tensor, settings: SearchSettings) -> Tensor:
+    """`distribution`, for settings that are valid; it is NaN where log_p is wrong."""
+    temperature, top_k, top_p = settings.temperature, settings.top_k, settings.top_p
+    log_p = log_p.to(torch.promote_types(log_p.dtype, torch.float32))
+    gaps = log_p - log_p.amax(dim=-1, keepdim=True)  # the best piece has 0: no overflow
+    p = (gaps / temperature).softmax(dim=-1)
     if top_k is None and top_p is None:
         return p
     p, order = p.sort(dim=-1, descending=True, stable=True)
     if top_k is not None:
-        p[..., top_k:] = 0
+        p[..., top_k:].zero_()
     if top_p is not None and top_p < 1:
         p = p / p.sum(dim=-1, keepdim=True)
         before = p.cumsum(dim=-1) - p  # mass of all that are more probable
@@ -309,11 +311,13 @@ def grow_steps(
         while live and step.length < max_len:
             log_p = step.log_probabilities()
             chosen = _checked(choose(log_p, live, step.length), log_p)
-            pieces = chosen.tolist()
-            added = log_p.gather(1, chosen[:, None]).squeeze(1).tolist()
+            added = log_p.gather(1, chosen[:, None]).squeeze(1)
+            on_cpu = fetched(chosen, added, log_p.amax(dim=-1))
+            pieces, values, best = (each.tolist() for each in on_cpu)
             before = [[found[row].log_probability] for row in live]
             told: list[list[Continuation]] = []
-            for row, piece, value in zip(live, pieces, added, strict=True):
+            for row, piece, value, most in zip(live, pieces, values, best, strict=True):
+                check_number(most)
                 _check_possible(piece, value)
                 ids, total = found[row].ids, found[row].log_probability + value
                 ended = piece == eos_id
@@ -349,7 +353,6 @@ def _checked(chosen: Tensor, log_p: Tensor) -> Tensor:
 
 def _check_possible(piece: int, log_probability: float) -> None:
     """Raise unless each chosen piece has some probability."""
-    check_number(log_probability)
     if log_probability == -math.inf:
         raise ValueError(
             f"choose returned piece {piece}, which has probability 0: pad, bos and unk "
@@ -362,7 +365,8 @@ def draw(p: Tensor, chance: Tensor) -> Tensor:
 
     In float64, so that rounding can neither pass the end nor stop at p = 0.
     """
-    reached = p.cpu().double().cumsum(dim=-1)
+    p = p.cpu() if p.device.type == "mps" else p  # which has no float64
+    reached, chance = p.double().cumsum(dim=-1), sent(chance, p.device)
     end = reached[:, -1]
     wanted = (chance * end).minimum(end.nextafter(torch.zeros_like(end)))
     return (reached <= wanted[:, None]).sum(dim=-1)

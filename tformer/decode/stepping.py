@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from tformer import masks
+from tformer.fast.transfer import fetched, sent
 
 
 class Seq2Seq(Protocol):
@@ -138,9 +139,8 @@ class Stepper:
         self.source_mask = masks.source_mask(source_ids, config.pad_id)
         self.cache = model.new_cache() if use_cache else None
         self.tokens = torch.full_like(source_ids[:, :1], config.bos_id)
-        self.never = torch.tensor(
-            [config.pad_id, config.bos_id, config.unk_id], device=source_ids.device
-        )
+        never = torch.tensor([config.pad_id, config.bos_id, config.unk_id])
+        self.never = sent(never, source_ids.device)
 
     @property
     def length(self) -> int:
@@ -159,7 +159,7 @@ class Stepper:
             ValueError: the model's logits are not numbers.
         """
         logits = self._logits().index_fill(1, self.never, -torch.inf)
-        best, pieces = largest(logits, 1)
+        best, pieces = fetched(*largest(logits, 1))
         check_number(best.max().item())
         return pieces.squeeze(1).tolist()
 
@@ -180,15 +180,15 @@ class Stepper:
         """
         device = self.tokens.device
         if rows != [*range(len(self.tokens))]:  # else all stay where they are
-            kept = torch.tensor(rows, dtype=torch.int64, device=device)
+            kept = sent(torch.tensor(rows, dtype=torch.int64), device)
             self.tokens = self.tokens[kept]
             if not same_sources:
                 self.memory = self.memory[kept]
                 self.source_mask = self.source_mask[kept]
             if self.cache is not None:
                 self.cache.select(kept, same_sources=same_sources)
-        column = torch.tensor(pieces, dtype=torch.int64, device=device)[:, None]
-        self.tokens = torch.cat([self.tokens, column], dim=1)
+        column = sent(torch.tensor(pieces, dtype=torch.int64), device)
+        self.tokens = torch.cat([self.tokens, column[:, None]], dim=1)
 
 
 def largest(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:

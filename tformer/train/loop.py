@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from tformer.common.recipe import Recipe
 from tformer.config import TransformerConfig
 from tformer.data import Batch, Batches, Corpus, PieceSampler, batches, encode_pairs
+from tformer.fast.transfer import fetched
 from tformer.loss import projected_cross_entropy
 from tformer.schedule import inverse_square_root, straight_line
 from tformer.tokenization import Tokenizer
@@ -55,6 +56,7 @@ class Lesson(nn.Module):
             pad_id=self.model.config.pad_id,
             smoothing=smoothing,
             bias=output.output_bias,
+            n_labels=batch.n_labels,
         )
 
 
@@ -95,7 +97,7 @@ class Loop:
             self.model.parameters(),
             betas=recipe.adam_betas,
             eps=recipe.adam_epsilon,
-            fused=device.type in ("cpu", "cuda"),
+            fused=device.type != "mps",
         )
         self.scaler = torch.amp.GradScaler(
             device.type, enabled=self.precision == "fp16"
@@ -271,8 +273,9 @@ class Loop:
 
     def _look(self, recent: list[tuple[Tensor, Tensor, int]]) -> tuple[Look, list]:
         """The mean of the last few steps, and the loss of each; all of them finite."""
-        losses = self.ranks.total(torch.stack([loss for loss, _, _ in recent])).tolist()
-        norms = torch.stack([norm for _, norm, _ in recent]).tolist()
+        on_device = self.ranks.total(torch.stack([loss for loss, _, _ in recent]))
+        read = fetched(on_device, torch.stack([norm for _, norm, _ in recent]))
+        losses, norms = (each.tolist() for each in read)
         for step, loss, norm in zip(
             count(self.state.step - len(losses) + 1), losses, norms, strict=False
         ):

@@ -63,6 +63,18 @@ def without_time(history: list[dict]) -> list[dict]:
     return [{k: v for k, v in row.items() if k not in clock} for row in history]
 
 
+def stopped_run_ends_in_the_same_bits(
+    precision: str, tokenizer, folder: Path, device: str, steps: int = 40
+) -> None:
+    """Whether it is stopped halfway or not."""
+    options = {"config": small(dropout=0.3), "recipe": quick(precision=precision)}
+    options |= {"device": device}
+    whole = quick_fit(tokenizer, folder / "a", steps=steps, **options)
+    quick_fit(tokenizer, folder / "b", steps=steps // 2, **options)
+    parts = quick_fit(tokenizer, folder / "b", steps=steps, **options)
+    assert_same_weights(weights_of(whole), weights_of(parts))
+
+
 def weights_of(run_or_folder) -> dict[str, torch.Tensor]:
     folder = getattr(run_or_folder, "folder", run_or_folder)
     return load_tensors(Path(folder) / "model.safetensors")[0]

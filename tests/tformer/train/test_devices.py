@@ -7,7 +7,7 @@ import types
 
 import pytest
 import torch
-from small_runs import assert_same_weights, quick, quick_fit, small, weights_of
+from small_runs import quick, quick_fit, small, stopped_run_ends_in_the_same_bits
 
 from tformer import Transformer, TransformerConfig
 from tformer.analysis import cost
@@ -200,12 +200,10 @@ def test_a_real_allocation_that_fails_is_told_as_such_and_no_other_error():
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.skipif(
+    not torch.cuda.is_available(),
+    reason="no GPU: tried on the pretend device, in test_accelerator.py",
+)
 @pytest.mark.parametrize("precision", ["fp32", "fp16", "auto"])
 def test_on_a_gpu_a_stopped_run_ends_in_the_same_bits(precision, tokenizer, tmp_path):
-    options = {"config": small(dropout=0.3), "recipe": quick(precision=precision)}
-    options |= {"device": "cuda"}
-    whole = quick_fit(tokenizer, tmp_path / "a", steps=40, **options)
-    quick_fit(tokenizer, tmp_path / "b", steps=20, **options)
-    parts = quick_fit(tokenizer, tmp_path / "b", steps=40, **options)
-    assert_same_weights(weights_of(whole), weights_of(parts))
+    stopped_run_ends_in_the_same_bits(precision, tokenizer, tmp_path, "cuda")
