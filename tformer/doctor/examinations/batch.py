@@ -48,9 +48,12 @@ def examine(patient: Patient) -> Iterator[Finding]:
         return
     if patient.pad_id is not None:
         source, target = (
-            None if ids is None else patient.padded(ids[:, :3], ids.size(1))
-            for ids in one
+            None
+            if ids is None or patient.pads[side] is None
+            else patient.padded(ids[:, :3], ids.size(1), side=side)
+            for side, ids in enumerate(one)
         )
+        source = one[0] if source is None else source
         assert target is not None
         shorter = source, target
         moved = [
