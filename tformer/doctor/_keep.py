@@ -80,7 +80,11 @@ def as_found(model: nn.Module, *, weights: bool = True) -> Iterator[None]:
     wanted = [(each, each.requires_grad, each.grad) for each in model.parameters()]
     grads = [None if grad is None else grad.clone() for _, _, grad in wanted]
     modes = [(module, module.training) for module in model.modules()]
-    buffers = [(module, dict(module._buffers)) for module in model.modules()]
+    buffers = [
+        (module, dict(module._buffers))
+        for module in model.modules()
+        if isinstance(module._buffers, dict)  # a compiled module's can't be exchanged
+    ]
     fused = torch.backends.mha.get_fastpath_enabled()
     threads = torch.get_num_threads()
     pythons, numpys = random.getstate(), np.random.get_state()  # noqa: NPY002
