@@ -160,7 +160,7 @@ def _names(file: str) -> dict[str, Any]:
     """What the file defines; it is imported, or its cells are, if it is a notebook."""
     path = Path(file).resolve()
     root, name = _package(path)
-    sys.path.append(str(root))  # last: a file of the user's named torch.py is not torch
+    sys.path.insert(0, str(root))
     try:
         spec = importlib.util.spec_from_loader(
             name, loader=None, origin=str(path), is_package=False
