@@ -62,7 +62,7 @@ def add_parser(commands: Any) -> None:
         type=float,
         metavar="N",
         default=argparse.SUPPRESS,
-        help="how long it may take (default: 30)",
+        help="how long it may compute (default: 30)",
     )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument(

@@ -45,7 +45,7 @@ class Patient:
     Attributes:
         pads: ids of padding of source and target.
         knows_pad: whether `pad_id` was given, or the model's configuration has it.
-        deadline: when the budget is spent.
+        deadline: the computing time of the process at which the budget is spent.
         n_source, n_target: lengths of the probes.
         lengths_must_agree: whether the model runs only where both are equal.
         strangers: parameters that a pass used, and that the model doesn't know of.
@@ -153,7 +153,7 @@ class Patient:
 
     def check_time(self) -> None:
         """Raise `OutOfTime` once the budget is spent."""
-        if time.perf_counter() > self.deadline:
+        if time.process_time() > self.deadline:
             raise OutOfTime("there was no time left (seconds=…)")
 
     def logits(self, source: Tensor | None, target: Tensor) -> Tensor:

@@ -112,8 +112,8 @@ def examine(
         train_step: ``(model, batch) -> None``: one whole step of your training, with
             `optimizer`, which is put back like the model.
         accept: codes of findings that are meant, such as ``["layers-shared"]``.
-        seconds: the time that it may take, or None; the report says what was not
-            reached. One pass of the model is never interrupted.
+        seconds: of computing that it may take, or None; the report says what was not
+            reached. A busy machine costs nothing; one pass is never interrupted.
 
     Returns:
         The findings; the report is true if there are none. What some sound design
@@ -133,7 +133,7 @@ def examine(
     began = time.perf_counter()
     check(model)
     given = {name: each for name, each in locals().items() if name in _GIVEN}
-    until = began + (float("inf") if seconds is None else seconds)
+    until = time.process_time() + (float("inf") if seconds is None else seconds)
     with as_found(model):
         found, remarks, sound, not_tried, saw = _examined(model, given, batches, until)
     accepted = {finding.code for finding in found} & {*accept}

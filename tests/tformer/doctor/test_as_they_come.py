@@ -210,12 +210,14 @@ def test_the_budget_is_kept_and_what_was_not_reached_is_told():
             self.inner = made()
 
         def forward(self, ids):
-            time.sleep(0.05)
+            until = time.process_time() + 0.05
+            while time.process_time() < until:
+                pass
             return self.inner(ids)
 
-    began = time.perf_counter()
+    began = time.process_time()
     report = doctor.examine(Slow(), seconds=1.0)
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
     late = [e.examination for e in report.not_tried if "no time left" in e.reason]
     assert late and not set(late) & set(report.sound)
     assert "padding" in late

@@ -29,8 +29,6 @@ LEAKS = (
     "the model can read the word that it has to predict: the loss will fall towards 0, "
     "and on its own the model will write nonsense."
 )
-
-
 SPOILED = (
     "heads-split-wrongly",
     "heads-merged-wrongly",

@@ -64,9 +64,7 @@ def _knows_padding(patient: Patient) -> bool:
 def _tried(patient: Patient) -> Iterator[Finding]:
     if patient.pad_id is not None:
         yield from _target(patient)
-    if patient.pads[0] is None:
-        return
-    if patient.decoder_only:
+    if patient.decoder_only or patient.pads[0] is None:
         return
     if patient.lengths_must_agree:
         raise Skip("source and target must have one length: fix that first")

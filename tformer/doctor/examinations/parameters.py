@@ -122,7 +122,7 @@ def _silent(patient: Patient, named: Mapping[str, Tensor]) -> tuple[list[str], b
         silent &= here
         if not silent:
             break
-    is_routed = any(each & silent != silent or each != sets[0] for each in sets)
+    is_routed = any(each != sets[0] for each in sets)
     return [name for name in named if name in silent], is_routed
 
 
