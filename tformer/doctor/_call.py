@@ -45,11 +45,10 @@ class Call:
     def _wants_two(self) -> bool:
         if self._start:
             return False
-        if len(self.required) < 2:
-            return not self.required and self.names[1:2] and (
-                self.names[1] in SECOND and self.names[0] in ("src", "source", "x")
-            )  # fmt: skip
-        return True
+        if len(self.required) != 0:
+            return len(self.required) > 1
+        one, two = [*self.names, "", ""][:2]
+        return one in ("src", "source", "x") and two in SECOND
 
     def __call__(self, source: Tensor | None, target: Tensor) -> Any:
         """What the model returns."""

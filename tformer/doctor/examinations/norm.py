@@ -163,6 +163,7 @@ def _forgotten(
     sums = _anatomy.residuals(ops, width)
     passed = []
     for each in sums:
+        assert each.branch.made_by is not None and each.skip.made_by is not None
         line = _anatomy.current_line(each.branch.made_by)
         kept = _anatomy.current_line(each.skip.made_by)
         passed += [e for e in sums if e.total in line and e.total not in kept

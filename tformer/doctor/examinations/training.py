@@ -22,7 +22,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if patient.train_step is None or patient.batches is None:
         missing = "train_step=…" if patient.train_step is None else "batches=…"
         raise Skip(f"{missing} was not given")
-    parameters = list(patient.model.parameters())
+    parameters: list[Tensor] = list(patient.model.parameters())
     for each in parameters:
         each.grad = None
     left, moved = _step(patient, parameters)
