@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import inspect
-import runpy
+import json
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +31,9 @@ def add_parser(commands: Any) -> None:
         required arguments that makes one. The model is called as model(source, target)
         or model(ids), batch first; for anything else, name a dictionary in the same
         file that has the arguments of tformer.doctor.examine (forward, loss, batches,
-        decode, …). Nothing is changed. Exit status: 0 = nothing found, 1 = findings,
-        2 = the model could not be examined.
+        decode, …). FILE may be a notebook, whose cells are run in order. Nothing is
+        changed. Exit status: 0 = nothing found, 1 = findings, 2 = the model could not
+        be examined.
         """,
         "doctor model.py:Net",
         "doctor model.py:Net --pad-id none --bos-id none --eos-id none",
@@ -47,6 +50,21 @@ def add_parser(commands: Any) -> None:
             default=argparse.SUPPRESS,
             help="the id, or none if there is none",
         )
+    parser.add_argument(
+        "--accept",
+        metavar="CODE",
+        nargs="+",
+        default=argparse.SUPPRESS,
+        help="findings that are meant, such as layers-shared",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        metavar="N",
+        default=argparse.SUPPRESS,
+        help="how long it may compute (default: 30)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument(
         "--vocab-size",
         type=int,
@@ -80,7 +98,7 @@ def _run(options: argparse.Namespace) -> int:
     check_output_is_open("the report goes there; send it to /dev/null")
     given = {
         key: getattr(options, key)
-        for key in ("pad_id", "bos_id", "eos_id", "vocab_size")
+        for key in ("pad_id", "bos_id", "eos_id", "vocab_size", "accept", "seconds")
         if hasattr(options, key)
     }
 
@@ -117,7 +135,8 @@ def _run(options: argparse.Namespace) -> int:
             f"{reason}. From the command line: put such arguments in a dictionary in "
             "the file, and name it with --with"
         ) from reason
-    print(report)
+    as_json = options.json
+    print(json.dumps(report.as_dict(), ensure_ascii=False) if as_json else report)
     sys.stdout.flush()
     return 0 if report else FOUND
 
@@ -138,15 +157,51 @@ def _check_vocab_size(model: Any, vocab_size: int) -> None:
 
 
 def _names(file: str) -> dict[str, Any]:
-    """What the file defines; it is run as if it were imported."""
-    folder = str(Path(file).resolve().parent)
-    sys.path.insert(0, folder)
+    """What the file defines; it is imported, or its cells are, if it is a notebook."""
+    path = Path(file).resolve()
+    root, name = _package(path)
+    sys.path.insert(0, str(root))
     try:
-        return runpy.run_path(file, run_name=Path(file).stem)
+        spec = importlib.util.spec_from_loader(
+            name, loader=None, origin=str(path), is_package=False
+        )
+        assert spec is not None
+        module = importlib.util.module_from_spec(spec)
+        module.__file__ = str(path)
+        sys.modules[name] = module  # dataclasses look there for what they belong to
+        for text in _cells(path) if path.suffix == ".ipynb" else [path.read_bytes()]:
+            exec(compile(text, str(path), "exec"), module.__dict__)
+        return module.__dict__
     except (Exception, SystemExit) as error:
-        raise UsageError(f"{file} stopped with {_said(error)}") from error
-    finally:
-        sys.path.remove(folder)
+        raise UsageError(f"{file} stopped with {_said(error, path)}") from error
+
+
+def _package(path: Path) -> tuple[Path, str]:
+    """Where imports of the file start, and its full name, for relative imports."""
+    root, parts = path.parent, [path.stem]
+    while (root / "__init__.py").is_file():
+        root, parts = root.parent, [root.name, *parts]
+    is_taken = len(parts) == 1 and (
+        parts[0] in sys.modules or not parts[0].isidentifier()
+    )
+    return root, f"doctor_of_{path.stem}" if is_taken else ".".join(parts)
+
+
+def _cells(path: Path) -> list[str]:
+    """The code of a notebook, without the lines that only a notebook understands."""
+    try:
+        cells = json.loads(path.read_text("utf-8"))["cells"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{path.name} is no notebook: {error}") from error
+    texts = ["".join(e["source"]) for e in cells if e.get("cell_type") == "code"]
+    return [
+        "\n".join(
+            "" if line.lstrip().startswith(("%", "!")) else line
+            for line in text.splitlines()
+        )
+        for text in texts
+        if not text.startswith("%%")
+    ]
 
 
 def _found(names: dict[str, Any], file: str, name: str) -> Any:
@@ -184,5 +239,14 @@ def _wants_some(made: Any) -> bool:
     return False
 
 
-def _said(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
+def _said(error: BaseException, path: Path | None = None) -> str:
+    """An error in one line, with the line of the user's file where it arose."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [e.lineno for e in frames if path is None or e.filename == str(path)]
+    theirs = [e for e in frames if "tformer" not in Path(e.filename).parts]
+    at = lines[-1] if path and lines else theirs[-1].lineno if theirs else None
+    if isinstance(error, SyntaxError):
+        at = error.lineno
+        error = SyntaxError(error.msg)
+    where = f" (line {at})" if at else ""
+    return f"{type(error).__name__}: {error}{where}"

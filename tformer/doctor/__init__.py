@@ -13,7 +13,7 @@ registration. If it is about one argument of `examine`, it names that as ``ARGUM
 Chapters *When training fails* and *Bring your own model*.
 """
 
-from tformer.doctor._patient import CannotExamine
+from tformer.doctor._keep import CannotExamine
 from tformer.doctor._run import examine
 from tformer.doctor.report import Finding, NotTried, Remark, Report
 

@@ -39,7 +39,7 @@ class Attention:
     """One attention, as it was computed for one sequence.
 
     Attributes:
-        query, key: (H, Tq, Dh) and (H, Tk, Dh), as they were multiplied.
+        query, key, value: (H, Tq, Dh) and (H, Tk, Dh), as they were multiplied.
         factor: what the products were multiplied by altogether, before the softmax;
             None if that was no single number.
         d_head: the size Dh over which query and key are multiplied.
@@ -48,8 +48,8 @@ class Attention:
         context: (H, Tq, Dv), what came out.
         merged: (Tq, H Dv), what went into the output projection; None if not found.
         out: the output projection; None if not found.
-        into_query, into_key: the operations that made what the query's and the key's
-            projection read, or None.
+        into_query, into_key, into_value: what the projections read that made query,
+            key and value, or None.
     """
 
     query: Tensor
@@ -63,6 +63,8 @@ class Attention:
     out: Op | None
     into_query: Input | None
     into_key: Input | None
+    value: Tensor
+    into_value: Input | None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -99,7 +101,7 @@ def attentions(ops: list[Op]) -> list[Attention]:
                 origin = _origin(operand, VIEWS | DROPS | FACTORS | FILLS)
                 if origin is not None and origin.name in SOFTMAXES:
                     mixes.setdefault(origin.index, (op, side))
-    found = []
+    found: list[Attention] = []
     for op in ops:
         if op.name in SOFTMAXES and op.index in mixes:
             scores = _scores(op.inputs[0])
@@ -126,6 +128,15 @@ def unnormalised(ops: list[Op], lengths: set[int]) -> list[Tensor]:
                 if is_scores and set(each.numbers.shape[-2:]) <= lengths:
                     made.append(each.numbers)
     return made
+
+
+def by_sigmoid(ops: list[Op], lengths: set[int]) -> bool:
+    """Whether scores of such lengths go through a sigmoid."""
+    return any(
+        op.name == "sigmoid" and set(op.output.shape[-2:]) <= lengths
+        for op in ops
+        if op.output.dim() > 1
+    )
 
 
 def _factors(op: Op) -> tuple[Input, Input]:
@@ -168,9 +179,13 @@ def _scores(start: Input) -> tuple[Op, float | None] | None:
             continue
         if op.name in ("bmm", "baddbmm"):
             if not any(_from_parameter(factor_) for factor_ in _factors(op)):
-                best = (op, factor)
+                best = (op, None if factor is None else factor * _alpha(op))
                 break
-        elif op.name in VIEWS | FILLS | SUMS | FACTORS | DROPS | {"rsub", "neg"}:
+        elif op.name in VIEWS | FILLS | SUMS | FACTORS | DROPS | {
+            "rsub",
+            "neg",
+            "tanh",
+        }:
             scaled = _times(factor, op)
             wide = [e for e in op.inputs if e.tensor.numel() > 1]
             stack += [(e, scaled, depth + 1) for e in wide]
@@ -185,6 +200,11 @@ def _times(factor: float | None, op: Op) -> float | None:
     if number is None:
         return None
     return factor / number if op.name.startswith("div") else factor * number
+
+
+def _alpha(product: Op) -> float:
+    """What ``baddbmm`` multiplies its product by."""
+    return float(product.keywords.get("alpha", 1.0))
 
 
 def _number(op: Op) -> float | None:
@@ -205,6 +225,8 @@ def _from_parameter(start: Input) -> bool:
         if each is None or each.is_parameter:
             return each is not None
         op = each.made_by
+        if op is not None and op.of_weights:
+            return True
         if op is None or op.name not in VIEWS or len(op.inputs) != 1:
             return False
         each = op.inputs[0]
@@ -217,7 +239,7 @@ def _attention(
     product, factor = scores
     first, second = _factors(product)
     query, key = first.numbers, second.numbers.transpose(-1, -2)
-    weights = _factors(mix)[side].numbers
+    weights, mixed = _factors(mix)[side].numbers, _factors(mix)[1 - side]
     context = mix.result
     if side == 1:  # written the other way round: values times weights
         weights, context = weights.transpose(-1, -2), context.transpose(-1, -2)
@@ -236,6 +258,8 @@ def _attention(
         out=out,
         into_query=_projected(first),
         into_key=_projected(second),
+        value=mixed.numbers.transpose(-1, -2) if side == 1 else mixed.numbers,
+        into_value=_projected(mixed),
     )
 
 
@@ -422,9 +446,9 @@ def _feeds_attention(op: Op, found: list[Attention]) -> bool:
             break
         each = stack.pop()
         for following in each.used_by:
-            if following.name == "bmm":
+            if following.name == "bmm" and states(following) is None:
                 return True
-            if following.name in VIEWS | FACTORS | DROPS:
+            if following.name in VIEWS | FACTORS | DROPS | SUMS | {"neg"}:
                 stack.append(following)
     return False
 
@@ -506,6 +530,28 @@ def _is_same(one: Op | None, other: Op) -> bool:
     if one is None or one is other:
         return one is other
     return one.name == other.name and torch.equal(one.result, other.result)
+
+
+WEAK = -50.0  # a score that is filled with more than this keeps some weight
+
+
+def weak_fill(each: Attention) -> float | None:
+    """What the scores that a mask hides become, if that doesn't hide them."""
+    stack, depth = [each.softmax.inputs[0]], 0
+    while stack and depth < DEEP:
+        depth += 1
+        op = stack.pop().made_by
+        if op is None or op.name not in SUMS | VIEWS | FACTORS | FILLS:
+            continue
+        masks = [e.tensor for e in op.inputs if e.tensor.dtype == torch.bool]
+        if op.name in ("masked_fill", "masked_fill_", "where") and masks:
+            numbers = [a for a in op.arguments if isinstance(a, int | float)]
+            numbers += [float(e.tensor) for e in op.inputs if e.tensor.numel() == 1
+                        and e.tensor.is_floating_point()]  # fmt: skip
+            if any(number > WEAK for number in numbers) and masks[0].numel() > 1:
+                return max(numbers)
+        stack += [e for e in op.inputs if e.tensor.is_floating_point()]
+    return None
 
 
 def adds_zeros_and_ones(each: Attention) -> bool:
@@ -690,6 +736,21 @@ def norms(ops: list[Op]) -> Iterator[tuple[Op, tuple[int, ...], Tensor]]:
                 yield op, tuple(range(-n_axes, 0)), taken
             elif isinstance(axes, list | tuple):
                 yield op, tuple(a - n_axes if a >= 0 else a for a in axes), taken
+
+
+def norm_eps(ops: list[Op]) -> Iterator[tuple[Op, float, float]]:
+    """Each norm with its eps, and the mean square (or variance) that it is added to."""
+    for op, axes, taken in norms(ops):
+        x = taken.float()
+        if op.name == "native_layer_norm":
+            yield op, float(op.arguments[4]), float(x.var(-1, correction=0).mean())
+        elif axes == (-1,):
+            followers = [op, *op.used_by]
+            for each in (f for e in followers for f in e.used_by):
+                numbers = [a for a in each.arguments if isinstance(a, float)]
+                if each.name in SUMS and numbers and each.output.size(-1) == 1:
+                    base = each.inputs[0].tensor.float().abs().mean()
+                    yield op, numbers[0], float(base)
 
 
 def _scales(op: Op, taken: Tensor) -> bool:

@@ -55,6 +55,7 @@ class Listener(TorchDispatchMode):
         self.read: list[list[int]] = []
         self.scores: list[Tensor] = []
         self._weight, self._tables, self._say = weight, tables, say
+        self.check_time: Callable[[], None] = lambda: None
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
@@ -69,6 +70,7 @@ class Listener(TorchDispatchMode):
         return result
 
     def _hear(self, logits: Tensor) -> None:
+        self.check_time()
         rows = logits.view(-1, logits.size(-1))
         self.scores.append(rows[-1].clone())
         if self._say is not None:
@@ -126,12 +128,14 @@ class Loop:
     ) -> tuple[list[list[int]], Listener]:
         """The rows that come back, one for each source, and what was heard."""
         listener = Listener(self._weight, self._tables, say)
+        listener.check_time = self.patient.check_time
         return _rows(self._run(source, listener, **how), len(source)), listener
 
     def watch(self, source: Tensor) -> list[Op]:
-        """Every operation while it writes."""
+        """Every operation while it writes what `in_turn` says."""
         watch = Watch(self.patient.model)
-        self._run(source, watch)
+        with Listener(self._weight, self._tables, self.in_turn):
+            self._run(source, watch)
         return watch.ops
 
     def _run(

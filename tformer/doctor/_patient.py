@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import itertools
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,19 +18,24 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from tformer.doctor import _anatomy
 from tformer.doctor._anatomy import Attention
-from tformer.doctor._keep import as_found
+from tformer.doctor._call import Call, n_places, said_by_config, unpacked
+from tformer.doctor._keep import CannotExamine, as_found
 from tformer.doctor._watch import Op, Watch
 
 SEED = 1234
 MOVED = 1e-4  # of the logits' spread: rounding stays far below, real effects above
-
-
-class CannotExamine(ValueError):
-    """The model does not run as the adapter runs it; the message says what to do."""
+NO_ID = ...  # an id that was not given
+USUAL = {"pad_id": 0, "bos_id": 1, "eos_id": 2}
+LENGTHS = ((9, 7), (6, 5))  # of source and target probes; the second if those fail
+FAR = 64  # words: further no probe goes
 
 
 class Skip(Exception):
     """Raised by an examination that cannot take place; the message is the reason."""
+
+
+class OutOfTime(Skip):
+    """The budget is spent."""
 
 
 @dataclass
@@ -36,9 +43,15 @@ class Patient:
     """The model with everything that is known about it; see `examine` for the rest.
 
     Attributes:
+        pads: ids of padding of source and target.
+        knows_pad: whether `pad_id` was given, or the model's configuration has it.
+        deadline: the computing time of the process at which the budget is spent.
         n_source, n_target: lengths of the probes.
         lengths_must_agree: whether the model runs only where both are equal.
         strangers: parameters that a pass used, and that the model doesn't know of.
+        is_constant: whether the output was the same for two inputs.
+        changes_ids: whether a pass changed the ids that it was given.
+        asleep: weights that were all zeros, until `wake`.
         returns_start: whether decode's rows begin with the sign that begins a target;
             None until it was tried.
     """
@@ -47,9 +60,13 @@ class Patient:
     forward: Callable[..., Any] | None = None
     decoder_only: bool = False
     vocab_size: int | tuple[int, int] | None = None
-    pad_id: int | None = 0
-    bos_id: int | None = 1
-    eos_id: int | None = 2
+    pad_id: Any = NO_ID
+    bos_id: Any = NO_ID
+    eos_id: Any = NO_ID
+    ignore_index: int | None = None
+    bidirectional: bool | None = None
+    scale: float | None = None
+    shared: bool | None = None
     loss: Callable[..., Any] | None = None
     batches: Sequence[tuple[Tensor, ...]] | None = None
     gradients: Callable[..., Any] | None = None
@@ -61,21 +78,54 @@ class Patient:
     tokenizer: Any = None
     pairs: Sequence[tuple[str, str]] | None = None
     test_pairs: Sequence[tuple[str, str]] | None = None
-    n_source: int = 9
-    n_target: int = 7
+    test_batches: Iterable[Sequence[Tensor]] | None = None
+    train_step: Callable[..., Any] | None = None
+    all_batches: Iterable[Any] = ()
+    deadline: float = float("inf")
+    n_source: int = LENGTHS[0][0]
+    n_target: int = LENGTHS[0][1]
     lengths_must_agree: bool = False
     strangers: dict[int, Tensor] = field(default_factory=dict)
     returns_start: bool | None = None
+    is_constant: bool = False
+    changes_ids: bool = False
+    asleep: dict[str, Tensor] = field(default_factory=dict)
     _passes: dict[Any, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._settle_ids()
+        self._call = Call(self.model, self.pads)
         if self.forward is None:
-            self.decoder_only = self.decoder_only or _takes_one(self.model)
+            self.decoder_only = self.decoder_only or self._call.decoder_only
         else:
             self.decoder_only = n_places(self.forward) == 2
         first = next(self.model.parameters(), None)
         self.device = torch.device("cpu") if first is None else first.device
         self.sizes = self._sizes()
+
+    def _settle_ids(self) -> None:
+        """Ids that were not given: the configuration's, the tables', or the usual."""
+        said = said_by_config(self.model)
+        padding = {
+            each.padding_idx
+            for each in self.model.modules()
+            if isinstance(each, nn.Embedding) and each.padding_idx is not None
+        }
+        self.knows_pad = self.pad_id is not NO_ID or "pad_id" in said
+        if len(padding) == 1 and not self.knows_pad:
+            (found,) = padding
+            if not _ends_rows(USUAL["pad_id"], self.batches) or _ends_rows(
+                found, self.batches
+            ):
+                said["pad_id"], self.knows_pad = found, True
+        for name, usual in USUAL.items():
+            if getattr(self, name) is NO_ID:
+                setattr(self, name, said.get(name, usual))
+        if self.bidirectional is None:
+            self.bidirectional = said.get("bidirectional")
+        pad = self.pad_id
+        self.pads = pad if isinstance(pad, tuple) else (pad, pad)
+        self.pad_id = self.pads[1]
 
     # --- running the model ----------------------------------------------------------
 
@@ -85,15 +135,26 @@ class Patient:
         Raises:
             CannotExamine: what comes back is no tensor of that shape.
         """
-        target = target.to(self.device)
-        given = [target] if self.decoder_only else [_moved(source, self.device), target]
+        self.check_time()
+        before, target = target, target.to(self.device, copy=True)
+        source_before, source = source, _moved(source, self.device)
+        source = None if self.decoder_only else source
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if self.forward is None:
-                out = self.model(*given)
+                out = self._call(source, target)
             else:
+                given = [target] if source is None else [source, target]
                 out = self.forward(self.model, *given)
+        for one, other in ((before, target), (source_before, source)):
+            if one is not None and other is not None:
+                self.changes_ids |= not torch.equal(one.to(self.device), other)
         return _logits(out, target)
+
+    def check_time(self) -> None:
+        """Raise `OutOfTime` once the budget is spent."""
+        if time.process_time() > self.deadline:
+            raise OutOfTime("there was no time left (seconds=…)")
 
     def logits(self, source: Tensor | None, target: Tensor) -> Tensor:
         """Logits (B, T, V) while evaluating, with the same chance each time."""
@@ -124,7 +185,8 @@ class Patient:
     def watch_training(self) -> list[Op]:
         """The operations of a pass in training mode, as dropout takes part in it."""
         watch = Watch(self.model)
-        with as_found(self.model), torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
+        kept = as_found(self.model, weights=False)
+        with kept, torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
             self.model.train()
             torch.manual_seed(SEED)
             with watch:
@@ -159,7 +221,7 @@ class Patient:
     @property
     def special(self) -> set[int]:
         """Ids that no probe uses as a word."""
-        return {i for i in (self.pad_id, self.bos_id, self.eos_id) if i is not None}
+        return {i for i in (*self.pads, self.bos_id, self.eos_id) if i is not None}
 
     @property
     def starts(self) -> set[int]:
@@ -175,7 +237,7 @@ class Patient:
 
     def words(self, n: int, *, seed: int, side: int = 1, rows: int = 1) -> Tensor:
         """Random ids (rows, n) that are words; different ones, if there are enough."""
-        real = [i for i in range(self.sizes[side]) if i not in self.special]
+        real = self._words(side)
         if len(real) < 3:
             raise CannotExamine(
                 f"the vocabulary has {self.sizes[side]} ids, too few to try anything: "
@@ -185,8 +247,14 @@ class Patient:
         drawn: list[int] = []
         while len(drawn) < rows * n:
             order = torch.randperm(len(real), generator=generator)
-            drawn += [real[i] for i in order.tolist()]
+            drawn += real[order[: rows * n]].tolist()
         return torch.tensor(drawn[: rows * n]).view(rows, n)
+
+    def _words(self, side: int) -> Tensor:
+        """Every id of a side that is a word."""
+        real = torch.ones(self.sizes[side], dtype=torch.bool)
+        real[[i for i in self.special if 0 <= i < len(real)]] = False
+        return real.nonzero().flatten()
 
     def source(
         self, seed: int = 1, *, rows: int = 1, n: int | None = None
@@ -205,25 +273,23 @@ class Patient:
 
     def other(self, ids: Tensor, place: int, *, side: int = 1) -> Tensor:
         """The ids with another word in one place of every row."""
-        changed = ids.clone()
+        changed, real = ids.clone(), self._words(side)
         for row in changed:
-            present = set(row.tolist()) | self.special
-            real = [i for i in range(self.sizes[side]) if i not in self.special]
-            free = [i for i in real if i not in present] or [
-                i for i in real if i != row[place]
-            ]
+            free = real[~torch.isin(real, row)]
+            free = free if len(free) else real[real != row[place]]
             row[place] = free[(SEED + place) % len(free)]
         return changed
 
-    def padded(self, ids: Tensor, n: int) -> Tensor:
+    def padded(self, ids: Tensor, n: int, *, side: int = 1) -> Tensor:
         """The ids with padding on the right, up to n columns.
 
         Raises:
             Skip: there is no padding.
         """
-        if self.pad_id is None:
+        pad = self.pads[side]
+        if pad is None:
             raise Skip("there is no padding (pad_id=None)")
-        filler = torch.full((len(ids), n - ids.size(1)), self.pad_id)
+        filler = torch.full((len(ids), n - ids.size(1)), pad)
         return torch.cat([ids, filler], dim=1)
 
     # --- comparing ------------------------------------------------------------------
@@ -238,9 +304,15 @@ class Patient:
         """How far logits may move by rounding alone."""
         finite = self.plain[torch.isfinite(self.plain)]
         scale = float(finite.std()) if finite.numel() > 1 else 1.0
-        first = next(self.model.parameters(), None)
-        epsilon = torch.finfo(first.dtype).eps if first is not None else 1e-7
-        return max(min(max(MOVED, 100 * epsilon), 0.3) * scale, 1e-12)
+        return max(min(max(MOVED, 100 * self.epsilon), 0.3) * scale, 1e-12)
+
+    @cached_property
+    def epsilon(self) -> float:
+        """The rounding of the coarsest numbers that the model computes with."""
+        with torch.no_grad():
+            made = [self.run(self.source(), self.target())]
+        kinds = {e.dtype for e in [*self.model.parameters(), *made]}
+        return max(torch.finfo(e).eps for e in kinds if e.is_floating_point)
 
     def moved(self, one: Tensor, other: Tensor) -> Tensor:
         """By how much the logits of each position differ: (B, T)."""
@@ -280,11 +352,13 @@ class Patient:
             raise
         except Exception as problem:
             self._refuse_sequence_first()
-            if not self.decoder_only and self._runs_at_one_length():
+            if not self._runs_otherwise():
+                self.n_source, self.n_target = LENGTHS[0]
+                raise CannotExamine(
+                    self._stopped(problem, self.n_source, self.n_target)
+                ) from problem
+            if self.lengths_must_agree:
                 return
-            raise CannotExamine(
-                self._stopped(problem, self.n_source, self.n_target)
-            ) from problem
         if self.plain.size(-1) < max(self.special, default=0) + 1:
             raise CannotExamine(
                 f"the model returned {self.plain.size(-1)} numbers for each position, "
@@ -340,15 +414,69 @@ class Patient:
             return False
         return True
 
-    def _runs_at_one_length(self) -> bool:
-        self.n_source = self.n_target
-        try:
-            self.plain  # noqa: B018
-        except Exception:
-            self.n_source = 9
-            return False
-        self.lengths_must_agree = True
-        return True
+    def _runs_otherwise(self) -> bool:
+        """Whether shorter probes get through, or two of one length; sets them."""
+        (_, one), (shorter_source, shorter) = LENGTHS
+        tries = [(shorter_source, shorter)]
+        if not self.decoder_only:
+            tries += [(one, one), (shorter, shorter)]
+        for self.n_source, self.n_target in tries:
+            try:
+                self.plain  # noqa: B018
+            except Exception:
+                continue
+            self.lengths_must_agree = self.n_source == self.n_target
+            return True
+        return False
+
+    def wake(self) -> None:
+        """Replace weights that are all zeros, so that what they hide can be seen.
+
+        Outputs, gates and tables may start at zero: before training nothing depends on
+        what they multiply.
+        """
+        if not self.lengths_must_agree:
+            two = self.logits(self.source(91), self.target(92))
+            moved = float(self.moved(self.plain, two).max())
+            self.is_constant = moved <= 1e-6 * float(self.plain.abs().max())
+        generator = torch.Generator().manual_seed(SEED)
+        for name, each in self.model.named_parameters():
+            is_bias = each.dim() < 2 and name.endswith("bias")
+            if each.numel() and not is_bias and not bool(each.any()):
+                self.asleep[name] = each
+                size = each[0].numel() ** -0.5 if each.dim() > 1 else 0.1
+                numbers = torch.randn(each.shape, generator=generator) * size
+                with torch.no_grad():
+                    each.copy_(numbers)
+        if self.asleep:
+            self.forget()
+
+    def forget(self) -> None:
+        """Forget every pass: the weights have changed."""
+        self._passes.clear()
+        for name in ("plain", "tolerance", "epsilon"):
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def longest(self) -> int | None:
+        """The longest target that the model takes; None if no probe is too long."""
+
+        def runs(n: int) -> bool:
+            try:
+                self.logits(self.source(), self.target(n=n))
+            except Skip:
+                raise
+            except Exception:
+                return False
+            return True
+
+        if runs(FAR):
+            return None
+        low, high = self.n_target, FAR
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if runs(middle) else (low, middle)
+        return low
 
     def _stopped(self, problem: Exception, n_source: int, n_target: int) -> str:
         reason = (str(problem).strip().splitlines() or ["no message"])[0].rstrip(".")
@@ -376,20 +504,19 @@ def seeded(seed: int = SEED) -> Iterator[None]:
 
 
 def first_batches(
-    batches: Iterable[Any] | None, patient: Patient, n: int = 3
-) -> list[tuple[Tensor, ...]] | None:
-    """The first few batches, each checked.
+    batches: Iterable[Any], patient: Patient, n: int = 3
+) -> tuple[list[tuple[Tensor, ...]], Iterable[Any]]:
+    """The first few batches, each checked, and those with all that follow.
 
     Raises:
         CannotExamine: an entry is no tuple of id tensors, there is none, or they have
             the length first.
     """
-    if batches is None:
-        return None
     taken: list[tuple[Tensor, ...]] = []
     wanted = 2 if patient.decoder_only else 3
     names = "(ids, labels)" if patient.decoder_only else "(source, target, labels)"
-    for batch in batches:
+    coming = iter(batches)
+    for batch in itertools.islice(coming, n):
         entries = tuple(batch) if isinstance(batch, tuple | list) else ()
         if len(entries) != wanted or not all(
             isinstance(e, Tensor) and e.dim() == 2 and not e.is_floating_point()
@@ -405,8 +532,6 @@ def first_batches(
                 f"gave {_shapes(batch)}"
             )
         taken.append(entries)
-        if len(taken) == n:
-            break
     if not taken:
         raise CannotExamine("batches gave nothing: pass a list, or a fresh loader")
     if _is_length_first(taken, patient):
@@ -422,7 +547,21 @@ def first_batches(
             "source and target must have one number of rows (batch first): a batch "
             f"gave {_shapes(next(e for e in taken if len(e[0]) != len(e[-1])))}"
         )
-    return taken
+    return taken, itertools.chain(taken, coming)
+
+
+def _ends_rows(i: int, batches: Any) -> bool:
+    """Whether rows of a list of batches end in this id, more than once."""
+    if not isinstance(batches, list):  # a loader is not read twice
+        return False
+    rows = [
+        row
+        for batch in batches
+        if isinstance(batch, tuple | list) and isinstance(batch[-2], Tensor)
+        for row in batch[-2]
+        if row.dim()
+    ]
+    return any(len(row) > 1 and bool((row[-2:] == i).all()) for row in rows)
 
 
 def _is_length_first(batches: list[tuple[Tensor, ...]], patient: Patient) -> bool:
@@ -487,12 +626,14 @@ def _shapes(batch: Any) -> str:
 
 
 def _moved(ids: Tensor | None, device: torch.device) -> Tensor | None:
-    return None if ids is None else ids.to(device)
+    return None if ids is None else ids.to(device, copy=True)
 
 
 def _logits(out: Any, target: Tensor) -> Tensor:
-    if not isinstance(out, Tensor):
-        out = _unpacked(out)
+    try:
+        out = unpacked(out)
+    except TypeError as problem:
+        raise CannotExamine(str(problem)) from None
     b, t = target.shape
     if out.dim() == 3 and out.shape[:2] == (b, t) and out.is_floating_point():
         return out
@@ -505,35 +646,3 @@ def _logits(out: Any, target: Tensor) -> Tensor:
         f"the model returned {tuple(out.shape)} for a target of {(b, t)}, but logits "
         f"are (B, T, V): {hint}"
     )
-
-
-def _unpacked(out: Any) -> Tensor:
-    """The logits among whatever a model returns."""
-    if isinstance(getattr(out, "logits", None), Tensor):
-        return out.logits  # type: ignore[no-any-return]
-    if isinstance(out, dict) and isinstance(out.get("logits"), Tensor):
-        return out["logits"]  # type: ignore[no-any-return]
-    if isinstance(out, tuple | list):
-        for each in out:
-            if isinstance(each, Tensor) and each.dim() == 3:
-                return each
-    raise CannotExamine(
-        f"the model returned a {type(out).__name__} in which I find no logits: let "
-        "forward=… return the tensor (B, T, V)"
-    )
-
-
-def n_places(function: Callable[..., Any], *, unknown: int = 3) -> int:
-    """How many arguments a function wants by position."""
-    try:
-        places = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return unknown
-    return sum(
-        p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty
-        for p in places
-    )
-
-
-def _takes_one(model: nn.Module) -> bool:
-    return n_places(model.forward) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,10 +14,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tformer.doctor import examinations
-from tformer.doctor._keep import as_found
+from tformer.doctor import _anatomy, examinations
+from tformer.doctor._keep import CannotExamine, as_found, check, in_float32, is_half
 from tformer.doctor._patient import (
-    CannotExamine,
+    NO_ID,
+    OutOfTime,
     Patient,
     Skip,
     check_loss,
@@ -35,9 +37,13 @@ def examine(
     *,
     forward: Callable[..., Any] | None = None,
     vocab_size: int | tuple[int, int] | None = None,
-    pad_id: int | None = 0,
-    bos_id: int | None = 1,
-    eos_id: int | None = 2,
+    pad_id: Any = NO_ID,
+    bos_id: Any = NO_ID,
+    eos_id: Any = NO_ID,
+    ignore_index: int | None = None,
+    bidirectional: bool | None = None,
+    scale: float | None = None,
+    shared: bool | None = None,
     loss: Callable[[Tensor, Tensor], Tensor] | None = None,
     batches: Iterable[Sequence[Tensor]] | None = None,
     gradients: Callable[[nn.Module, list[Any]], object] | None = None,
@@ -49,6 +55,10 @@ def examine(
     tokenizer: Any = None,
     pairs: Sequence[tuple[str, str]] | None = None,
     test_pairs: Sequence[tuple[str, str]] | None = None,
+    test_batches: Iterable[Sequence[Tensor]] | None = None,
+    train_step: Callable[..., Any] | None = None,
+    accept: Sequence[str] = (),
+    seconds: float | None = 30.0,
 ) -> Report:
     """Try a Transformer of any make, and report what a sound one would not do.
 
@@ -58,16 +68,25 @@ def examine(
     if you gave nothing.
 
     Args:
-        model: an encoder–decoder or a decoder-only language model.
+        model: an encoder–decoder, a decoder-only language model, or an encoder that
+            guesses hidden words.
         forward: ``(model, source, target) -> logits``, or ``(model, ids) -> logits``
             for a decoder-only model. Ids are (B, S) and (B, T), logits (B, T, V). This
             is the place for masks, lengths, transposes. Without it the model is called
-            with the ids alone.
+            with the ids alone, or as its signature says (``input_ids=…`` with a mask).
+            Of a tuple, a dictionary or an object the logits are taken.
         vocab_size: number of ids, or (source ids, target ids); without it, as many as
             there are logits.
-        pad_id: id of padding, or None if there is none.
-        bos_id: id that begins a target, or None.
-        eos_id: id that ends a sequence, or None.
+        pad_id: id of padding, None if there is none, or (the source's, the target's).
+            Without it: what the model's ``config`` or tables say, else 0.
+        bos_id: id that begins a target, or None. Without it: the config's, else 1.
+        eos_id: id that ends a sequence, or None. Without it: the config's, else 2.
+        ignore_index: what labels have where nothing is asked, such as -100. Without
+            it: the negative number in your batches' labels, else `pad_id`.
+        bidirectional: whether each word may see those after it, as in an encoder that
+            guesses hidden words.
+        scale: what your design multiplies the scores by; without it, 1/√d_head.
+        shared: whether layers share their weights on purpose.
         loss: ``(logits, labels) -> scalar``, as your training uses it, after the
             model has run. If yours runs the model itself, give the part that follows.
         batches: ``(source, target, labels)``, or ``(ids, labels)`` for a decoder-only
@@ -89,9 +108,16 @@ def examine(
         tokenizer: has ``encode(text) -> ids`` and ``decode(ids) -> text``.
         pairs: (source, target) sentences to train on.
         test_pairs: those to test on.
+        test_batches: batches to test on; their rows must be new to `batches`.
+        train_step: ``(model, batch) -> None``: one whole step of your training, with
+            `optimizer`, which is put back like the model.
+        accept: codes of findings that are meant, such as ``["layers-shared"]``.
+        seconds: of computing that it may take, or None; the report says what was not
+            reached. A busy machine costs nothing; one pass is never interrupted.
 
     Returns:
-        The findings; the report is true if there are none.
+        The findings; the report is true if there are none. What some sound design
+        does, too, is among its remarks, with that design's name and how to say so.
 
     Raises:
         TypeError: `model` isn't an ``nn.Module``.
@@ -105,28 +131,14 @@ def examine(
         )
     check_loss(loss)
     began = time.perf_counter()
+    check(model)
+    given = {name: each for name, each in locals().items() if name in _GIVEN}
+    until = time.process_time() + (float("inf") if seconds is None else seconds)
     with as_found(model):
-        patient = Patient(
-            model,
-            forward=forward,
-            vocab_size=vocab_size,
-            pad_id=pad_id,
-            bos_id=bos_id,
-            eos_id=eos_id,
-            loss=loss,
-            gradients=gradients,
-            decode=decode,
-            optimizer=optimizer,
-            schedule=schedule,
-            steps=steps,
-            tied=tied,
-            tokenizer=tokenizer,
-            pairs=pairs,
-            test_pairs=test_pairs,
-        )
-        patient.admit()
-        patient.batches = first_batches(batches, patient)
-        found, remarks, sound, not_tried = _round(patient)
+        found, remarks, sound, not_tried, saw = _examined(model, given, batches, until)
+    accepted = {finding.code for finding in found} & {*accept}
+    accepted |= {each.code for each in remarks} & {*accept}
+    found = [each for each in found if each.code not in accepted]
     codes = {finding.code for finding in found}
     return Report(
         model=type(model).__name__,
@@ -135,8 +147,48 @@ def examine(
         sound=tuple(sound),
         not_tried=tuple(not_tried),
         seconds=time.perf_counter() - began,
-        remarks=tuple(remarks),
+        remarks=tuple(e for e in remarks if e.code not in accepted),
+        accepted=tuple(sorted(accepted)),
+        saw_attention=saw,
     )
+
+
+_GIVEN = {each.name for each in dataclasses.fields(Patient)} - {"model"}
+Said = tuple[list[Finding], list[Remark], list[str], list[NotTried], bool]
+
+
+def _examined(
+    model: nn.Module, given: dict[str, Any], batches: Any, until: float
+) -> Said:
+    """Everything, in float32 if the weights are coarser and the model allows that."""
+    is_half_ = any(map(is_half, model.parameters()))
+    for width in (in_float32, None) if is_half_ else (None,):
+        try:
+            with contextlib.nullcontext() if width is None else width(model):
+                patient = Patient(model, **given)
+                patient.admit()
+                patient.wake()
+                patient.deadline = until
+                patient.batches = None
+                if batches is not None:
+                    patient.batches, patient.all_batches = first_batches(
+                        batches, patient
+                    )
+                return (*_round(patient), _saw_attention(patient))
+        except CannotExamine:
+            if width is None:
+                raise
+    raise AssertionError("one of the two has returned or raised")
+
+
+def _saw_attention(patient: Patient) -> bool:
+    """Whether there is attention of any kind in a pass."""
+    try:
+        ops, found = patient.watch(patient.source(), patient.target())
+    except Exception:  # no time left, or a model that stops now and then
+        return True
+    lengths = {patient.n_source, patient.n_target}
+    return bool(found or _anatomy.unnormalised(ops, lengths))
 
 
 def _round(
@@ -154,10 +206,12 @@ def _round(
             for said in module.examine(patient):
                 if isinstance(said, Remark):
                     remarks.append(dataclasses.replace(said, examination=name))
+                elif said.design:
+                    remarks.append(said.as_remark(name))
                 else:
                     here.append(said)
         except (Skip, CannotExamine) as reason:
-            if not here:
+            if not here or isinstance(reason, OutOfTime):
                 not_tried.append(NotTried(name, str(reason), given))
         except Exception as problem:
             reason_ = (str(problem).strip().splitlines() or ["no message"])[0]

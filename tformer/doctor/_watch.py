@@ -110,11 +110,13 @@ class Op:
         name: PyTorch's, without overload, such as ``"bmm"``.
         index: its place in the pass.
         inputs: the tensors among its arguments, in order.
-        arguments: all arguments, tensors included.
+        arguments, keywords: all arguments, tensors included.
         output: its first result.
         value: a copy of that, for the operations in `KEPT`.
         place: the name of the innermost module that was running, or "".
         used_by: the operations that took one of its results.
+        of_weights: whether it made a weight out of weights alone, by masking, scaling
+            or joining them.
     """
 
     name: str
@@ -125,6 +127,8 @@ class Op:
     value: Tensor | None = None
     place: str = ""
     used_by: list[Op] = field(default_factory=list)
+    of_weights: bool = False
+    keywords: dict[str, Any] = field(default_factory=dict)
 
     @property
     def result(self) -> Tensor:
@@ -145,6 +149,7 @@ class Watch(TorchDispatchMode):
         self.ops: list[Op] = []
         self.strangers: dict[int, Tensor] = {}
         self._parameters = {storage(each) for each in model.parameters()}
+        self._constants = {storage(each) for each in model.buffers()}
         self._makers: dict[Key, Op] = {}
         self._names = {id(each): name for name, each in model.named_modules()}
         self._places = [""]
@@ -185,7 +190,9 @@ class Watch(TorchDispatchMode):
                 tensor,
                 self._makers.get(_key(tensor)),
                 storage(tensor) in self._parameters,
-                tensor.detach().clone() if name in KEPT else None,
+                tensor.detach().clone()
+                if name in KEPT and storage(tensor) not in self._parameters
+                else None,
             )
             for tensor in given
         ]
@@ -193,7 +200,8 @@ class Watch(TorchDispatchMode):
         made = list(_tensors(result))
         if made:
             op = Op(name, len(self.ops), taken, tuple(args), made[0])
-            op.place = self._places[-1]
+            op.place, op.keywords = self._places[-1], dict(kwargs or {})
+            op.of_weights = name != "embedding" and self._makes_weight(taken)
             if name in KEPT:
                 op.value = made[0].detach().clone()
             self.ops.append(op)
@@ -203,6 +211,17 @@ class Watch(TorchDispatchMode):
             for tensor in made:
                 self._makers[_key(tensor)] = op
         return result
+
+    def _makes_weight(self, taken: list[Input]) -> bool:
+        """Whether all of this is weights, or masks and numbers of the model's own."""
+        weights = [
+            each.is_parameter or (each.made_by is not None and each.made_by.of_weights)
+            for each in taken
+        ]
+        return any(weights) and all(
+            is_weight or storage(each.tensor) in self._constants
+            for is_weight, each in zip(weights, taken, strict=True)
+        )
 
 
 def name_of_op(func: Any) -> str:

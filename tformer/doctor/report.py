@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = ["Finding", "NotTried", "Remark", "Report"]
 
@@ -32,6 +34,8 @@ class Finding:
         chapter: the title of the book's chapter that explains it.
         because: codes of findings that would explain this one. If one of them is
             found, too, this one is listed as a consequence.
+        design: in which sound design this is right, and which argument says so; then
+            the report has it as a remark.
     """
 
     code: str
@@ -42,6 +46,16 @@ class Finding:
     look: str
     chapter: str
     because: tuple[str, ...] = ()
+    design: str = ""
+
+    def as_remark(self, examination: str) -> Remark:
+        """The same as something to confirm."""
+        return Remark(
+            f"{self.title}. Tried: {self.tried} Seen: {self.seen} {self.design} "
+            f"If that isn't meant: {self.look}",
+            examination,
+            self.code,
+        )
 
     def rows(self) -> Iterator[tuple[str, str]]:
         """What a report shows below the title, each with its label."""
@@ -86,13 +100,15 @@ class Remark:
     Attributes:
         examination: the name of the one that noticed it; empty until the report.
         text: what it is, and what to do about it.
+        code: a finding's, if it would be one in another design; else empty.
     """
 
     text: str
     examination: str = ""
+    code: str = ""
 
     def __str__(self) -> str:
-        return f"{self.examination}: {self.text}"
+        return f"{self.code or self.examination}: {self.text}"
 
 
 @dataclass(frozen=True)
@@ -110,6 +126,8 @@ class Report:
         not_tried: those that did not take place, and why.
         seconds: how long it took.
         remarks: what is worth knowing, though nothing need be wrong.
+        accepted: codes of findings that `accept` said are meant.
+        saw_attention: whether any attention was recognised in the model.
     """
 
     model: str
@@ -119,6 +137,8 @@ class Report:
     not_tried: tuple[NotTried, ...]
     seconds: float
     remarks: tuple[Remark, ...] = ()
+    accepted: tuple[str, ...] = ()
+    saw_attention: bool = True
 
     def __bool__(self) -> bool:
         return not self.findings
@@ -128,9 +148,21 @@ class Report:
         """The codes of the findings, in order; the consequences are not among them."""
         return tuple(finding.code for finding in self.findings)
 
+    @property
+    def to_confirm(self) -> tuple[str, ...]:
+        """The codes of the remarks that would be findings in another design."""
+        return tuple(each.code for each in self.remarks if each.code)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The whole report in lists, dictionaries, texts and numbers, as for JSON."""
+        return {**dataclasses.asdict(self), "sound_model": bool(self)}
+
     def _headline(self) -> str:
-        n = len(self.findings)
+        n, m = len(self.findings), len(self.to_confirm)
         found = f"{n} finding{'s' if n != 1 else ''}" if n else "nothing found"
+        found += f", {m} to confirm" if m else ""
+        if not self.saw_attention:
+            found += ", but no attention was seen either"
         return f"{self.model}: {found}"
 
     def _unused(self) -> list[str]:
@@ -150,7 +182,9 @@ class Report:
             "Probably consequences of the above": [
                 f"{each.code}: {each.title}" for each in self.consequences
             ],
-            "Worth knowing": [str(each) for each in self.remarks],
+            "To confirm": [str(each) for each in self.remarks if each.code],
+            "Worth knowing": [str(each) for each in self.remarks if not each.code],
+            "Accepted": [", ".join(self.accepted)] if self.accepted else [],
             "Looked at, and sound": [", ".join(self.sound)] if self.sound else [],
             "Not tried": [str(e) for e in self.not_tried if not e.argument],
         }

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from tformer.doctor._labels import asked
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
@@ -20,7 +21,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
         raise Skip(f"{missing} was not given")
     patient.has_numbers()
     batch = patient.batches[0]
-    words = _real(patient, batch[-1]).sum(dim=1)
+    words = asked(patient, batch[-1]).sum(dim=1)
     half = len(words) // 2
     if half == 0:
         raise Skip("the first batch has a single row")
@@ -29,13 +30,30 @@ def examine(patient: Patient) -> Iterator[Finding]:
     long = tuple(each[order[-half:]] for each in batch)
     whole = tuple(torch.cat(both) for both in zip(short, long, strict=True))
     at_once, again = (_gradient(patient, [whole], seed) for seed in (1, 2))
-    if float((at_once - again).norm()) > 1e-4 * float(at_once.norm()):
+    if float((at_once - again).norm()) > max(1e-4, patient.epsilon) * float(
+        at_once.norm()
+    ):
         raise Skip("the gradients vary by chance (is dropout on?)")
     parts = _gradient(patient, [short, long], 1)
     times = float(parts @ at_once / (at_once @ at_once))
     apart = float((parts - times * at_once).norm() / parts.norm())
     counts = f"{int(words[order[:half]].sum())} and {int(words[order[-half:]].sum())}"
-    if apart > 1e-3:
+    last = _gradient(patient, [long], 1)
+    share = float(torch.cosine_similarity(parts, last, dim=0))
+    limit = max(1e-3, 30 * patient.epsilon)
+    if apart > limit and share > 1 - limit**2:
+        yield Finding(
+            code="accumulation-keeps-last",
+            title="of several small batches only the last one counts",
+            tried=f"accumulated two halves of a batch, with {counts} words, and the "
+            "second half alone.",
+            seen="the two gradients have one direction.",
+            means="all but the last batch are computed for nothing.",
+            look="backward() inside the loop over the small batches, and zero_grad() "
+            "before it, once.",
+            chapter="Training",
+        )
+    elif apart > limit:
         yield Finding(
             code="accumulation-not-weighted",
             title="accumulated batches are not weighted by their words",
@@ -68,11 +86,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             look="divide each loss by the number of parts, or by all words.",
             chapter="Training",
         )
-
-
-def _real(patient: Patient, labels: Tensor) -> Tensor:
-    real = labels >= 0
-    return real if patient.pad_id is None else real & (labels != patient.pad_id)
 
 
 def _gradient(patient: Patient, parts: list[tuple[Tensor, ...]], seed: int) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 import torch
@@ -10,6 +11,11 @@ from torch import Tensor
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
+
+SIGMOID = (
+    "That is right for attention with a sigmoid in place of the softmax "
+    '(accept=["attention-without-softmax"]).'
+)
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
@@ -20,7 +26,10 @@ def examine(patient: Patient) -> Iterator[Finding]:
     loose = [each.sum(dim=-1) for each in _anatomy.unnormalised(ops, lengths)]
     loose = [each for each in loose if float((each - 1).abs().max()) > 1e-3]
     if loose:  # and those by hand, exp divided by its sum, are as good as any
-        yield _no_softmax(loose, len(found))
+        yield dataclasses.replace(
+            _no_softmax(loose, len(found)),
+            design=SIGMOID if _anatomy.by_sigmoid(ops, lengths) else "",
+        )
     elif not found:
         raise Skip("no softmax between two matrix products was seen")
     wrong: list[tuple[int, float, int]] = []
@@ -33,6 +42,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
             continue
         axis = int(each.softmax.arguments[1])
         made = each.softmax.result
+        if made.size(-1) > each.weights.size(-1):
+            continue  # a sink took its share: a column that multiplies no value
         last = axis in (-1, made.dim() - 1)
         whole = made.reshape(-1, *made.shape[-2:]).sum(dim=-1)
         (cut if last and float((whole - 1).abs().max()) < 1e-3 else wrong).append(

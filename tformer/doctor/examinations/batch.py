@@ -47,12 +47,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
         )
         return
     if patient.pad_id is not None:
-        source, target = (
-            None if ids is None else patient.padded(ids[:, :3], ids.size(1))
-            for ids in one
-        )
-        assert target is not None
-        shorter = source, target
+        shorter = _shortened(patient, one)
         moved = [
             _apart(patient, first, patient.logits(*_joined(mine, shorter))[0]),
             _apart(
@@ -96,6 +91,14 @@ def examine(patient: Patient) -> Iterator[Finding]:
             chapter="Positions",
             because=SPOILED,
         )
+
+
+def _shortened(patient: Patient, pair: Pair) -> Pair:
+    """The first three words of each side, and padding if that side has any."""
+    source, target = pair
+    if source is not None and patient.pads[0] is not None:
+        source = patient.padded(source[:, :3], source.size(1), side=0)
+    return source, patient.padded(target[:, :3], target.size(1))
 
 
 def _masked(

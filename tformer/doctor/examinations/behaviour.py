@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from tformer.doctor import _anatomy
+from tformer.doctor._labels import asked, shift
 from tformer.doctor._loop import Loop
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor._watch import storage
@@ -86,7 +87,8 @@ def _costly(
         return Remark(
             f"{said}its table of words is too large: it is the output projection as "
             f"well, and its standard deviation is {spread:.2g}, where about 1/√d_model "
-            f"= {usual:.2g} is usual"
+            f"= {usual:.2g} is usual; or multiply the logits by 1/√d_model, as T5 does",
+            code="logits-too-large",
         )
     if copied > 0.5:
         return Remark(
@@ -103,11 +105,12 @@ def _costly(
 def _loss(
     patient: Patient, source: Tensor | None, read: Tensor, labels: Tensor
 ) -> float:
+    """The loss of a batch, with the labels shifted as far as the reader's loss does."""
+    by = shift(patient)
     scores = patient.logits(source, read).log_softmax(dim=-1)
-    ignored = -1 if patient.pad_id is None else patient.pad_id
-    return float(
-        F.cross_entropy(scores.flatten(0, 1), labels.flatten(), ignore_index=ignored)
-    )
+    scores, labels = scores[:, : scores.size(1) - by], labels[:, by:]
+    real = asked(patient, labels)
+    return float(F.cross_entropy(scores[real], labels[real]))
 
 
 def _writing(patient: Patient, source: Tensor, labels: Tensor) -> Iterator[Finding]:

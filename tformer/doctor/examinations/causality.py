@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 
 from tformer.doctor import _anatomy
+from tformer.doctor._labels import writes
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
@@ -15,9 +17,29 @@ FLOATS = (
     "the mask: here one of 0 and 1 was added to the scores, which hides nothing. Make "
     "it boolean, or of 0 and −inf."
 )
+BOTH_WAYS = (
+    "That is right for an encoder that guesses hidden words, such as BERT "
+    "(bidirectional=True), and wrong for a model that writes (bidirectional=False)."
+)
+PREFIX = (
+    "That is right for a prefix model, which reads its first words in both directions "
+    '(accept=["future-leak"]).'
+)
 LEAKS = (
     "the model can read the word that it has to predict: the loss will fall towards 0, "
     "and on its own the model will write nonsense."
+)
+SPOILED = (
+    "heads-split-wrongly",
+    "heads-merged-wrongly",
+    "softmax-wrong-axis",
+    "softmax-over-time",
+    "norm-wrong-axis",
+    "dropout-while-evaluating",
+    "state-between-calls",
+    "positions-along-batch",
+    "mask-after-softmax",
+    "keys-from-wrong-side",
 )
 
 
@@ -29,17 +51,51 @@ def examine(patient: Patient) -> Iterator[Finding]:
     ahead = [(p, t) for p in range(n) for t in range(p) if moves[p, t]]
     back = [(p, t) for p in range(n) for t in range(p + 1, n) if moves[p, t]]
     itself = [p for p in range(1, n) if moves[p, p]]
+    is_to_write = writes(patient)
+    if is_to_write is False:
+        if back and not ahead:
+            yield _masked_word_model_is_causal(n)
+        return
     if _hides_itself(patient):
         yield _blind(n)
         return
     if ahead and not back:
         yield _inverted(influence, n)
     elif ahead:
-        yield _leak(patient, influence, ahead, n)
+        leak = _leak(patient, influence, ahead, n)
+        if is_to_write is None and len(ahead) == len(back) == n * (n - 1) / 2:
+            leak = dataclasses.replace(leak, design=BOTH_WAYS)
+        elif _is_prefix(patient):
+            leak = dataclasses.replace(leak, design=PREFIX)
+        yield leak
     if not ahead:
         if not itself and back:
             yield _blind(n)
         yield from _length(patient)
+
+
+def _is_prefix(patient: Patient) -> bool:
+    """Whether the words that see ahead are the first few, among themselves."""
+    layers = [] if patient.lengths_must_agree else patient.self_attention(1)
+    if not layers:
+        return False
+    sees = torch.stack([e.weights.amax(dim=0).nan_to_num() for e in layers]).amax(0) > 0
+    k = 1 + int(sees[0].nonzero().max())
+    wanted = torch.ones_like(sees).tril()
+    wanted[:k, :k] = True
+    return 2 < k < len(sees) and bool((sees == wanted).all())
+
+
+def _masked_word_model_is_causal(n: int) -> Finding:
+    return Finding(
+        code="encoder-is-causal",
+        title="a model that guesses hidden words sees only those to their left",
+        tried=f"changed each of the {n} words in turn.",
+        seen="a change moves the logits at its own place and after it, never before.",
+        means="a hidden word is guessed without what follows it.",
+        look="a causal mask in a bidirectional encoder: there it hides only padding.",
+        chapter="Masks",
+    )
 
 
 def _hides_itself(patient: Patient) -> bool:
@@ -70,48 +126,66 @@ def _leak(
 ) -> Finding:
     place, seen_by = max(ahead, key=lambda each: influence[each])
     reach = max(p - t for p, t in ahead)
-    layers = len(patient.self_attention(1)) or 1
+    attention = patient.self_attention(1)
+    layers = len(attention) or 1
     tried = f"changed each of the {n} target words in turn."
     seen = (
         f"{len(ahead)} times the logits of an earlier position moved; word {place} "
         f"moved those of position {seen_by} by {influence[place, seen_by]:.2g}."
     )
-    spoiled = (
-        "heads-split-wrongly",
-        "heads-merged-wrongly",
-        "softmax-wrong-axis",
-        "norm-wrong-axis",
-        "dropout-while-evaluating",
-        "positions-along-batch",
-        "mask-after-softmax",
-        "keys-from-wrong-side",
+    code, title, look = (
+        "future-leak",
+        "the decoder sees words that it has yet to write",
+        "the causal mask: is it made, passed to every decoder layer, and joined with "
+        "the padding mask rather than replaced by it?",
     )
-    if reach <= layers < n - 1:
-        return Finding(
-            code="mask-off-by-one",
-            title="each position sees the next word, which it has to predict",
-            tried=tried,
-            seen=f"{seen} No change reached further back than {reach}, with {layers} "
-            "layers of self-attention.",
-            means=LEAKS,
-            look="the diagonal of the causal mask: torch.tril(ones, diagonal=1) or "
-            "triu(…, diagonal=2) shows one word too many.",
-            chapter="Masks",
-            because=spoiled,
+    open_ = [e for e in attention if float(e.weights.triu(1).abs().max()) > 0]
+    fills = [f for e in open_ if (f := _anatomy.weak_fill(e)) is not None]
+    if any(map(_anatomy.adds_zeros_and_ones, attention)):
+        look = FLOATS
+    elif fills:
+        code, title = "mask-fills-weakly", "the mask's filling doesn't hide a score"
+        seen += f" Where the mask hides, scores become {fills[0]:.3g}."
+        look = 'the value in masked_fill: float("-inf"), before the softmax.'
+    elif open_ and _is_causal_in_training(patient):
+        code, title = (
+            "mask-only-in-training",
+            "the causal mask is there only in train()",
         )
+        seen += " In training mode no attention looks ahead."
+        look = "an `if self.training`, or is_causal=self.training, around the mask."
+    elif 0 < len(open_) < layers:
+        seen += f" Only some attentions look ahead: {_places(open_)}."
+    elif attention and not open_:
+        seen += " No weight of an attention looks ahead."
+        look = (
+            "whatever mixes words outside the masked attention: a norm, convolution or "
+            "mean over the length, a view that cuts across words."
+        )
+    if code == "future-leak" and reach <= layers < n - 1:
+        code, title, look = (
+            "mask-off-by-one",
+            "each position sees the next word, which it has to predict",
+            "the diagonal of the causal mask: torch.tril(ones, diagonal=1) or "
+            "triu(…, diagonal=2) shows one word too many.",
+        )
+        seen += f" No change reached further back than {reach}, with {layers} layers of"
+        seen += " self-attention."
     return Finding(
-        code="future-leak",
-        title="the decoder sees words that it has yet to write",
-        tried=tried,
-        seen=seen,
-        means=LEAKS,
-        look=FLOATS
-        if any(map(_anatomy.adds_zeros_and_ones, patient.self_attention(1)))
-        else "the causal mask: is it made, passed to every decoder layer, and joined "
-        "with the padding mask rather than replaced by it?",
-        chapter="Masks",
-        because=spoiled,
-    )
+        code=code, title=title, tried=tried, seen=seen, means=LEAKS, look=look,
+        chapter="Masks", because=SPOILED,
+    )  # fmt: skip
+
+
+def _places(found: list[_anatomy.Attention]) -> str:
+    return _anatomy.places(each.softmax for each in found)
+
+
+def _is_causal_in_training(patient: Patient) -> bool:
+    n = patient.n_target
+    found = _anatomy.attentions(patient.watch_training())
+    found = [each for each in found if each.shape == (n, n)]
+    return bool(found) and not any(bool(e.weights.triu(1).any()) for e in found)
 
 
 def _inverted(influence: Tensor, n: int) -> Finding:
@@ -162,11 +236,5 @@ def _length(patient: Patient) -> Iterator[Finding]:
             look="positions that are counted from the end or divided by the length, "
             "statistics over positions, a mask built for another length.",
             chapter="Masks",
-            because=(
-                "dropout-while-evaluating",
-                "heads-split-wrongly",
-                "heads-merged-wrongly",
-                "softmax-wrong-axis",
-                "norm-wrong-axis",
-            ),
+            because=SPOILED,
         )

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from torch import Tensor
 
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
+
+MANY = 300  # batches of training in which rows of the test are looked up
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
@@ -13,27 +19,88 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if patient.batches is None and not (patient.pairs and patient.test_pairs):
         raise Skip("neither batches=… nor pairs=… and test_pairs=… were given")
     if patient.pairs and patient.test_pairs:
-        yield from _overlap(patient.pairs, patient.test_pairs)
-        yield from _sides(patient.pairs, patient.test_pairs)
+        yield from _overlap(
+            {_key(source) for source, _ in patient.pairs},
+            [source for source, _ in patient.test_pairs],
+        )
+        if isinstance(patient.pairs[0][0], str):
+            yield from _sides(patient.pairs, patient.test_pairs)
+    if patient.test_batches is not None and patient.batches is not None:
+        yield from _overlap(
+            {_key(row) for row in _rows(patient, patient.all_batches)},
+            list(_rows(patient, patient.test_batches)),
+        )
     if patient.batches is not None and not patient.decoder_only:
         yield from _batches(patient)
+        yield from _torn(patient)
 
 
-def _overlap(
-    train: Sequence[tuple[str, str]], test: Sequence[tuple[str, str]]
-) -> Iterator[Finding]:
-    known = {source.strip() for source, _ in train}
-    shared = [source for source, _ in test if source.strip() in known]
+def _key(sentence: Any) -> Any:
+    """What two sentences have in common that are one, as text or as ids."""
+    if isinstance(sentence, str):
+        return sentence.strip()
+    return tuple(sentence.tolist() if isinstance(sentence, Tensor) else sentence)
+
+
+def _rows(patient: Patient, batches: Iterable[Any]) -> Iterator[tuple[int, ...]]:
+    """What the first side of each row says, without signs and padding."""
+    for batch in itertools.islice(batches, MANY):
+        for row in batch[0].tolist():
+            yield tuple(i for i in row if i not in patient.special)
+
+
+def _overlap(known: set[Any], test: Sequence[Any]) -> Iterator[Finding]:
+    shared = [each for each in test if _key(each) in known]
     if shared:
+        example = shared[0]
+        shown = f"“{example}”" if isinstance(example, str) else list(example)[:8]
         yield Finding(
             code="train-test-overlap",
             title="sentences of the test set are in the training set",
-            tried=f"looked up each of {len(test)} test sentences among {len(train)}.",
+            tried=f"looked up each of {len(test)} test sentences among {len(known)}.",
             seen=f"{len(shared)} ({len(shared) / len(test):.0%}) are there, such as "
-            f"“{shared[0]}”.",
+            f"{shown}.",
             means="the score measures memory as well as translation.",
             look="split by sentence, not by pair, before anything is sampled or "
             "repeated; remove duplicates first.",
+            chapter="Data",
+        )
+
+
+def _torn(patient: Patient) -> Iterator[Finding]:
+    """Do the batches put sentences together that no pair has together?"""
+    if not patient.pairs:
+        return
+    is_text = isinstance(patient.pairs[0][0], str)
+    if is_text and patient.tokenizer is None:
+        return
+
+    def said(ids: Any) -> Any:
+        ids = [int(i) for i in ids if int(i) not in patient.special and int(i) >= 0]
+        return _text(patient, ids) if is_text else tuple(ids)
+
+    def of_pair(sentence: Any) -> Any:
+        return _plain(sentence) if is_text else said(_key(sentence))
+
+    pairs = {(of_pair(source), of_pair(target)) for source, target in patient.pairs}
+    sides = [{pair[side] for pair in pairs} for side in (0, 1)]
+    rows = [
+        (said(source), said(labels))
+        for batch in patient.batches or ()
+        for source, labels in zip(batch[0], batch[-1], strict=True)
+    ]
+    known = [row for row in rows if row[0] in sides[0] and row[1] in sides[1]]
+    torn = [row for row in known if row not in pairs]
+    if len(torn) > len(known) / 2 and len(torn) > 1:
+        yield Finding(
+            code="pairs-torn-apart",
+            title="sources stand beside the translations of others",
+            tried=f"looked up the rows of the batches among {len(pairs)} pairs.",
+            seen=f"of {len(known)} rows whose two sides are both known, {len(torn)} "
+            "are no pair.",
+            means="nothing can be learned from the source, and the model becomes one "
+            "of the target alone.",
+            look="what shuffles or sorts: one order for both sides.",
             chapter="Data",
         )
 

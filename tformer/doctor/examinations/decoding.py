@@ -91,7 +91,7 @@ def _tried(loop: Loop) -> Iterator[Finding | Remark]:
     yield from difference
     if difference:
         return
-    if patient.pad_id is not None and not patient.decoder_only:
+    if patient.pads[0] is not None and not patient.decoder_only:
         yield from _padded(loop)
     if not loop.wants_reference:
         yield from _together(loop)
@@ -179,43 +179,94 @@ def _always_takes(loop: Loop, steps: int) -> bool:
 
 
 def _against_one_pass(loop: Loop, source: Tensor) -> Iterator[Finding]:
-    patient, written = loop.patient, loop.write(source)
-    if patient.decoder_only:
-        given = [*source[0].tolist(), *written.words]
-        skip = source.size(1) - 1
-    elif loop.start is None:
+    """Make it write words of the doctor's choice, and compare what the model says."""
+    patient = loop.patient
+    if not patient.decoder_only and loop.start is None:
         raise Skip("it is not known what begins a target (bos_id=…)")
-    else:
-        given, skip = [loop.start, *written.words], 0
-    if not written.words:
-        return
-    wide = None if patient.decoder_only else source
-    ops, found = patient.watch(wide, torch.tensor([given]))
-    last = _anatomy.unembedding(ops, patient.plain.size(-1))
-    assert last is not None
-    right = last.result.reshape(-1, last.result.size(-1))[skip:]
-    scale = float(right.std()) or 1.0
-    if passed := loop.misheard(loop.write(source, say=loop.in_turn).words):
+    written = loop.write(source, say=loop.in_turn)
+    if passed := loop.misheard(written.words):
         yield _wrong_row(passed)
         return
+    if not written.words:
+        return
+    found, right = _one_pass(loop, source, written.words)
     n = min(len(written.words), len(written.scores), len(right))
-    if patient.pad_id in written.words:  # what comes after it, one pass sees masked
-        n = min(n, written.words.index(patient.pad_id) + 1)
-    apart = [
-        float(_centred(written.scores[i] - right[i]).abs().max()) / scale
-        for i in range(n)
-    ]
+    scale = float(right.std()) or 1.0
+    apart = [_gap(written.scores[i], right[i]) / scale for i in range(n)]
     wrong = [i for i, each in enumerate(apart) if each > APART]
     if wrong:
         steps = _anatomy.attentions(loop.watch(source))
-        yield _differs(steps, written, given, found, wrong, apart, n)
+        yield _differs(loop, source, written, steps, found, wrong, apart)
         return
-    logits = patient.logits(wide, torch.tensor([given]))[0][skip:]
-    passed = [
-        i for i in range(n) if not _is_likeliest(patient, logits[i], written.words[i])
-    ]
-    if passed:
-        yield _wrong_row(passed)
+    free = loop.write(source).words
+    ids, skip = _ids(loop, source, free)
+    wide = None if patient.decoder_only else source
+    right = patient.logits(wide, ids)[0, skip:] if free else right[:0]
+    missed = [i for i, each in enumerate(zip(right, free, strict=False))
+              if not _is_likeliest(patient, *each)]  # fmt: skip
+    if missed:
+        yield _wrong_row(missed)
+    yield from _crops(loop)
+
+
+def _one_pass(
+    loop: Loop, source: Tensor, words: list[int]
+) -> tuple[list[_anatomy.Attention], Tensor]:
+    """The attention of one masked pass over these words, and its raw logits (T, V).
+
+    Row i is what the model says at step i, as far as the model reads at once and no
+    padding has been written, which one pass would hide.
+    """
+    patient = loop.patient
+    ids, skip = _ids(loop, source, words)
+    ops, found = patient.watch(None if patient.decoder_only else source, ids)
+    last = _anatomy.unembedding(ops, patient.plain.size(-1))
+    assert last is not None
+    rows = last.result.reshape(-1, last.result.size(-1))
+    return found, rows[skip:]
+
+
+def _ids(loop: Loop, source: Tensor, words: list[int]) -> tuple[Tensor, int]:
+    """The prompt and these words, and how many come before the first answer."""
+    patient = loop.patient
+    prompt = source[0].tolist() if patient.decoder_only else [loop.start]
+    if patient.pad_id in words:
+        words = words[: words.index(patient.pad_id)]
+    given = [*prompt, *words][: patient.longest]
+    return torch.tensor([given]), len(prompt) - 1
+
+
+def _gap(one: Tensor, other: Tensor) -> float:
+    return float(_centred(one - other).abs().max())
+
+
+def _crops(loop: Loop) -> Iterator[Finding]:
+    """Of a prompt that is too long, does it keep the end?"""
+    patient = loop.patient
+    n = patient.longest
+    if not patient.decoder_only or n is None:
+        return
+    prompt = patient.words(n + 3, seed=90)
+    try:
+        said = loop.write(prompt).scores[0]
+    except Skip:  # it has a limit, which is nobody's fault
+        return
+
+    def last_of(part: Tensor) -> Tensor:
+        return _one_pass(loop, part, [])[1][-1]
+
+    end, start = last_of(prompt[:, -n:]), last_of(prompt[:, :n])
+    if _gap(said, start) < 10 * APART * float(start.std()) < _gap(said, end):
+        yield Finding(
+            code="decoding-crops-wrong-end",
+            title="of a long text the decoding loop reads the beginning",
+            tried=f"gave it a prompt of {n + 3} words, and the model reads {n}.",
+            seen=f"its first step says what the model says after the first {n}.",
+            means="as soon as the text is longer than that, every step reads the same "
+            "words.",
+            look=f"ids[:, -{n}:], the latest words, and not ids[:, :{n}].",
+            chapter="Decoding and scoring",
+        )
 
 
 def _wrong_row(passed: list[int]) -> Finding:
@@ -247,14 +298,15 @@ def _is_likeliest(patient: Patient, logits: Tensor, word: int) -> bool:
 
 
 def _differs(
-    steps: list[_anatomy.Attention],
+    loop: Loop,
+    source: Tensor,
     written: Written,
-    given: list[int],
+    steps: list[_anatomy.Attention],
     found: list[_anatomy.Attention],
     wrong: list[int],
     apart: list[float],
-    n: int,
 ) -> Finding:
+    """Why the loop's logits are not those of one pass, as its attention tells."""
     code, title, means, look = (
         "decoding-disagrees",
         "the decoding loop runs a different model from the one that was trained",
@@ -263,42 +315,45 @@ def _differs(
         "forward pass.",
     )
     seen = (
-        f"the logits of {len(wrong)} of {n} steps differ, first at step "
+        f"the logits of {len(wrong)} of {len(apart)} steps differ, first at step "
         f"{wrong[0] + 1}, by up to {max(apart):.2g} standard deviations."
     )
-    at = len(given) - len(written.words)  # words before the second step's
-    one_pass = [e for e in found if e.shape == (len(given), len(given))]
+    at = source.size(1) if loop.patient.decoder_only else 1
+    size = max((e.shape[0] for e in found), default=0)
+    one_pass = [e for e in found if e.shape == (size, size)]
     whole = [e for e in steps if e.shape == (at + 1, at + 1)]
     cached = [e for e in steps if e.shape == (1, at + 1)]
-    if wrong[0] >= 1 and not whole:
-        if cached:
-            seen += " Each later step gets one word, and the rest from a cache."
-            means = "what the cache gives back is not what one pass computes."
-            look = (
-                "the position of the new word; what is stored as k and as v; the mask "
-                "over past keys (a single new query may see all of them)."
-            )
-            if one_pass and cached[0].key.shape[0] == one_pass[0].key.shape[0]:
-                part = _first_difference(cached[0], one_pass[0], at)
-                if part == "position":
-                    code, title, means, look = (
-                        "decoding-cache-positions",
-                        "with the cache, the positions are wrong",
-                        "each new word gets the position of another place in the "
-                        "sentence.",
-                        "the offset of the positions: a step that gets one word has to "
-                        "add the number of words in the cache.",
-                    )
-                elif part is not None:
-                    seen += f" In the first layer, {part} differ."
-        elif steps:
-            code, title, means, look = (
-                "decoding-forgets-past",
-                "each step sees nothing but its own word",
-                "every word is written without those before it.",
-                "is the cache returned, kept and passed on? Or give the model all "
-                "words so far.",
-            )
+    odd = _odd_cache(loop, source, steps, at)
+    if odd:
+        code, title, look = odd
+        means = "each word attends to keys that one pass doesn't have."
+    elif all(_gap(e, written.scores[0]) == 0 for e in written.scores[: len(apart)]):
+        code, title, means, look = (
+            "decoding-never-extends",
+            "the decoding loop gives the model the same words at each step",
+            "every word is chosen as if none had been written.",
+            "ids = torch.cat([ids, word], dim=1) inside the loop, and ids in the call.",
+        )
+    elif wrong[0] >= 1 and not whole and cached:
+        seen += " Each later step gets one word, and the rest from a cache."
+        means = "what the cache gives back is not what one pass computes."
+        look = (
+            "the position of the new word; what is stored as k and as v; the mask "
+            "over past keys (a single new query may see all of them)."
+        )
+        if one_pass and cached[0].key.shape[0] == one_pass[0].key.shape[0]:
+            part = _first_difference(cached[0], one_pass[0], at)
+            if part is not None:
+                code, title, what = CACHES[part]
+                seen += f" In the first layer, {what} differ."
+    elif wrong[0] >= 1 and not whole and steps:
+        code, title, means, look = (
+            "decoding-forgets-past",
+            "each step sees nothing but its own word",
+            "every word is written without those before it.",
+            "is the cache returned, kept and passed on? Or give the model all "
+            "words so far.",
+        )
     return Finding(
         code=code,
         title=title,
@@ -311,6 +366,62 @@ def _differs(
     )
 
 
+CACHES = {  # what differs first: the finding's code, its title, and how to say it
+    "position": (
+        "decoding-cache-positions",
+        "with the cache, the positions are wrong",
+        "the newest keys, and so the position of each new word,",
+    ),
+    "keys": (
+        "decoding-cache-keys",
+        "the cache gives back other keys",
+        "the keys that were stored",
+    ),
+    "mask": (
+        "decoding-cache-mask",
+        "with the cache, the mask over past keys is wrong",
+        "the weights, and so the mask over past keys,",
+    ),
+    "values": (
+        "decoding-cache-values",
+        "the cache gives back other values",
+        "the values that were stored",
+    ),
+}
+
+
+def _odd_cache(
+    loop: Loop, source: Tensor, steps: list[_anatomy.Attention], at: int
+) -> tuple[str, str, str] | None:
+    """Whether the cache has more keys than words: code, title, and where to look."""
+    shapes = [each.shape for each in steps]
+    if not loop.patient.decoder_only:
+        shapes = [shape for shape in shapes if source.size(1) not in shape]
+    if len(shapes) < 2:
+        return None
+    first, second = shapes[:2]
+    if first[0] == at and first[1] > at + (at == 1):  # a lone key shows no softmax
+        return (
+            "decoding-cache-not-reset",
+            "the cache still has the words of the sentence before",
+            "where the cache is made: a new, empty one for each call of the loop.",
+        )
+    if first == (at, at) and second[0] == at < second[1]:
+        return (
+            "decoding-cache-shared",
+            "layers write into one cache",
+            "one cache for each layer: [[] for _ in layers], not [[]] * n.",
+        )
+    later = next((shape for shape in shapes if shape != first), first)
+    if 1 < later[0] < later[1]:
+        return (
+            "decoding-cache-fed-twice",
+            "words that the cache has are given to the model once more",
+            "the step's input: with a cache it is the newest word alone, ids[:, -1:].",
+        )
+    return None
+
+
 def _first_difference(
     step: _anatomy.Attention, whole: _anatomy.Attention, at: int
 ) -> str | None:
@@ -319,11 +430,11 @@ def _first_difference(
     if _apart(step.key[:, at:], keys[:, at:]):
         return "position"
     if _apart(step.key, keys):
-        return "the keys that were stored"
+        return "keys"
     if _apart(step.weights[:, 0], whole.weights[:, at, :n]):
-        return "the weights, and so the mask over past keys,"
+        return "mask"
     if _apart(step.context[:, 0], whole.context[:, at]):
-        return "the values that were stored"
+        return "values"
     return None
 
 
@@ -335,7 +446,7 @@ def _padded(loop: Loop) -> Iterator[Finding]:
     """Does it hide padding, if the model does?"""
     patient = loop.patient
     words, target = patient.words(5, seed=82, side=0), patient.target()
-    wide = patient.padded(words, patient.n_source)
+    wide = patient.padded(words, patient.n_source, side=0)
     exact, padded = (patient.logits(each, target) for each in (words, wide))
     if float(patient.moved(exact, padded).max()) > patient.tolerance:
         return  # a fault of the model, which the examination of padding names

@@ -8,7 +8,7 @@ from torch import nn
 
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
-from tformer.doctor.report import Finding
+from tformer.doctor.report import Finding, listed
 
 QUIET = 0.5  # of the positions' size
 
@@ -42,6 +42,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
                     look=f"multiply the embeddings by √d_model = {d_model**0.5:.3g} "
                     "before the positions are added, or initialise them larger.",
                     chapter="Embeddings",
+                    design="A sound design may begin so, and training then makes its "
+                    'words larger (accept=["embeddings-without-scale"]).',
                 )
                 return
     if not judged:
@@ -56,14 +58,14 @@ def _silenced(patient: Patient) -> Iterator[Finding]:
             continue
         if patient.pad_id is not None and each.padding_idx not in (
             None,
-            patient.pad_id,
+            *patient.pads,
         ):
             yield Finding(
                 code="padding-idx-of-a-word",
                 title="a word's embedding is never trained",
                 tried="compared padding_idx of each table with pad_id.",
                 seen=f"{name} has padding_idx={each.padding_idx}, and padding is "
-                f"{patient.pad_id}.",
+                f"{listed(sorted({str(p) for p in patient.pads}))}.",
                 means=f"the vector of id {each.padding_idx} gets no gradient, so it "
                 "stays as it was initialised, usually all zeros.",
                 look="nn.Embedding(…, padding_idx=pad_id), or none.",

@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 import torch
 
+from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient
 from tformer.doctor.report import Finding
+
+ROOTS = {"sqrt": "root", "rsqrt": "root", "pow": "root", "log": "logarithm"}
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
@@ -15,8 +18,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
     cases = [("without padding", patient.plain)]
     if patient.pad_id is not None:
         source, target = patient.source(), patient.target()
-        if source is not None:
-            source = patient.padded(source[:, :2], patient.n_source)
+        if source is not None and patient.pads[0] is not None:
+            source = patient.padded(source[:, :2], patient.n_source, side=0)
         cases.append(
             (
                 "of two words, the rest padding,",
@@ -27,6 +30,10 @@ def examine(patient: Patient) -> Iterator[Finding]:
         bad = (~torch.isfinite(logits)).any(dim=-1)
         if bad.any():
             places = bad[0].nonzero().flatten().tolist()
+            root = _root(patient) if logits is patient.plain else None
+            if root is not None:
+                yield root
+                return
             yield Finding(
                 code="nan-rows",
                 title="some positions have no numbers",
@@ -38,9 +45,24 @@ def examine(patient: Patient) -> Iterator[Finding]:
                 look="the masks: is there a row in which everything is hidden? Let "
                 "each query see at least itself, and hide padding as keys only.",
                 chapter="Masks",
-                because=("mask-off-by-one", "mask-inverted"),
+                because=("mask-off-by-one", "mask-inverted", "root-of-negative"),
             )
             return
+    over_time = (patient.plain.exp() if float(patient.plain.max()) <= 0
+                 else patient.plain).sum(dim=1)  # fmt: skip
+    if float((over_time - 1).abs().max()) < 1e-3:
+        yield Finding(
+            code="softmax-over-time",
+            title="the last softmax runs over the positions",
+            tried="ran one sequence and added up the output for each word.",
+            seen=f"for each of the {over_time.numel()} words the positions share 1.",
+            means="positions compete for a word, and each depends on all the others, "
+            "later ones too.",
+            look="dim=… of the last softmax: -1, the vocabulary; or leave it to the "
+            "loss.",
+            chapter="The whole Transformer",
+        )
+        return
     lowest, sums = float(patient.plain.min()), patient.plain.sum(dim=-1)
     if lowest >= 0 and float((sums - 1).abs().max()) > 1e-3:
         yield Finding(
@@ -54,3 +76,28 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "loss's softmax.",
             chapter="The whole Transformer",
         )
+
+
+def _root(patient: Patient) -> Finding | None:
+    """The first operation that makes NaN out of numbers, if that is no softmax."""
+    ops, _ = patient.watch(patient.source(), patient.target())
+    for op in ops:
+        if not op.output.is_floating_point() or not bool(op.result.isnan().any()):
+            continue
+        if any(bool(e.tensor.isnan().any()) for e in op.inputs
+               if e.tensor.is_floating_point()):  # fmt: skip
+            continue
+        if op.name not in ROOTS:
+            return None
+        lowest = float(op.inputs[0].tensor.min())
+        return Finding(
+            code="root-of-negative",
+            title=f"a {ROOTS[op.name]} of a negative number is taken",
+            tried="ran one sequence and looked for the first NaN.",
+            seen=f"{op.name} of {lowest:.2g}, in {_anatomy.places([op])}.",
+            means="NaN spreads to every number that is computed from it.",
+            look="a norm that divides by the root of a mean: of the squares, "
+            "x.pow(2).mean(-1), not of x.",
+            chapter="The encoder",
+        )
+    return None

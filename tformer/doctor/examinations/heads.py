@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import torch
+from torch import Tensor
 
 from tformer.doctor._anatomy import Attention
 from tformer.doctor._patient import Patient, Skip
+from tformer.doctor._watch import Input
 from tformer.doctor.report import Finding
 
 
@@ -35,28 +37,61 @@ def _split(patient: Patient) -> Iterator[Finding]:
         _, found = patient.watch(source, target)
         n = patient.n_target if side else patient.n_source
         changed = [each for each in found if each.shape == (n, n)]
-        if not before or not changed or before[0].query.shape != changed[0].query.shape:
+        if not before or not changed:
             continue
-        apart = (before[0].query - changed[0].query).abs().amax(dim=-1)
-        far = 1e-6 * before[0].query.abs().max()
-        places = (apart > far).nonzero().T[-1]
-        strangers = sorted({int(p) for p in places if int(p) != place})
-        if strangers:
-            yield Finding(
-                code="heads-split-wrongly",
-                title="splitting into heads mixes the words",
-                tried=f"changed word {place} of the {'target' if side else 'source'} "
-                "and looked at the queries of the first layer.",
-                seen=f"the queries of words {', '.join(map(str, strangers))} changed, "
-                "too.",
-                means="each head gets pieces of several words, so attention compares "
-                "the wrong things, and a causal mask hides nothing.",
-                look="view(B, T, H, Dh).transpose(1, 2); a direct view(B, H, T, Dh) "
-                "cuts along the wrong axis.",
-                chapter="Multi-head attention",
-                because=("norm-wrong-axis", "dropout-while-evaluating"),
-            )
-            return
+        for name in ("query", "key", "value"):
+            strangers = _strangers(before[0], changed[0], name, place)
+            if strangers:
+                yield _mixed("target" if side else "source", name, place, strangers)
+                return
+
+
+def _strangers(one: Attention, other: Attention, name: str, place: int) -> list[int]:
+    """Other places whose query (key, value) changed, though what made it didn't."""
+    a, b = getattr(one, name), getattr(other, name)
+    if a.shape != b.shape:
+        return []
+    moved = _moved(a, b)
+    read, now = getattr(one, f"into_{name}"), getattr(other, f"into_{name}")
+    if read is not None and now is not None and _rows(read) == len(moved):
+        moved &= ~_moved(
+            *(e.numbers.reshape(len(moved), -1) for e in (read, now))
+        )  # what was mixed before the projection: a token shift, a convolution
+    return [p for p in moved.nonzero().flatten().tolist() if p != place]
+
+
+def _moved(one: Tensor, other: Tensor) -> Tensor:
+    """Which rows differ, (T,)."""
+    apart = (one - other).abs().amax(dim=-1)
+    return (apart > 1e-6 * one.abs().max()).reshape(-1, apart.size(-1)).any(dim=0)
+
+
+def _rows(read: Input) -> int:
+    return read.numbers.numel() // read.numbers.size(-1)
+
+
+WHERE = {
+    "query": "view(B, T, H, Dh).transpose(1, 2); a direct view(B, H, T, Dh) cuts along "
+    "the wrong axis.",
+    "key": "key.transpose(-2, -1) in the scores; a view (B, H, Dh, T) has the same "
+    "shape, and cuts across words. Then view(B, T, H, Dh).transpose(1, 2).",
+}
+
+
+def _mixed(side: str, name: str, place: int, strangers: list[int]) -> Finding:
+    return Finding(
+        code="heads-split-wrongly",
+        title="splitting into heads mixes the words",
+        tried=f"changed word {place} of the {side} and looked at queries, keys and "
+        "values of the first layer.",
+        seen=f"the {name} vectors of words {', '.join(map(str, strangers))} changed, "
+        "too.",
+        means="each head gets pieces of several words, so attention compares the wrong "
+        "things, and a causal mask hides nothing.",
+        look=WHERE.get(name, WHERE["query"]),
+        chapter="Multi-head attention",
+        because=("norm-wrong-axis", "dropout-while-evaluating", "state-between-calls"),
+    )
 
 
 def _merge(found: list[Attention]) -> Iterator[Finding]:

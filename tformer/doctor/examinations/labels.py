@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import torch
 
+from tformer.doctor._labels import asks_masked, same, shift
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
@@ -15,6 +16,11 @@ WHERE = {
     1: "one place later",
     2: "two places later",
 }
+
+SHIFTED_INSIDE = (
+    "That is right if the model or its loss shifts the labels itself, as those of "
+    "Hugging Face do (give loss=…, which the doctor then looks into)."
+)
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
@@ -97,30 +103,20 @@ def _signs_twice(patient: Patient) -> Iterator[Finding]:
 def _shifted(patient: Patient) -> Iterator[Finding]:
     """Compare at several distances."""
     assert patient.batches is not None
-    shares = {}
-    for distance in (-1, 0, 1, 2):
-        same = n = 0
-        for batch in patient.batches:
-            read, labels = batch[-2].cpu(), batch[-1].cpu()
-            length = labels.size(1)
-            here = slice(max(0, -distance), length - max(0, distance))
-            there = slice(max(0, distance), length + min(0, distance))
-            real = labels[:, here] >= 0
-            if patient.pad_id is not None:
-                real &= labels[:, here] != patient.pad_id
-                real &= read[:, there] != patient.pad_id
-            same += int((labels[:, here] == read[:, there])[real].sum())
-            n += int(real.sum())
-        shares[distance] = same / max(n, 1)
+    if asks_masked(patient):
+        return
+    shares = {distance: same(patient, distance) for distance in WHERE}
     best = max(shares, key=lambda d: shares[d])
     if shares[1] > 0.9 or shares[best] < 0.9:
         if shares[best] < 0.9:
             raise Skip("the labels are not the decoder's input, shifted by a place")
         best = 1
-    ahead = best + _inside(patient)
+    ahead = best + shift(patient)
     if ahead == 1:
         return
+    sure = patient.loss is not None or ahead != 0
     yield Finding(
+        design="" if sure or not patient.decoder_only else SHIFTED_INSIDE,
         code="labels-not-shifted" if ahead == 0 else "labels-shifted-wrongly",
         title="the label of each position is the word that it reads"
         if ahead == 0
@@ -140,21 +136,3 @@ def _shifted(patient: Patient) -> Iterator[Finding]:
         look="inputs ids[:, :-1], labels ids[:, 1:], shifted once, in one place.",
         chapter="Data",
     )
-
-
-def _inside(patient: Patient) -> int:
-    """By how many places the loss itself shifts the labels."""
-    if patient.loss is None:
-        return 0
-    n = patient.plain.size(-1)
-    labels = patient.words(6, seed=71)
-    with torch.enable_grad():
-        logits = torch.zeros(1, 6, n, requires_grad=True)
-        value = patient.loss(logits.log_softmax(-1), labels)
-        (gradient,) = torch.autograd.grad(value, logits)
-    for distance in (0, 1):
-        at = torch.arange(6 - distance)
-        pulled = gradient[0, at, labels[0, at + distance]]
-        if bool((pulled < 0).all()):
-            return distance
-    return 0

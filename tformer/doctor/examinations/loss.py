@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from tformer.doctor._labels import ignored
 from tformer.doctor._patient import Patient, Skip, seeded
 from tformer.doctor.report import Finding
 
@@ -22,14 +23,13 @@ def examine(patient: Patient) -> Iterator[Finding]:
     patient.has_numbers()
     yield from _softmaxes(patient)
     yield from _places(patient)
-    if patient.pad_id is not None:
-        yield from _padding(patient)
+    yield from _padding(patient)
 
 
 def _ask(patient: Patient, scores: Tensor, labels: Tensor) -> Tensor:
     """The loss of raw scores, passed on in the form in which the model returns them."""
     assert patient.loss is not None
-    value = patient.loss(_as_the_model(patient)(scores), labels)
+    value = patient.loss(_as_the_model(patient)(scores), labels.clone())
     return value[0] if isinstance(value, tuple) else value
 
 
@@ -193,18 +193,19 @@ def _places(patient: Patient) -> Iterator[Finding]:
 
 
 def _padding(patient: Patient) -> Iterator[Finding]:
-    assert patient.pad_id is not None
-    n = patient.plain.size(-1)
+    n, nothing = patient.plain.size(-1), ignored(patient)
+    if nothing is None:
+        return
     labels = patient.words(6, seed=62, rows=2)
-    labels[0, 3:] = patient.pad_id
-    blank = labels == patient.pad_id
+    labels[0, 3:] = nothing
+    blank = labels == nothing
     even = _gradients(patient, torch.zeros(2, 6, n), labels)
     with seeded():
         scores = torch.randn(2, 6, n)
     uneven = _gradients(patient, scores, labels)
     on_blank, on_words = float(even[blank].max()), float(even[~blank].max())
     whole = float(_ask(patient, scores, labels))
-    wider = torch.full((2, 5), patient.pad_id)
+    wider = torch.full((2, 5), nothing)
     wide = float(
         _ask(
             patient,
@@ -228,6 +229,7 @@ def _padding(patient: Patient) -> Iterator[Finding]:
             look="ignore_index=pad_id in the loss; a mean over real labels only.",
             chapter="Data",
             because=("loss-misaligned",),
+            design=_ignores_another(patient, scores, labels, blank),
         )
     elif float(uneven[blank].max()) > 1e-3 * float(uneven[~blank].max()):
         yield Finding(
@@ -257,6 +259,25 @@ def _padding(patient: Patient) -> Iterator[Finding]:
             chapter="Data",
             because=("loss-misaligned",),
         )
+
+
+def _ignores_another(
+    patient: Patient, scores: Tensor, labels: Tensor, blank: Tensor
+) -> str:
+    """What to give if the loss leaves out another label, and no batch says which."""
+    if patient.batches is not None or patient.ignore_index is not None:
+        return ""
+    for other in (-100, -1):
+        try:
+            at = _gradients(patient, scores, labels.masked_fill(blank, other))
+        except Exception:
+            continue
+        if not bool(at[blank].any()) and bool(at[~blank].any()):
+            return (
+                f"That is right if your labels have {other} where there is padding, "
+                f"since the loss leaves that out (ignore_index={other}, or batches=…)."
+            )
+    return ""
 
 
 def _gradient(patient: Patient, scores: Tensor, labels: Tensor) -> Tensor:

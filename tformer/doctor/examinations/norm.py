@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
+from tformer.doctor._watch import DROPS, FACTORS, VIEWS
 from tformer.doctor.report import Finding
 
 
@@ -18,8 +19,12 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if not outs:
         raise Skip("no attention with an output projection was seen")
     d_model = outs[0].output.size(-1)
-    if (wrong := _wrong_axis(ops, {d_model, *(e.d_head for e in found)})) is not None:
+    features = {d_model, *(e.d_head for e in found)}
+    lengths = {patient.n_source, patient.n_target} - features
+    if (wrong := _wrong_axis(ops, lengths)) is not None:
         yield wrong
+    yield from _eps(ops)
+    yield from _forgotten(patient, ops, d_model)
     fates = [_anatomy.after(out) for out in outs]
     bare = [o for o, fate in zip(outs, fates, strict=True) if fate in ("norm", "other")]
     if n := len(bare):
@@ -114,7 +119,7 @@ def _places(
             look="norm(x + sublayer(x)), as in the paper, or x + sublayer(norm(x)).",
             chapter="The encoder",
         )
-    elif not ends_normed and last is not None and list(_anatomy.norms(ops)):
+    elif not ends_normed and _is_sum(into) and list(_anatomy.norms(ops)):
         yield Finding(
             code="no-final-norm",
             title="what the output projection reads is not normalised",
@@ -143,12 +148,66 @@ def _places(
         )
 
 
-def _wrong_axis(ops: list[_anatomy.Op], features: set[int]) -> Finding | None:
+def _is_sum(read: _anatomy.Input | None) -> bool:
+    """Whether it is a sum of the stream, as nothing but a residual connection makes."""
+    origin = None if read is None else _anatomy._origin(read, VIEWS | DROPS | FACTORS)
+    if origin is None or not origin.output.dim():
+        return False
+    return bool(_anatomy.residuals([origin], origin.output.size(-1)))
+
+
+def _forgotten(
+    patient: Patient, ops: list[_anatomy.Op], width: int
+) -> Iterator[Finding]:
+    """Does a residual connection start at an earlier stream than its sublayer read?"""
+    sums = _anatomy.residuals(ops, width)
+    passed = []
+    for each in sums:
+        assert each.branch.made_by is not None and each.skip.made_by is not None
+        line = _anatomy.current_line(each.branch.made_by)
+        kept = _anatomy.current_line(each.skip.made_by)
+        passed += [e for e in sums if e.total in line and e.total not in kept
+                   and e.skip.made_by in kept and _anatomy.comes_from_product(e.branch)
+                   and e.skip.made_by is each.skip.made_by]  # fmt: skip
+    if passed:
+        yield Finding(
+            code="residual-forgets-sublayer",
+            title="a residual connection leaves out the sublayer before it",
+            tried="followed both addends of each residual sum.",
+            seen=f"{len(passed)} sums are read by the next sublayer, and the stream "
+            f"goes on without them: {_anatomy.places(e.total for e in passed)}.",
+            means="what that sublayer found reaches later layers only through the next "
+            "sublayer.",
+            look="x = x + attention(…), then x = x + feed_forward(…): is the second "
+            "one added to the first x?",
+            chapter="The encoder",
+        )
+
+
+def _eps(ops: list[_anatomy.Op]) -> Iterator[Finding]:
+    """Is what keeps a norm from dividing by 0 larger than what it divides by?"""
+    large = [(op, e) for op, e, mean in _anatomy.norm_eps(ops) if e > max(mean, 1e-2)]
+    if large:
+        eps = large[0][1]
+        yield Finding(
+            code="norm-eps-too-large",
+            title="the eps of a norm is larger than what it normalises",
+            tried="compared eps with the mean square of what each norm reads.",
+            seen=f"eps is {eps:.3g} in {len(large)} norms "
+            f"({_anatomy.places(op for op, _ in large)}).",
+            means="the norm divides by the root of eps, so it normalises nothing, and "
+            "may leave hardly anything of its input.",
+            look="the sign of the exponent: eps=1e-5, not 1e5.",
+            chapter="The encoder",
+        )
+
+
+def _wrong_axis(ops: list[_anatomy.Op], lengths: set[int]) -> Finding | None:
     seen = list(_anatomy.norms(ops))
     wrong = [
         (op, axes, taken)
         for op, axes, taken in seen
-        if axes != (-1,) or taken.size(-1) not in features
+        if axes != (-1,) or taken.size(-1) in lengths
     ]
     if not wrong:
         return None

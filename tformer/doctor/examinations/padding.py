@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 
 from tformer.doctor import _anatomy
+from tformer.doctor._labels import ignored
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.examinations.causality import FLOATS
 from tformer.doctor.report import Finding, listed
 
 REAL = 5
 MOST = 0.9  # of the sources
+UNSAID = "If the model has no padding at all, say so (pad_id=None)."
 SPOILED = (
+    "state-between-calls",
     "dropout-while-evaluating",
     "ignores-source",
     "future-leak",
@@ -28,15 +32,45 @@ SPOILED = (
 
 def examine(patient: Patient) -> Iterator[Finding]:
     """Add padding to source and target, and change each word of a padded source."""
-    if patient.pad_id is None:
+    if patient.pads == (None, None):
         raise Skip("there is no padding (pad_id=None)")
     patient.has_numbers()
-    yield from _target(patient)
-    if patient.decoder_only:
+    for finding in _tried(patient):
+        counts = finding.code.startswith("padding-counts")
+        unsure = counts and not _knows_padding(patient)
+        yield dataclasses.replace(finding, design=UNSAID) if unsure else finding
+
+
+def _knows_padding(patient: Patient) -> bool:
+    """Whether the model is known to have this id of padding, or seen to hide it."""
+    if patient.knows_pad:
+        return True
+    if any(ignored(patient) == patient.pad_id and bool((b[-1] == patient.pad_id).any())
+           for b in patient.batches or ()):  # fmt: skip
+        return True
+    target = patient.padded(patient.target()[:, :4], patient.n_target)
+    source = patient.source()
+    if source is not None:
+        source = patient.padded(source[:, :REAL], patient.n_source, side=0)
+    _, found = patient.watch(source, target)
+    _, whole = patient.watch(patient.source(), patient.target())
+    return any(
+        bool(((one.weights == 0) & (other.weights > 0)).any())
+        for one, other in zip(found, whole, strict=False)
+        if one.weights.shape == other.weights.shape
+    )
+
+
+def _tried(patient: Patient) -> Iterator[Finding]:
+    if patient.pad_id is not None:
+        yield from _target(patient)
+    if patient.decoder_only or patient.pads[0] is None:
         return
     if patient.lengths_must_agree:
         raise Skip("source and target must have one length: fix that first")
     yield from _source(patient)
+    if len({*patient.pads}) == 2 and None not in patient.pads:
+        yield from _other_side(patient)
 
 
 def _target(patient: Patient) -> Iterator[Finding]:
@@ -58,7 +92,7 @@ def _target(patient: Patient) -> Iterator[Finding]:
 
 def _source(patient: Patient) -> Iterator[Finding]:
     real, target = patient.words(REAL, seed=21, side=0), patient.target()
-    wide = patient.padded(real, patient.n_source)
+    wide = patient.padded(real, patient.n_source, side=0)
     exact = patient.logits(real, target)
     logits = patient.logits(wide, target)
     deaf = [
@@ -129,6 +163,8 @@ def _leak(
     ]
     seen = [[(e, float(w[..., REAL:].max())) for e, w in side] for side in sides]
     largest = [max((weight for _, weight in side), default=0.0) for side in seen]
+    fills = [f for side in sides for e, _ in side
+             if (f := _anatomy.weak_fill(e)) is not None]  # fmt: skip
     leaky = [e.softmax for side in seen for e, weight in side if weight > 1e-6]
     if on_queries:
         code, where = "mask-on-queries", "as queries instead of keys"
@@ -145,7 +181,7 @@ def _leak(
         else "No weight on padding was seen."
     )
     return Finding(
-        code=code,
+        code="mask-fills-weakly" if fills else code,
         title=f"padding of the source counts {where}"
         if code != "mask-on-queries"
         else f"the padding mask hides padding {where}",
@@ -154,6 +190,8 @@ def _leak(
         means="a sentence is translated differently beside a longer one.",
         look=FLOATS
         if any(map(_anatomy.adds_zeros_and_ones, found))
+        else f"the value that the mask fills in, {fills[0]:.3g}: it should be −inf."
+        if fills
         else "the padding mask: is it made with the right pad_id, passed to every "
         "layer of encoder and decoder, and broadcast over keys (…, 1, S)?",
         chapter="Masks",
@@ -165,7 +203,7 @@ def _signs(patient: Patient, words: Tensor, exact: Tensor) -> Iterator[Finding]:
     """Does the mask hide signs that the sources of the batches have?"""
     rows = [row for batch in patient.batches or () for row in batch[0].tolist()]
     hidden = []
-    for sign in patient.special - {patient.pad_id}:
+    for sign in patient.special - {*patient.pads}:
         n = sum(sign in row for row in rows)
         if n < MOST * len(rows) or not n:
             continue
@@ -184,4 +222,30 @@ def _signs(patient: Patient, words: Tensor, exact: Tensor) -> Iterator[Finding]:
             look="source != pad_id, not source > eos_id.",
             chapter="Masks",
             because=("ignores-source",),
+        )
+
+
+def _other_side(patient: Patient) -> Iterator[Finding]:
+    """Is one side's padding a word on the other?"""
+    source, target = patient.source(), patient.target()
+    for side, name in enumerate(("source", "target")):
+        theirs, n = patient.pads[1 - side], (patient.n_source, patient.n_target)[side]
+        if theirs is None or theirs >= patient.sizes[side]:
+            continue
+        ids = [source, target.clone()]
+        ids[side] = target.clone() if side else patient.source()
+        ids[side][:, 2] = theirs  # type: ignore[index]
+        _, found = patient.watch(ids[0], ids[1])  # type: ignore[arg-type]
+        seen = [e.weights[..., 3:, 2] for e in found if e.shape == (n, n)]
+        if not seen or any(bool(each.any()) for each in seen):
+            continue
+        yield Finding(
+            code="padding-of-the-other-side",
+            title=f"a word of the {name} is hidden as if it were padding",
+            tried="put the id that pads the other side among the words.",
+            seen=f"no attention of the {name} gives id {theirs} any weight.",
+            means=f"{theirs} pads the other side only; here it is a word, and the "
+            "model never sees it.",
+            look=f"which pad_id the mask of the {name} is made with.",
+            chapter="Masks",
         )

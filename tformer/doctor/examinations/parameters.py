@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 
 import torch
@@ -12,6 +13,12 @@ from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient
 from tformer.doctor._watch import NORMS, PRODUCTS, storage
 from tformer.doctor.report import Finding, listed
+
+TRIES = 6  # inputs, each of which may wake other experts
+EXPERTS = (
+    "Which weights get one depends on the words, as where experts are chosen, and a "
+    'few inputs may miss some (accept=["unused-parameters"]).'
+)
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
@@ -47,7 +54,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
     frozen = [
         name
         for name, each in named.items()
-        if not each.requires_grad and storage(each) in working
+        if not each.requires_grad
+        and storage(each) in working
+        and storage(each) not in _places(ops, tables)
     ]
     if frozen:
         yield Finding(
@@ -61,19 +70,16 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "from_pretrained, which freezes by default.",
             chapter="Training",
         )
-    grads = _gradients(patient)
-    silent = [
-        name
-        for name, each in named.items()
-        if each.requires_grad
-        and (grads[name] is None or (each.dim() > 1 and not grads[name].any()))  # type: ignore[union-attr]
-    ]
+    silent, is_routed = _silent(patient, named)
+    thrown = _thrown_away(patient, ops, [n for n in silent if named[n].dim() > 1])
     for code, names in (
         ("gradient-cut", [n for n in silent if storage(named[n]) in used]),
         ("unused-parameters", [n for n in silent if storage(named[n]) not in used]),
     ):
         if names:
-            yield _silent(code, names, named)
+            finding = _without_gradient(code, names, named, thrown)
+            design = EXPERTS if is_routed and not thrown else ""
+            yield dataclasses.replace(finding, design=design)
     if patient.optimizer is not None:
         held = {id(p) for group in patient.optimizer.param_groups
                 for p in group["params"]}  # fmt: skip
@@ -91,12 +97,42 @@ def examine(patient: Patient) -> Iterator[Finding]:
             )
 
 
-def _gradients(patient: Patient) -> dict[str, Tensor | None]:
+def _places(ops: list[_anatomy.Op], tables: set[int]) -> set[int]:
+    """Tables that are looked up, and not with the ids: those of positions, fixed."""
+    return {
+        storage(op.inputs[0].tensor)
+        for op in ops
+        if op.name == "embedding" and id(op) not in tables
+    }
+
+
+def _silent(patient: Patient, named: Mapping[str, Tensor]) -> tuple[list[str], bool]:
+    """The weights that no gradient reaches, and whether that depends on the words."""
+    silent = {n for n, each in named.items() if each.requires_grad}
+    sets = []
+    for seed in range(TRIES):
+        grads = _gradients(patient, seed)
+        here = {
+            name
+            for name in grads
+            if (grad := grads[name]) is None
+            or (named[name].dim() > 1 and not bool(grad.any()))
+        }
+        sets.append(here)
+        silent &= here
+        if not silent:
+            break
+    is_routed = any(each != sets[0] for each in sets)
+    return [name for name in named if name in silent], is_routed
+
+
+def _gradients(patient: Patient, seed: int) -> dict[str, Tensor | None]:
     """The gradient of a plain cross-entropy for each parameter; the rest untouched."""
     model = patient.model.eval()
     for each in model.parameters():
         each.grad = None
-    source, target = patient.source(rows=3), patient.target(rows=3)
+    source = patient.source(1 + seed, rows=3)
+    target = patient.target(2 + seed, rows=3)
     with torch.enable_grad():
         logits = patient.run(source, target)
         labels = patient.words(patient.n_target, seed=51, rows=3).to(logits.device)
@@ -108,7 +144,45 @@ def _gradients(patient: Patient) -> dict[str, Tensor | None]:
     return found
 
 
-def _silent(code: str, names: list[str], named: Mapping[str, Tensor]) -> Finding:
+def _thrown_away(
+    patient: Patient, ops: list[_anatomy.Op], silent: list[str]
+) -> list[str]:
+    """Modules that run, and whose result no logit is made of, the outermost first."""
+    last = _anatomy.unembedding(ops, patient.plain.size(-1))
+    if last is None or not silent:
+        return []
+    kept = {op.place for op in _anatomy.current_line(last)}
+    made = {storage(e.tensor): op.place for op in ops for e in op.inputs
+            if e.is_parameter}  # fmt: skip
+    named = dict(patient.model.named_parameters())
+    places = {made[storage(named[n])] for n in silent if storage(named[n]) in made}
+    lost = set()
+    for place in places - kept:
+        parts = place.split(".")
+        for i in range(1, len(parts) + 1):
+            outer = ".".join(parts[:i])
+            if not any(k == outer or k.startswith(f"{outer}.") for k in kept):
+                lost.add(outer)
+                break
+    return sorted(lost)
+
+
+def _without_gradient(
+    code: str, names: list[str], named: Mapping[str, Tensor], thrown: list[str]
+) -> Finding:
+    if thrown and code == "gradient-cut":
+        return Finding(
+            code="result-thrown-away",
+            title="what a part computes is thrown away",
+            tried="followed the logits back to everything that they are made of.",
+            seen=f"{listed(thrown)} runs, and nothing of what it returns gets there; "
+            f"no gradient arrives at {_listed(names, named)}.",
+            means="a part that you built is not part of the model.",
+            look="what reads its result: x = layer(x) in a loop over layers, the "
+            "encoder's output (not its embeddings) as the decoder's memory.",
+            chapter="The whole Transformer",
+            because=("keys-from-wrong-side", "no-positions", "norm-wrong-axis"),
+        )
     if code == "unused-parameters":
         return Finding(
             code=code,
@@ -124,6 +198,7 @@ def _silent(code: str, names: list[str], named: Mapping[str, Tensor]) -> Finding
                 "no-positions",
                 "no-final-norm",
                 "norm-wrong-axis",
+                "result-thrown-away",
             ),
         )
     return Finding(

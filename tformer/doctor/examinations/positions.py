@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
-from tformer.doctor._watch import Input
+from tformer.doctor._watch import Input, storage
 from tformer.doctor.report import Finding
 
 SIDES = ("source", "target")
@@ -32,25 +32,65 @@ def examine(patient: Patient) -> Iterator[Finding]:
     for side, n in enumerate((patient.n_source, patient.n_target)):
         layers = [each for each in found if each.shape == (n, n)]
         if layers and all(_anatomy.uniform(each.weights) for each in layers):
+            is_causal = not any(bool(each.weights.triu(1).any()) for each in layers)
+            unused = _unused_table(patient, n)
             yield Finding(
                 code="no-positions",
                 title=f"the {SIDES[side]} has no positions",
                 tried="fed one word over and over, and looked at the self-attention.",
                 seen=f"in {len(layers)} of {len(layers)} layers every place that may "
-                "be seen gets exactly the same weight.",
+                f"be seen gets exactly the same weight.{unused}",
                 means="the model sees a bag of words: “dog bites man” and “man bites "
-                "dog” are the same sentence to it.",
+                "dog” are the same sentence to it."
+                if not is_causal
+                else "nothing but the causal mask tells words that came earlier apart.",
                 look="whether the positions are added to the embeddings, and on both "
                 "sides; x + pe(x) has to be kept, since + makes a new tensor.",
                 chapter="Positions",
-                because=("positions-along-batch",),
+                because=("positions-along-batch", "norm-eps-too-large"),
+                design=NOPE if is_causal and not unused else "",
             )
         elif layers:
-            yield from _not_relative(layers[0], SIDES[side])
+            yield from _not_relative(layers[0], SIDES[side], patient.epsilon)
     yield from _added(patient)
 
 
-def _not_relative(first: _anatomy.Attention, side: str) -> Iterator[Finding]:
+NOPE = (
+    "That is right for a causal stack without positions (NoPE): how many words each "
+    'position sees tells them apart (accept=["no-positions"]).'
+)
+
+
+def _unused_table(patient: Patient, n: int) -> str:
+    """Names a table with a row for each place that counts for nothing, if any does."""
+    ops, _ = patient.watch(patient.source(), patient.target())
+    last = _anatomy.unembedding(ops, patient.plain.size(-1))
+    line = [] if last is None else _anatomy.current_line(last)
+    used = {storage(each.tensor) for op in line for each in op.inputs}
+    widths = {op.output.size(-1) for op in ops if op.name == "embedding"}
+    for name, each in [*patient.model.named_parameters(), *_buffers(patient)]:
+        if each.dim() < 2 or storage(each) in used or not each.is_floating_point():
+            continue
+        rows = each.squeeze()
+        if rows.dim() == 2 and len(rows) >= n and rows.size(-1) in widths:
+            return f" {name} has the shape of a table of positions, and isn't used."
+    return ""
+
+
+def _buffers(patient: Patient) -> list[tuple[str, Tensor]]:
+    """Buffers, and tensors that are plain attributes of modules."""
+    loose = [
+        (f"{name}.{key}", each)
+        for name, module in patient.model.named_modules()
+        for key, each in vars(module).items()
+        if isinstance(each, Tensor)
+    ]
+    return [*patient.model.named_buffers(), *loose]
+
+
+def _not_relative(
+    first: _anatomy.Attention, side: str, epsilon: float
+) -> Iterator[Finding]:
     """Does turning queries and keys make the scores of one word a matter of distance?
 
     Only where places differ in the queries or keys and in nothing that these were made
@@ -66,7 +106,7 @@ def _not_relative(first: _anatomy.Attention, side: str) -> Iterator[Finding]:
     spread = float(scores.max() - scores.min())
     steps = [scores.diagonal(offset, -2, -1) for offset in range(1 - n, n)]
     apart = max(float((e.amax(-1) - e.amin(-1)).max()) for e in steps)
-    if apart > 1e-2 * spread and spread > 1e-6:
+    if apart > max(1e-2, 30 * epsilon) * spread and spread > 1e-6:
         yield Finding(
             code="rotary-not-relative",
             title=f"the rotary positions of the {side} don't measure distance",

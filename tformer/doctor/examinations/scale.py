@@ -18,21 +18,53 @@ def examine(patient: Patient) -> Iterator[Finding]:
     judged = [each for each in found if each.factor is not None]
     if not judged:
         raise Skip("no scores with a fixed scale were seen")
-    for code, wrong in (
-        ("no-scale", [e for e in judged if _is(e.factor, 1.0)]),
-        ("wrong-scale", [e for e in judged if not _is(e.factor, 1.0)]),
+    wrong = [e for e in judged if not _is(e.factor, _wanted(patient, e))]
+    for code, here in (
+        ("no-scale", [e for e in wrong if _is(e.factor, 1.0)]),
+        ("wrong-scale", [e for e in wrong if not _is(e.factor, 1.0)]),
     ):
-        wrong = [
-            e for e in wrong if not _is(e.factor, _anatomy.expected_factor(e.d_head))
-        ]
-        if wrong:
-            yield _finding(code, wrong, len(found))
+        if here:
+            agree = len(here) == len(judged) and patient.scale is None
+            yield _finding(patient, code, here, len(found), may_be_meant=agree)
 
 
-def _finding(code: str, wrong: list[_anatomy.Attention], n: int) -> Finding:
+def _wanted(patient: Patient, each: _anatomy.Attention) -> float:
+    if patient.scale is not None:
+        return float(patient.scale)
+    return _anatomy.expected_factor(each.d_head)
+
+
+DESIGNS = (  # a factor of d_head that some sound design has, and which
+    (lambda d: 1.0, "T5 has none, since its initialisation makes up for it"),
+    (
+        lambda d: 1 / d,
+        "muP divides by d_head, so that rates carry over to wider models",
+    ),
+)
+
+
+def _design(factor: float, d_head: int) -> str:
+    right = _anatomy.expected_factor(d_head)
+    for known, says in DESIGNS:
+        if _is(factor, known(d_head)):
+            return f"A sound design may: {says} (scale={factor:.4g})."
+    if 1 / MUCH < factor / right < MUCH:
+        return f"A sound design may choose another number (scale={factor:.4g})."
+    return ""
+
+
+def _finding(
+    patient: Patient,
+    code: str,
+    wrong: list[_anatomy.Attention],
+    n: int,
+    *,
+    may_be_meant: bool,
+) -> Finding:
     one = wrong[0]
-    right = _anatomy.expected_factor(one.d_head)
-    factor = one.factor or 0.0
+    right, factor = _wanted(patient, one), one.factor or 0.0
+    is_usual = patient.scale is None
+    should = f"1/√{one.d_head} = {right:.4g}" if is_usual else f"scale={right:.4g}"
     return Finding(
         code=code,
         title="the attention scores are not scaled"
@@ -41,13 +73,13 @@ def _finding(code: str, wrong: list[_anatomy.Attention], n: int) -> Finding:
         tried="followed the scores from the matrix product to the softmax.",
         seen=f"in {len(wrong)} of {n} attentions "
         f"({_anatomy.places(each.softmax for each in wrong)}) they are multiplied by "
-        f"{factor:.4g}. With heads of size {one.d_head} it should be 1/√{one.d_head} = "
-        f"{right:.4g}.",
+        f"{factor:.4g}. With heads of size {one.d_head} it should be {should}.",
         means=f"the scores are {factor / right:.3g} times as large as they should be"
         + _effect(factor / right),
         look="the line after the product of queries and keys: divide by "
         "math.sqrt(d_head), with the size of one head, once.",
         chapter="Attention",
+        design=_design(factor, one.d_head) if may_be_meant else "",
     )
 
 

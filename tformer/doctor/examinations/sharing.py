@@ -9,9 +9,16 @@ from torch import nn
 from tformer.doctor._patient import Patient
 from tformer.doctor.report import Finding, listed
 
+ON_PURPOSE = (
+    "That is right where layers share their weights on purpose, as in ALBERT "
+    "(shared=True), and wrong otherwise (shared=False)."
+)
+
 
 def examine(patient: Patient) -> Iterator[Finding]:
-    """Look for a module that is used in two places."""
+    """Look for a module that has two names and is called more than once."""
+    if patient.shared:
+        return
     places: dict[int, list[str]] = {}
     modules: dict[int, nn.Module] = {}
     for name, module in patient.model.named_modules(remove_duplicate=False):
@@ -20,7 +27,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
         ):
             places.setdefault(id(module), []).append(name)
             modules[id(module)] = module
-    shared = {key: names for key, names in places.items() if len(names) > 1}
+    named = {key: names for key, names in places.items() if len(names) > 1}
+    calls = _calls(patient, [modules[key] for key in named]) if named else {}
+    shared = {key: names for key, names in named.items() if calls.get(key, 0) > 1}
     tables = {id(p) for m in patient.model.modules() if isinstance(m, nn.Embedding)
               for p in m.parameters()}  # fmt: skip
     outermost = [
@@ -48,4 +57,25 @@ def examine(patient: Patient) -> Iterator[Finding]:
             look="[layer] * n, and one attention passed to two sublayers: make a new "
             "one each time, or copy.deepcopy it.",
             chapter="The encoder",
+            design=ON_PURPOSE if patient.shared is None else "",
         )
+
+
+def _calls(patient: Patient, modules: list[nn.Module]) -> dict[int, int]:
+    """How often each is called in one pass."""
+    counts: dict[int, int] = {}
+
+    def count(module: nn.Module, *_: object) -> None:
+        counts[id(module)] = counts.get(id(module), 0) + 1
+
+    hooks = [each.register_forward_pre_hook(count) for each in modules]
+    try:
+        patient.logits(patient.source(), patient.target())
+    finally:
+        for hook in hooks:
+            hook.remove()
+    containers = (nn.ModuleList, nn.ModuleDict)
+    for each in modules:
+        if isinstance(each, containers):  # never called; its contents are
+            counts[id(each)] = 0
+    return counts

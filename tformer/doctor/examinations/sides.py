@@ -41,7 +41,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "value=memory).",
             chapter="The decoder",
         )
-    if moved <= patient.tolerance:
+    if moved <= min(patient.tolerance, 1e-4 * float(patient.plain.std())):
         yield Finding(
             code="ignores-source",
             title="the source makes no difference at all",
@@ -64,5 +64,19 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "makes sense only if you translate while somebody is speaking.",
             look="the mask that the encoder gets: padding only; the causal mask is the "
             "decoder's.",
+            chapter="Masks",
+        )
+    across = [e.weights for e in patient.cross_attention() if bool(e.weights.any())]
+    if across and not any(bool(each.triu(1).any()) for each in across):
+        yield Finding(
+            code="cross-attention-is-causal",
+            title="the cross-attention has a causal mask",
+            tried="looked at the weights from the target to the source.",
+            seen=f"in {len(across)} of {len(across)} layers no target word attends to "
+            "a source word that stands further to the right.",
+            means="the first words are written without most of the source. That makes "
+            "sense only if you translate while somebody is speaking.",
+            look="the mask of the cross-attention: the source's padding, and nothing "
+            "else.",
             chapter="Masks",
         )

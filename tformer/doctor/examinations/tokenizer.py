@@ -20,21 +20,18 @@ def examine(patient: Patient) -> Iterator[Finding]:
     """Encode and decode sentences, compare them, and look at the ids."""
     if patient.tokenizer is None:
         raise Skip("tokenizer=… was not given")
-    texts = [text for pair in (patient.pairs or ())[:50] for text in pair] or USUAL
-    lost, too_large = [], []
-    for text in texts:
-        ids = _ids(patient.tokenizer.encode(text))
-        back = str(patient.tokenizer.decode(ids))
-        if _letters(text) not in _letters(back):
-            lost.append((text, back))
+    lost, too_large, n = [], [], 0
+    for ids, before, back in _trips(patient):
+        n += 1
+        if _letters(before) not in _letters(back):
+            lost.append((before, back))
         too_large += [i for i in ids if not 0 <= i < max(patient.sizes)]
     if lost:
         text, back = min(lost, key=lambda each: len(each[0]))
         yield Finding(
             code="tokenizer-loses-text",
             title="decoding doesn't give back what was encoded",
-            tried=f"encoded and decoded {len(texts)} sentences (case and spaces may "
-            "differ).",
+            tried=f"encoded and decoded {n} sentences (case and spaces may differ).",
             seen=f"{len(lost)} come back changed: “{text}” as “{back}”.",
             means="what is lost here can never be translated or scored.",
             look="unknown pieces, ids that are shifted by the special ones, stripped "
@@ -45,12 +42,35 @@ def examine(patient: Patient) -> Iterator[Finding]:
         yield Finding(
             code="ids-out-of-range",
             title="the tokenizer has more ids than the model",
-            tried=f"encoded {len(texts)} sentences.",
+            tried=f"encoded {n} sentences.",
             seen=f"id {max(too_large)} is beyond the model's {max(patient.sizes)}.",
             means="the look-up will fail, on a GPU without a clear message.",
             look="vocab_size, with the special ids counted.",
             chapter="Tokenization",
         )
+
+
+def _trips(patient: Patient) -> Iterator[tuple[list[int], str, str]]:
+    """Ids, what they should say, and what comes back, for a few sentences.
+
+    A tokenizer of letters has no id for what its text doesn't contain; then the ids of
+    the batches are decoded, and encoded again.
+    """
+    encode, decode = patient.tokenizer.encode, patient.tokenizer.decode
+    pairs = [text for pair in (patient.pairs or ())[:50] for text in pair]
+    texts = pairs if pairs and isinstance(pairs[0], str) else list(USUAL)
+    try:
+        encoded = [_ids(encode(text)) for text in texts]
+    except (KeyError, ValueError, IndexError):
+        if patient.batches is None:
+            raise
+        for row in patient.batches[0][-2].tolist():
+            ids = [i for i in row if i not in patient.special]
+            again = _ids(encode(decode(ids)))
+            yield ids, " ".join(map(str, ids)), " ".join(map(str, again))
+        return
+    for ids, text in zip(encoded, texts, strict=True):
+        yield ids, text, str(decode(ids))
 
 
 def _ids(encoded: Any) -> list[int]:

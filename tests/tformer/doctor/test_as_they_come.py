@@ -1,0 +1,306 @@
+"""Models as they come, what they are refused for, and the time that they may take."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+import torch
+from cases import admitted
+from designs import PAD, USUAL, made
+from torch import nn
+from torch.nn import functional as F
+
+from tformer import doctor
+
+# --- Hugging Face's classes, and what looks like them --------------------------------
+
+SIZE = {"vocab_size": 60}
+SMALL = {**SIZE, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2,
+         "num_attention_heads": 4}  # fmt: skip
+PAIR = {**SIZE, "d_model": 16, "encoder_layers": 2, "decoder_layers": 2,
+        "encoder_attention_heads": 4, "decoder_attention_heads": 4,
+        "encoder_ffn_dim": 32, "decoder_ffn_dim": 32}  # fmt: skip
+THEIRS = {  # class, configuration, its arguments, the codes of remarks
+    "GPT-2": ("GPT2LMHeadModel", "GPT2Config",
+              {**SIZE, "n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 32}, ()),
+    "Llama": ("LlamaForCausalLM", "LlamaConfig",
+              {**SMALL, "num_key_value_heads": 2}, ()),
+    "Marian": ("MarianMTModel", "MarianConfig",
+               {**PAIR, "pad_token_id": 59, "decoder_start_token_id": 59,
+                "eos_token_id": 0}, ("embeddings-without-scale",)),
+    "BART": ("BartForConditionalGeneration", "BartConfig", PAIR, ()),
+    "T5": ("T5ForConditionalGeneration", "T5Config",
+           {**SIZE, "d_model": 16, "d_kv": 4, "d_ff": 32, "num_layers": 2,
+            "num_heads": 4, "decoder_start_token_id": 0}, ("no-scale",)),
+    "BERT": ("BertForMaskedLM", "BertConfig", SMALL, ()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", THEIRS)
+def test_nothing_is_found_in_a_hugging_face_model(name):
+    transformers = pytest.importorskip("transformers")
+    model_class, config, sizes, remarks = THEIRS[name]
+    torch.manual_seed(0)
+    made_ = getattr(transformers, config)(**sizes)
+    report = doctor.examine(getattr(transformers, model_class)(made_), seconds=None)
+    assert report, str(report)
+    assert report.to_confirm == remarks
+
+
+class Config:
+    def __init__(self, **ids):
+        self.pad_token_id = self.bos_token_id = self.eos_token_id = None
+        self.decoder_start_token_id, self.vocab_size = None, 31
+        vars(self).update(ids)
+
+
+class Output(dict):
+    """Logits by name and as an attribute, with a loss before them."""
+
+    @property
+    def logits(self):
+        return self["logits"]
+
+
+class TheirStyle(nn.Module):
+    """Arguments by name, all optional, a mask, an object that comes back."""
+
+    def __init__(self, pad_id=PAD):
+        super().__init__()
+        self.config = Config(pad_token_id=pad_id, eos_token_id=2, bos_token_id=1)
+        self.inner = made(kind="guesses")
+        self.seen = []
+
+    def forward(self, input_ids=None, attention_mask=None, labels=None, use_cache=None):
+        assert use_cache is False and attention_mask.dtype == torch.long
+        self.seen.append((input_ids, attention_mask))
+        words = input_ids.masked_fill(attention_mask == 0, PAD)
+        return Output(loss=None, logits=self.inner(words))
+
+
+class TheirMaskedLM(TheirStyle):
+    """Its name says that it guesses, as theirs do."""
+
+
+class TheirPair(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.config = Config(pad_token_id=PAD, eos_token_id=2, decoder_start_token_id=4)
+        self.inner = made(kind="translates")
+        self.begins = set()
+
+    def forward(self, input_ids=None, attention_mask=None, decoder_input_ids=None):
+        assert bool((attention_mask == (input_ids != PAD)).all())
+        self.begins.add(int(decoder_input_ids[0, 0]))
+        return Output(logits=self.inner(input_ids, decoder_input_ids))
+
+
+def test_a_model_with_arguments_by_name_is_called_by_name():
+    assert doctor.examine(TheirMaskedLM(), seconds=None)
+    assert doctor.examine(TheirStyle(), seconds=None).to_confirm == ("future-leak",)
+    model = TheirPair()
+    report = doctor.examine(model, seconds=None)
+    assert report and not report.to_confirm, str(report)
+    assert 4 in model.begins
+
+
+def test_padding_is_what_the_configuration_says():
+    model = TheirMaskedLM(pad_id=9)
+    assert doctor.examine(model, seconds=None)
+    for ids, mask in model.seen:
+        assert bool((mask == (ids != 9)).all())
+
+
+def test_a_place_to_start_from_is_zero():
+    class Cached(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = made()
+
+        def forward(self, tokens, start_pos):
+            assert start_pos == 0
+            return self.inner(tokens)
+
+    report = doctor.examine(Cached(), seconds=None)
+    assert report and "sides" not in report.sound, str(report)
+
+
+# --- what cannot be examined ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: nn.Sequential(nn.Embedding(9, 8), nn.LazyLinear(9)), "run the lazy"),
+        (lambda: made().to("meta"), "is on the meta device, so it has no numbers"),
+    ],
+)
+def test_a_model_without_numbers_gets_one_clear_message(make, said):
+    with pytest.raises(doctor.CannotExamine, match=said) as caught:
+        doctor.examine(make())
+    assert "\n" not in str(caught.value)
+
+
+def test_a_model_without_attention_is_not_called_sound():
+    class Recurrent(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.words, self.state = nn.Embedding(20, 16), nn.LSTM(16, 16)
+            self.head = nn.Linear(16, 20)
+
+        def forward(self, ids):
+            return self.head(self.state(self.words(ids).transpose(0, 1))[0]).transpose(
+                0, 1
+            )
+
+    report = doctor.examine(Recurrent(), seconds=None)
+    assert "no attention was seen" in str(report).splitlines()[0]
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_a_traced_model_is_examined_and_left_in_its_mode(training):
+    model = made().train(training)
+    traced = torch.jit.trace(model, torch.ones(1, 7, dtype=torch.long))
+    modes = [each.training for each in traced.modules()]
+    doctor.examine(traced, seconds=None, vocab_size=31)
+    assert [each.training for each in traced.modules()] == modes
+
+
+def test_a_tokenizer_of_letters_is_tried_with_the_text_that_it_knows():
+    class Letters:
+        letters = "abcdefghijklmnopqrst "
+
+        def encode(self, text):
+            return [self.letters.index(letter) + 5 for letter in text]
+
+        def decode(self, ids):
+            return "".join(self.letters[i - 5] for i in ids)
+
+    class Losing(Letters):
+        def decode(self, ids):
+            return super().decode(ids).replace("a", "b")
+
+    ids = torch.arange(5, 25).view(2, 10)
+    given = {"batches": [(ids[:, :-1], ids[:, 1:])], "seconds": None}
+    report = doctor.examine(made(), tokenizer=Letters(), **given)
+    assert report and "tokenizer" in report.sound, str(report)
+    report = doctor.examine(made(), tokenizer=Losing(), **given)
+    assert report.codes == ("tokenizer-loses-text",)
+
+
+# --- half precision, and the budget --------------------------------------------------
+
+
+def test_a_model_in_half_precision_keeps_its_memory():
+    model = made(dtype=torch.bfloat16, tied=True)
+    model.head.weight.grad = torch.ones_like(model.head.weight)
+    before = {n: (p.data_ptr(), p.clone()) for n, p in model.named_parameters()}
+    assert doctor.examine(model, seconds=None)
+    for name, parameter in model.named_parameters():
+        at, value = before[name]
+        assert parameter.data_ptr() == at and torch.equal(parameter, value)
+    assert model.head.weight.grad.dtype == torch.bfloat16
+
+
+def test_the_budget_is_kept_and_what_was_not_reached_is_told():
+    class Slow(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = made()
+
+        def forward(self, ids):
+            until = time.process_time() + 0.05
+            while time.process_time() < until:
+                pass
+            return self.inner(ids)
+
+    began = time.process_time()
+    report = doctor.examine(Slow(), seconds=1.0)
+    assert time.process_time() - began < 5
+    late = [e.examination for e in report.not_tried if "no time left" in e.reason]
+    assert late and not set(late) & set(report.sound)
+    assert "padding" in late
+    assert "no time left (seconds=…)" in str(report)
+
+
+def test_a_wide_vocabulary_takes_a_moment():
+    model = made()
+    assert USUAL["width"] == 16
+    words = nn.Embedding(250_000, 16)
+    model.stack.words, model.head = words, nn.Linear(16, 250_000)
+    began = time.process_time()
+    report = doctor.examine(model, seconds=None)
+    assert report, str(report)
+    assert time.process_time() - began < 30
+
+
+# --- a step of training, accumulation, data ------------------------------------------
+
+
+def step_of(*, zeroes=True, steps=True, at_the_end=False):
+    model, given = admitted("gpt")
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+
+    def train_step(model, batch):
+        ids, labels = batch
+        if zeroes and not at_the_end:
+            optimizer.zero_grad()
+        logits = model(ids)[0]
+        F.cross_entropy(logits.flatten(0, 1), labels.flatten()).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        if steps:
+            optimizer.step()
+        if zeroes and at_the_end:
+            optimizer.zero_grad()
+
+    return model, given | {"optimizer": optimizer, "train_step": train_step}
+
+
+@pytest.mark.parametrize(
+    ("how", "codes"),
+    [
+        ({}, ()),
+        ({"at_the_end": True}, ()),
+        ({"zeroes": False}, ("gradients-never-zeroed",)),
+        ({"steps": False}, ("step-moves-nothing",)),
+    ],
+)
+def test_a_step_of_training_is_looked_into_and_undone(how, codes):
+    model, given = step_of(**how)
+    before = [each.clone() for each in model.parameters()]
+    report = doctor.examine(model, seconds=None, **given)
+    assert report.codes == codes, str(report)
+    assert all(map(torch.equal, before, model.parameters()))
+    assert not given["optimizer"].state
+
+
+def test_a_backward_pass_after_the_loop_is_told_from_a_mean_of_means():
+    def last_only(model, parts):
+        for ids, labels in parts:
+            loss = model(ids, labels)[1] / len(parts)
+        loss.backward()
+
+    model, given = admitted("gpt")
+    given["gradients"] = last_only
+    report = doctor.examine(model, seconds=None, **given)
+    assert report.codes == ("accumulation-keeps-last",)
+
+
+@pytest.mark.parametrize("torn", [True, False])
+def test_sources_that_were_shuffled_without_their_targets_are_told(torn):
+    model, given = admitted("torch_wrapper")
+    [(source, read, labels), *_] = given["batches"]
+    pairs = [(s.tolist(), t.tolist()) for s, t in zip(source, labels, strict=True)]
+    given["batches"] = [(source.roll(1, 0) if torn else source, read, labels)]
+    report = doctor.examine(model, seconds=None, **{**given, "pairs": pairs})
+    assert report.codes == (("pairs-torn-apart",) if torn else ()), str(report)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_test_set_of_ids_is_looked_up_in_training(shared):
+    model, given = admitted("torch_wrapper")
+    first, *others = given["batches"]
+    given["batches"] = [*others, first] if shared else others
+    report = doctor.examine(model, seconds=None, **given, test_batches=[first])
+    assert report.codes == (("train-test-overlap",) if shared else ()), str(report)

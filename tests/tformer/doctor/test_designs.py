@@ -1,0 +1,305 @@
+"""Designs that are sound, each of them, and what is told apart from them.
+
+A model of `designs` gives no finding, whatever its design, type and training; what its
+design shares with a fault is a remark. The same model with a fault gets its name.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+from designs import USUAL, batch, made
+from torch.nn import functional as F
+
+from tformer import doctor
+
+HERE = Path(__file__).parent
+
+
+def loss(logits, labels):
+    flat = logits.flatten(0, 1).float()
+    return F.cross_entropy(flat, labels.flatten(), ignore_index=-100)
+
+
+def batches_of(**options):
+    o = SimpleNamespace(**{**USUAL, **options})
+    return [batch(o, step) for step in range(2)]
+
+
+def examined(model=None, /, *, given=(), **options):
+    """Without a limit of time, and with loss and batches unless they are refused."""
+    model = made(**options) if model is None else model
+    kept = {"loss": loss, "batches": batches_of(**options), **dict(given)}
+    kept = {name: each for name, each in kept.items() if each is not None}
+    if "pads" in options:
+        kept["pad_id"] = options["pads"]
+    return doctor.examine(model, seconds=None, **kept)
+
+
+PAIR = {"kind": "translates"}
+HALF, COARSE = torch.float16, torch.bfloat16
+DESIGNS = {  # options, and the codes of remarks
+    "learned positions": ({}, ()),
+    "rotary": ({"positions": "rotary", "norm": "rms", "groups": 2}, ()),
+    "ALiBi": ({"positions": "alibi"}, ()),
+    "relative": ({"positions": "relative"}, ()),
+    "positions from zero": ({"positions": "zeros"}, ()),
+    "fixed positions": ({"positions": "frozen"}, ()),
+    "NoPE": ({"positions": "none"}, ("no-positions",)),
+    "NoPE, deep": ({"positions": "none", "layers": 4}, ("no-positions",)),
+    "T5": (
+        {**PAIR, "scale": "none", "positions": "relative", "norm": "rms"},
+        ("no-scale",),
+    ),
+    "factor in alpha": ({"scale": "alpha"}, ()),
+    "muP": ({"scale": "mup", "zero_head": True}, ("output-constant", "wrong-scale")),
+    "ALBERT": ({"shared": True}, ("layers-shared",)),
+    "an alias": ({"alias": True}, ()),
+    "latent keys": ({"latent": True}, ()),
+    "latent keys, rotary": ({"latent": True, "positions": "rotary"}, ()),
+    "a pruned head": ({"pruned": True}, ()),
+    "a pruned head, pair": ({**PAIR, "pruned": True}, ()),
+    "a low-rank head": ({"low_rank_head": True}, ()),
+    "sinks": ({"sinks": True}, ()),
+    "sigmoid": ({"weights": "sigmoid"}, ("attention-without-softmax",)),
+    "normalised queries": ({"qk_norm": True}, ()),
+    "soft caps": ({"softcap": True}, ()),
+    "token shift": ({"shift": True}, ()),
+    "zero outputs": ({"zero_out": True}, ()),
+    "zero outputs, pair": ({**PAIR, "zero_out": True}, ()),
+    "zero gates": ({"gates": True}, ()),
+    "experts": ({"experts": True}, ("unused-parameters",)),
+    "a prefix": ({"prefix": 3}, ("mask-off-by-one",)),
+    "parallel": ({"parallel": True}, ()),
+    "parallel, rotary": ({"parallel": True, "positions": "rotary"}, ()),
+    "BERT": ({"kind": "guesses"}, ()),
+    "BERT, post-norm": ({"kind": "guesses", "post": True}, ()),
+    "BERT, trained": ({"kind": "guesses", "trained": 30}, ()),
+    "two pad ids": ({**PAIR, "pads": (0, 3)}, ()),
+    "a pair": (PAIR, ()),
+    "a pair, post-norm": ({**PAIR, "post": True}, ()),
+    "a pair, trained": ({**PAIR, "trained": 30}, ()),
+    "trained": ({"trained": 30}, ()),
+    "bfloat16": ({"dtype": COARSE}, ()),
+    "bfloat16, pair": ({**PAIR, "positions": "rotary", "dtype": COARSE}, ()),
+    "bfloat16, trained": ({"trained": 20, "dtype": COARSE}, ()),
+    "float16": ({"dtype": HALF}, ()),
+    "float64": ({"dtype": torch.float64}, ()),
+    "a block of 8": ({"block": 8}, ()),
+    "a block of 6": ({"block": 6}, ()),
+    "wide": ({"width": 64, "heads": 2, "layers": 1}, ()),
+    "one head": ({"heads": 1}, ()),
+    "six layers": ({"layers": 6}, ()),
+    "an object": ({"returns": "object"}, ()),
+    "a tuple": ({"returns": "tuple"}, ()),
+    "the last position": ({"returns": "last"}, ()),
+}
+
+
+def test_there_are_designs_enough():
+    assert len(DESIGNS) >= 40
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_nothing_is_found_in_a_sound_design(name):
+    options, remarks = DESIGNS[name]
+    report = examined(**options)
+    assert report and not report.consequences, str(report)
+    assert report.to_confirm == remarks, str(report)
+    assert report.saw_attention
+    assert not [each for each in report.not_tried if "stopped with" in each.reason]
+
+
+@pytest.mark.parametrize("name", ["learned positions", "a pair", "BERT", "two pad ids"])
+def test_nothing_is_found_where_nothing_but_the_model_is_given(name):
+    options, _ = DESIGNS[name]
+    report = examined(given={"loss": None, "batches": None}, **options)
+    assert report, str(report)
+    assert report.to_confirm == (("future-leak",) if name == "BERT" else ())
+
+
+# --- arguments that settle what a remark asks ---------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "given", "codes"),
+    [
+        ({"scale": "none"}, {"scale": 1.0}, ()),
+        ({"scale": "none"}, {"scale": 0.5}, ("no-scale",)),
+        ({}, {"scale": 1.0}, ("wrong-scale",)),
+        ({"shared": True}, {"shared": True}, ()),
+        ({"shared": True}, {"shared": False}, ("layers-shared",)),
+        ({"positions": "none"}, {"accept": ["no-positions"]}, ()),
+    ],
+)
+def test_an_argument_says_which_design_it_is(options, given, codes):
+    report = examined(given=given, **options)
+    assert report.codes == codes and not report.to_confirm, str(report)
+    assert report.accepted == tuple(given.get("accept", ()))
+
+
+@pytest.mark.parametrize("bidirectional", [True, False, None])
+def test_a_model_that_sees_ahead_is_judged_by_what_it_is_for(bidirectional):
+    given = {"loss": None, "batches": None, "bidirectional": bidirectional}
+    report = examined(given=given, kind="guesses")
+    assert report.codes == (("future-leak",) if bidirectional is False else ())
+    assert report.to_confirm == (("future-leak",) if bidirectional is None else ())
+
+
+def test_a_finding_that_is_meant_can_be_accepted_and_no_other():
+    given = {"accept": ["heads-split-wrongly"], "shared": False}
+    assert examined(given=given, shared=True).codes == ("layers-shared",)
+    report = examined(given={**given, "accept": ["layers-shared"]}, shared=True)
+    assert report and report.accepted == ("layers-shared",)
+    assert "Accepted:\n   layers-shared" in str(report)
+
+
+def test_a_loss_that_ignores_another_label_is_a_remark_until_batches_say_which():
+    report = examined(given={"batches": None})
+    assert report and report.to_confirm == ("loss-over-padding",)
+    assert "ignore_index=-100" in str(report)
+    assert not examined(given={"batches": None, "ignore_index": -100}).to_confirm
+    padded = [(read, labels.clamp(min=0)) for read, labels in batches_of()]
+    assert "loss-over-padding" in examined(given={"batches": padded}).codes
+
+
+def test_a_model_without_padding_is_not_accused_of_reading_it():
+    model = broken("ids != PAD", "ids >= 0", kind="guesses")
+    report = examined(model, given={"batches": None, "loss": None}, kind="guesses")
+    assert report and "padding-counts-in-target" in report.to_confirm
+    given = {"batches": None, "loss": None, "pad_id": 0}
+    report = examined(model, given=given, kind="guesses")
+    assert report.codes == ("padding-counts-in-target",)
+
+
+# --- faults --------------------------------------------------------------------------
+
+
+def broken(*change, **options):
+    """A model of the text of `designs` with changes, each (old, new)."""
+    text = (HERE / "designs.py").read_text("utf-8")
+    for old, new in zip(change[::2], change[1::2], strict=True):
+        assert old in text, old
+        text = text.replace(old, new)
+    names = {"__name__": "broken_designs"}
+    exec(compile(text, "designs.py", "exec"), names)
+    return names["made"](**options)
+
+
+FILL = "masked_fill(~mask, -math.inf)"
+FAULTS = {  # changes, options, and the code
+    "gains of zero": (
+        ("torch.ones(width)", "torch.zeros(width)"), {"norm": "rms"}, "output-constant"
+    ),
+    "a large eps": (
+        ("+ 1e-6)", "+ 1e5)"), {"norm": "rms"}, "norm-eps-too-large"
+    ),
+    "a large eps, LayerNorm": (
+        ("make(o.width) for", "make(o.width, eps=1e5) for"), {}, "norm-eps-too-large"
+    ),
+    "no square": (
+        ("x.pow(2).mean", "x.mean"), {"norm": "rms"}, "root-of-negative"
+    ),
+    "a counter": (
+        ("x = self.words(ids)",
+         "self.n = getattr(self, 'n', 0) + 1\n        x = self.words(ids) * self.n"),
+        {}, "state-between-calls",
+    ),
+    "softmax over time": (
+        ("logits = self.head(x)", "logits = self.head(x).softmax(1)"), {},
+        "softmax-over-time",
+    ),
+    "filled with 1e-20": (
+        (FILL, "masked_fill(~mask, 1e-20)"), {}, "mask-fills-weakly"
+    ),
+    "filled with 0, pair": (
+        (FILL, "masked_fill(~mask, 0.0)"), PAIR, "mask-fills-weakly"
+    ),
+    "keys viewed": (
+        ("q @ k.transpose(-2, -1)",
+         "q @ k.reshape(*k.shape[:2], k.size(-1), k.size(-2))"),
+        {}, "heads-split-wrongly",
+    ),
+    "causal in training": (
+        ("mask = mask.tril()", "mask = mask.tril() if self.training else mask"), {},
+        "mask-only-in-training",
+    ),
+    "layers overwritten": (
+        ("x = layer(x, mask, memory, memory_mask)",
+         "y = layer(x, mask, memory, memory_mask)", "self.last(x)", "self.last(y)"),
+        {}, "result-thrown-away",
+    ),
+    "embeddings as memory": (
+        ("memory = self.encoder(source, seen)",
+         "memory = (self.encoder(source, seen), self.encoder.words(source))[1]"),
+        PAIR, "result-thrown-away",
+    ),
+    "the second residual from x": (
+        ("x = self.add(x, 0, attend)", "old, x = x, self.add(x, 0, attend)",
+         "return self.add(x, len(self.norms) - 1, self.feed_forward)",
+         "return old + self.feed_forward(self.norms[-1](x))"),
+        {}, "residual-forgets-sublayer",
+    ),
+    "causal cross-attention": (
+        ("memory, seen))",
+         "memory, seen & torch.ones(n, source.size(1)).tril().bool()))"),
+        PAIR, "cross-attention-is-causal",
+    ),
+    "a causal encoder of hidden words": (
+        ('self.o.kind == "writes"', "True"), {"kind": "guesses"}, "encoder-is-causal"
+    ),
+    "ids changed": (
+        ("x = self.words(ids)", "ids[:, 0] = 7\n        x = self.words(ids)"), {},
+        "changes-its-input",
+    ),
+    "padding of the other side": (
+        ("target != pad[1]", "target != pad[0]"), {**PAIR, "pads": (0, 3)},
+        "padding-of-the-other-side",
+    ),
+    "one scale differs": (
+        ("self.to_value(read))\n", "self.to_value(read))\n        q = q * 3 "
+         "if memory is not x else q\n"), PAIR, "wrong-scale",
+    ),
+    "positions thrown away": (
+        ("x = x + self.places(", "x + self.places("), {}, "no-positions"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_gets_its_name(fault):
+    change, options, code = FAULTS[fault]
+    report = examined(broken(*change, **options), **options)
+    assert code in report.codes, str(report)
+
+
+def test_a_loss_that_divides_by_all_labels_is_named_with_labels_of_minus_100():
+    def divided(logits, labels):
+        each = F.cross_entropy(
+            logits.flatten(0, 1), labels.flatten(), ignore_index=-100, reduction="sum"
+        )
+        return each / labels.numel()
+
+    assert examined(given={"loss": divided}).codes == ("loss-over-padding",)
+
+
+def test_a_loss_that_maps_padding_itself_is_sound():
+    def mapped(logits, labels):
+        labels[labels == 0] = -100  # in place
+        return loss(logits, labels)
+
+    padded = [(read, labels.clamp(min=0)) for read, labels in batches_of()]
+    assert examined(given={"loss": mapped, "batches": padded})
+
+
+def test_labels_that_the_loss_shifts_itself_are_sound():
+    def shifting(logits, labels):
+        return loss(logits[:, :-1], labels[:, 1:])
+
+    same = [(i, i.masked_fill(i == 0, -100)) for i, _ in batches_of()]
+    assert examined(given={"loss": shifting, "batches": same})
+    report = examined(given={"loss": None, "batches": same})
+    assert report and report.to_confirm == ("labels-not-shifted",)
