@@ -20,7 +20,7 @@ from pathlib import Path
 
 PATIENCE = 60  # seconds; a busy machine is slow, not wrong
 SIZE = (1300, 1000)
-MINI_BROWSER = "/usr/lib/*/webkit2gtk-4.1/MiniBrowser"
+MINI_BROWSER = "usr/lib/*/webkit2gtk-4.1/MiniBrowser"
 PACKAGES = {
     "firefox": "firefox-esr",
     "webkit": "webkit2gtk-driver xvfb",
@@ -63,29 +63,22 @@ class Window:
         """Return the page as a PDF, in base 64; Firefox alone prints for its driver."""
         return self._send("print", {})
 
-    def wait(self, condition, *given):
-        """Wait until an expression is true in the page, and return its value."""
-        return self.run(
-            "let found; const last = performance.now() + %d; "
-            "while (!(found = (%s))) { if (performance.now() > last) "
-            "throw new Error('still not so: ' + %s); "
-            "await new Promise((next) => setTimeout(next, 20)); } return found;"
-            % (PATIENCE * 900, condition, json.dumps(condition)),
-            *given,
-        )
-
 
 def missing(name):
     """Return what is not here of what a browser needs, or an empty text."""
-    programs = {"firefox": ["firefox-esr"], "webkit": ["WebKitWebDriver", "Xvfb"]}
-    there = [shutil.which(each) for each in programs[name]]
-    if name == "webkit":
-        there.append(_mini_browser())
-    return "" if all(there) else f"apt-get install {PACKAGES[name]}"
+    there = {
+        "firefox": [_firefox_itself()],
+        "webkit": [_mini_browser(), *map(shutil.which, ("WebKitWebDriver", "Xvfb"))],
+    }
+    return "" if all(there[name]) else f"apt-get install {PACKAGES[name]}"
+
+
+def _firefox_itself():
+    return shutil.which("firefox-esr") or shutil.which("firefox")
 
 
 def _mini_browser():
-    found = sorted(Path("/").glob(MINI_BROWSER.lstrip("/")))
+    found = sorted(Path("/").glob(MINI_BROWSER))
     return str(found[0]) if found else None
 
 
@@ -124,7 +117,9 @@ def _until(made, what):
 @contextlib.contextmanager
 def _firefox(folder):
     """Marionette: [0, number, command, parameters] and [1, number, error, result]."""
-    lines = [f"user_pref({json.dumps(k)}, {json.dumps(v)});" for k, v in PREFERENCES.items()]
+    lines = [
+        f"user_pref({json.dumps(k)}, {json.dumps(v)});" for k, v in PREFERENCES.items()
+    ]
     (folder / "user.js").write_text("\n".join(lines))
     names = {
         "timeouts": "WebDriver:SetTimeouts",
@@ -133,7 +128,14 @@ def _firefox(folder):
         "execute/async": "WebDriver:ExecuteAsyncScript",
         "print": "WebDriver:Print",
     }
-    command = ["firefox-esr", "--headless", "--no-remote", "--marionette", "--profile", folder]
+    command = [
+        _firefox_itself(),
+        "--headless",
+        "--no-remote",
+        "--marionette",
+        "--profile",
+        folder,
+    ]
     with _running(command, env={**os.environ, "HOME": str(folder)}):
         written = folder / "MarionetteActivePort"
         port = _until(lambda: int(written.read_text()), "Firefox")
@@ -192,7 +194,9 @@ def _webkit(folder):
                 raise WrongError(f"webkit: {said['message']}") from problem
 
         options = {"binary": _mini_browser(), "args": ["--automation"]}
-        wanted = {"capabilities": {"alwaysMatch": {"webkitgtk:browserOptions": options}}}
+        wanted = {
+            "capabilities": {"alwaysMatch": {"webkitgtk:browserOptions": options}}
+        }
         _until(lambda: call("GET", "/status"), "WebKit's driver")
         session = f"/session/{call('POST', '/session', wanted)['sessionId']}"
         try:

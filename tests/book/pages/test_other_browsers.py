@@ -114,14 +114,17 @@ TRAIN = """
 const { src } = document.querySelector("script[src$='/widgets.js']");
 const { Run } = await import(new URL("training/run.js", src));
 const run = new Run({ task: "reverse", seed: 3 });
-return Array.from({ length: %d }, () => run.step()).map(
+return Array.from({ length: given[0] }, () => run.step()).map(
   ({ loss, gradientNorm }) => [loss, gradientNorm]);
-""" % STEPS
+"""
 TYPE = """
 const field = document.querySelector(given[0]);
 let written = 0;
 const write = history.replaceState;
-history.replaceState = function (...rest) { written++; return write.apply(this, rest); };
+history.replaceState = function (...rest) {
+  written++;
+  return write.apply(this, rest);
+};
 for (let i = 0; i < given[1]; i++) {
   field.value = field.type === "range" ? 1 + (i % 5) : `${field.value}a`;
   field.dispatchEvent(new Event("input", { bubbles: true }));
@@ -271,10 +274,10 @@ def test_without_cache_storage_the_model_comes_from_the_usual_cache(
 def test_the_playground_trains_with_the_numbers_of_chromium(window, site, chromium):
     page = chromium.new_page()
     page.goto(site + address("playground"))
-    wanted = page.evaluate(f"async () => {{ {TRAIN} }}")
+    wanted = page.evaluate(f"async (given) => {{ {TRAIN} }}", [STEPS])
     page.close()
     window.open(site + address("playground"))
-    assert window.run(TRAIN) == wanted
+    assert window.run(TRAIN, STEPS) == wanted
 
 
 @each_browser()
@@ -294,7 +297,11 @@ def test_an_address_is_written_once_the_reader_rests(window, site, name, field):
 @each_browser()
 def test_the_search_finds_what_is_asked_for(window, site):
     window.open(site + "search.html?q=label+smoothing")
-    first = window.wait("document.querySelector('#tf-search-page a')?.textContent")
+    first = window.run(
+        DRAWN
+        + "const first = () => document.querySelector('#tf-search-page a');"
+        + "await until(first, 'found'); return first().textContent;"
+    )
     assert "Label smoothing" in first
     assert window.run("return window.__errors") == []
 
@@ -304,7 +311,8 @@ def test_a_solved_problem_is_counted_as_progress(window, site):
     window.open(site + address("scale"))
     window.run("document.querySelector('input[data-problem]').click()")
     window.open(site + "book/progress.html")
-    window.wait("document.getElementById('tf-chapters').textContent.includes('1/10')")
+    table = "document.getElementById('tf-chapters').textContent"
+    window.run(DRAWN + f"await until(() => {table}.includes('1/10'), 'counted');")
 
 
 @each_browser(["firefox"])  # WebKit's driver cannot print
