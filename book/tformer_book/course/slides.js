@@ -2,7 +2,7 @@
 const slides = [...document.querySelectorAll("section")];
 /** @type {any} */
 const page = window; // Plotly's bundle puts its name there
-const REST = 300; // ms on a slide before it stands in the address: WebKit refuses, with
+const REST = 150; // ms on a slide before it stands in the address: WebKit refuses, with
 let timer = 0; //    an error, more than 100 addresses in ten seconds (a key held down)
 let now = Math.min(Number(location.hash.slice(1)) || 1, slides.length) - 1;
 

@@ -2,7 +2,7 @@
 // The entries are fetched when somebody first searches.
 
 const LIMIT = { dialog: 8, page: 30 };
-const REST = 300; // ms without a key
+const REST = 150; // ms without a key
 const base = new URL("../../", import.meta.url); // the site's root
 let finder;
 

@@ -15,7 +15,7 @@ export const addressOf = (hash) => new URL(hash, location.href.split("#")[0]).hr
 
 // Put it in the place of the present one, without a step back in the browser's history,
 // once the reader rests: WebKit refuses, with an error, more than 100 in ten seconds.
-const REST = 300; // ms
+const REST = 150; // ms
 let timer = 0;
 export function keep(address) {
   const before = location.href;
