@@ -2,6 +2,8 @@
 const slides = [...document.querySelectorAll("section")];
 /** @type {any} */
 const page = window; // Plotly's bundle puts its name there
+const REST = 150; // ms on a slide before it stands in the address: WebKit refuses, with
+let timer = 0; //    an error, more than 100 addresses in ten seconds (a key held down)
 let now = Math.min(Number(location.hash.slice(1)) || 1, slides.length) - 1;
 
 /** Draw the charts of a slide that are not drawn yet. */
@@ -20,7 +22,8 @@ function show(to) {
   now = Math.max(0, Math.min(to, slides.length - 1));
   slides[now].classList.add("now");
   document.getElementById("place").textContent = `${now + 1} / ${slides.length}`;
-  history.replaceState(null, "", `#${now + 1}`);
+  clearTimeout(timer);
+  timer = setTimeout(() => history.replaceState(null, "", `#${now + 1}`), REST);
   scrollTo(0, 0);
   draw(slides[now]);
 }

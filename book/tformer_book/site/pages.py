@@ -14,7 +14,8 @@ from sphinx.errors import ExtensionError
 RUN_IT = "run-it"
 CHAPTER = re.compile(r"book/(\d\d)-")
 UNWANTED = ("thebe", "mathjax")  # formulas are typeset in the build
-# What the theme's templates write into every page, and the book does not use.
+# What the theme's templates write into every page, and the book does not use. Firefox
+# would fetch the next page at once, which the policy of the pages refuses.
 SEARCH_SCRIPT = re.compile(
     r'\s*<script src="(?:[^"]*/)?'
     r'(?:searchtools|language_data|searchindex)\.js"></script>'
@@ -22,6 +23,7 @@ SEARCH_SCRIPT = re.compile(
 LEFT_OVERS = re.compile(
     r'\s*<script[^>]* src="[^"]*/fontawesome\.js[^"]*"></script>'
     r'|\s*<link rel="preload" as="script" href="[^"]*/fontawesome\.js[^"]*"\s*/?>'
+    r'|\s*<link rel="next" [^>]*>'
     r'|\s*<script type="text/x-thebe-config">.*?</script>'
     r"|\s*<script>kernelName = [^<]*</script>",
     re.S,

@@ -107,7 +107,7 @@ def test_the_search_page_shows_what_its_address_asks_for(visit):
         field = seen.page.locator(".bd-search-container input")
         field.fill("kv cache")
         found(seen, "#tf-search-page").filter(has_text="key/value").first.wait_for()
-        assert seen.page.url.endswith("?q=kv+cache")
+        seen.page.wait_for_url("**/search.html?q=kv+cache")
         assert seen.third_party == []
 
 

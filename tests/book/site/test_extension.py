@@ -87,6 +87,12 @@ def test_a_page_names_the_version_of_the_figures_that_was_published(extension, o
     assert made == page("tf/9f8e7d6c5b4a/widgets.js")
 
 
+def test_no_page_has_the_browser_fetch_the_next_one(extension):
+    kept = '<link rel="prev" title="Masks" href="07-masks.html" />'
+    link = '\n    <link rel="next" title="The decoder" href="09-decoder.html" />'
+    assert extension("pages").LEFT_OVERS.sub("", kept + link) == kept
+
+
 def test_code_says_how_many_lines_it_has(extension):
     pages = extension("pages")
     block = (

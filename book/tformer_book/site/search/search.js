@@ -2,6 +2,7 @@
 // The entries are fetched when somebody first searches.
 
 const LIMIT = { dialog: 8, page: 30 };
+const REST = 150; // ms without a key
 const base = new URL("../../", import.meta.url); // the site's root
 let finder;
 
@@ -118,6 +119,14 @@ function inDialog() {
   list.addEventListener("click", () => dialog.close());
 }
 
+// The page's address asks for what is typed. Written when the reader rests: WebKit
+// refuses, with an error, more than 100 addresses in ten seconds.
+function keep(query) {
+  const address = new URL(location.href);
+  address.searchParams.set("q", query);
+  history.replaceState(null, "", address);
+}
+
 function onPage() {
   const place = document.getElementById("search-results");
   const field = document.querySelector(".bd-search-container form.bd-search input");
@@ -128,10 +137,10 @@ function onPage() {
   const show = connect(field, list, status, LIMIT.page);
   field.value = new URLSearchParams(location.search).get("q") ?? field.value;
   if (field.value) show();
+  let timer = 0;
   field.addEventListener("input", () => {
-    const address = new URL(location.href);
-    address.searchParams.set("q", field.value);
-    history.replaceState(null, "", address);
+    clearTimeout(timer);
+    timer = setTimeout(() => keep(field.value), REST);
   });
 }
 

@@ -4,12 +4,14 @@ const STORE = "tformer";
 
 // An address -> ArrayBuffer. onProgress({ loaded, total }) in bytes; total is null if the
 // server does not say. What has a query (…?v=3a7bd3) is taken to be of a version that
-// never changes: it is kept in the browser's Cache Storage, in place of older versions.
-// The rest is left to the browser's usual cache.
+// never changes: it is kept in the browser's Cache Storage, in place of older versions;
+// where there is none, in its usual cache, however old. The rest is left to that cache.
 export async function download(url, { onProgress = () => {}, signal = null } = {}) {
-  const store = new URL(url).search ? await openStore() : null;
+  const isVersion = Boolean(new URL(url).search);
+  const store = isVersion ? await openStore() : null;
   const kept = await store?.match(url);
-  const response = kept ?? (await request(url, signal));
+  const response =
+    kept ?? (await request(url, signal, isVersion ? "force-cache" : "default"));
   const buffer = await read(response, onProgress);
   if (store && !kept) await keep(store, url, buffer);
   return buffer;
@@ -24,10 +26,10 @@ async function openStore() {
   }
 }
 
-async function request(url, signal) {
+async function request(url, signal, cache) {
   let response;
   try {
-    response = await fetch(url, { signal });
+    response = await fetch(url, { signal, cache });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Error(`${url} cannot be loaded: are you offline? Try again`);

@@ -10,7 +10,6 @@ import { journeyView } from "./view.js";
 
 const MOST = 24; // pieces of a sentence: more would not fit into the pictures
 const LONGEST = 40; // pieces of its translation
-const PAUSE = 300; // ms after a change before the address has it
 
 // The journey of a text; what cannot be shown is said kindly.
 async function travel(engine, text, tools) {
@@ -32,10 +31,8 @@ function render({ model, el }) {
   const onPage = isInTheBook();
   const first = model.get("text");
   const state = bind(model, Object.keys(STATE), () => view.set(state.read()));
-  let timer = 0;
   let place = null; // where a link leads in a sentence that is still to come
   function remember() {
-    clearTimeout(timer);
     if (onPage) keep(addressOf(toHash({ ...state.read(), text: bar.text() }, first)));
   }
   const view = journeyView({
@@ -43,9 +40,7 @@ function render({ model, el }) {
     linked: onPage,
     onState(changes) {
       state.commit(changes);
-      clearTimeout(timer);
-      if (changes.stop) remember();
-      else timer = setTimeout(remember, PAUSE); // a slider may be on its way
+      remember();
     },
   });
   const bar = textBar(engine, model, {
@@ -75,7 +70,6 @@ function render({ model, el }) {
   follow();
   addEventListener("hashchange", follow);
   return stopping(bar, view, state, () => {
-    clearTimeout(timer);
     removeEventListener("hashchange", follow);
   });
 }

@@ -13,5 +13,15 @@ export function textOf(parts) {
 // The address of this page with another hash.
 export const addressOf = (hash) => new URL(hash, location.href.split("#")[0]).href;
 
-// Put it in the place of the present one, without a step back in the browser's history.
-export const keep = (address) => history.replaceState(history.state, "", address);
+// Put it in the place of the present one, without a step back in the browser's history,
+// once the reader rests: WebKit refuses, with an error, more than 100 in ten seconds.
+const REST = 150; // ms
+let timer = 0;
+export function keep(address) {
+  const before = location.href;
+  clearTimeout(timer);
+  timer = setTimeout(() => {
+    // Who has followed a link meanwhile is elsewhere.
+    if (location.href === before) history.replaceState(history.state, "", address);
+  }, REST);
+}

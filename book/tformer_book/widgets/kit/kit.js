@@ -254,17 +254,27 @@ export const holdsPage = {
   passive: false,
 };
 
-// Hear how wide a node is, in CSS pixels, when that changes; returns what ends it.
+// Hear how wide a node is, in CSS pixels, when that changes; returns what ends it. In the
+// next frame: what is drawn anew may make the page higher, of which observers could not
+// be told any more in this one ("loop completed with undelivered notifications").
 export function onWidth(node, redraw) {
   let width = 0;
-  const watch = new ResizeObserver(() => {
+  let frame = 0;
+  function look() {
     const now = Math.round(node.clientWidth);
-    if (!now || now === width) return;
+    if (now === width) return;
     width = now;
-    redraw(width);
+    if (now) redraw(width); // hidden, it has none
+  }
+  const watch = new ResizeObserver(() => {
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(look);
   });
   watch.observe(node);
-  return () => watch.disconnect();
+  return () => {
+    cancelAnimationFrame(frame);
+    watch.disconnect();
+  };
 }
 
 // Whether the reader wants things to stay still.
