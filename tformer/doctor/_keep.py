@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 from torch import nn
-from torch.nn.parameter import UninitializedTensorMixin
 
 
 class CannotExamine(ValueError):
@@ -23,7 +22,7 @@ def check(model: nn.Module) -> None:
         CannotExamine: it is lazy and never ran, or stands on the meta device.
     """
     for name, each in [*model.named_parameters(), *model.named_buffers()]:
-        if isinstance(each, UninitializedTensorMixin):
+        if nn.parameter.is_lazy(each):
             raise CannotExamine(
                 f"{name} has no size yet: run the lazy model once on a batch, then "
                 "examine it"
@@ -42,8 +41,8 @@ def in_float32(model: nn.Module) -> Iterator[None]:
     The parameters stay the same objects, and get their own memory back afterwards.
     """
     found = [(each, each.data) for each in [*model.parameters(), *model.buffers()]]
-    for each in model.parameters():
-        each.grad = None  # of the weights as they were; `as_found` has kept it
+    for parameter in model.parameters():
+        parameter.grad = None  # of the weights as they were; `as_found` has kept it
     wide: dict[object, torch.Tensor] = {}
     try:
         for each, data in found:

@@ -106,4 +106,5 @@ def _is_causal_mask(buffer: Tensor) -> bool:
     square = buffer.reshape(-1, *buffer.shape[-2:])[0]
     above = square[torch.triu(torch.ones_like(square, dtype=torch.bool), 1)]
     below = square[torch.tril(torch.ones_like(square, dtype=torch.bool))]
-    return len(above.unique()) == len(below.unique()) == 1 and above[0] != below[0]
+    is_even = len(above.unique()) == len(below.unique()) == 1
+    return is_even and bool(above[0] != below[0])
