@@ -6,7 +6,7 @@ Source: Vaswani et al. 2017, section 5.4; Szegedy et al. 2016. Chapter *Training
 import torch
 from torch import Tensor
 
-from tformer.fast.loss import ProjectedCrossEntropy
+from tformer.fast.loss import ProjectedCrossEntropy, without_padding
 
 
 def cross_entropy(
@@ -82,7 +82,7 @@ def projected_cross_entropy(
         TypeError, ValueError: as `cross_entropy`.
     """
     _check_labels(hidden, labels, smoothing)
-    rows, wanted = _without_padding(hidden, labels, pad_id, n_labels)
+    rows, wanted = without_padding(hidden, labels, pad_id, n_labels)
     if bias is not None:  # one more column, times 1
         rows = torch.cat([rows, torch.ones_like(rows[:, :1])], dim=1)
         table = torch.cat([table, bias[:, None]], dim=1)
@@ -93,19 +93,6 @@ def projected_cross_entropy(
         rows.requires_grad or table.requires_grad
     )
     return ProjectedCrossEntropy.apply(rows, table, wanted, smoothing, is_learning)
-
-
-def _without_padding(
-    hidden: Tensor, labels: Tensor, pad_id: int, n_labels: int | None
-) -> tuple[Tensor, Tensor]:
-    """The rows and labels that count: (..., D), (...) -> (n, D), (n,)."""
-    is_real = labels != pad_id
-    if n_labels is None or labels.device.type == "cpu":
-        return hidden[is_real], labels[is_real]
-    order = is_real.flatten().int().argsort(descending=True, stable=True)
-    places = order[:n_labels]
-    rows = hidden.flatten(0, -2).index_select(0, places)
-    return rows, labels.flatten().index_select(0, places)
 
 
 def _check_labels(scores: Tensor, labels: Tensor, smoothing: float) -> None:

@@ -60,6 +60,22 @@ class ProjectedCrossEntropy(torch.autograd.Function):
         return hidden_gradient * outer, table_gradient * outer, None, None, None
 
 
+def without_padding(
+    hidden: Tensor, labels: Tensor, pad_id: int, n_labels: int | None
+) -> tuple[Tensor, Tensor]:
+    """The rows and labels that count: (..., D), (...) -> (n, D), (n,).
+
+    To know how many there are, the program must wait for a GPU, unless it is told.
+    """
+    is_real = labels != pad_id
+    if n_labels is None or labels.device.type == "cpu":
+        return hidden[is_real], labels[is_real]
+    order = is_real.flatten().int().argsort(descending=True, stable=True)
+    places = order[:n_labels]
+    rows = hidden.flatten(0, -2).index_select(0, places)
+    return rows, labels.flatten().index_select(0, places)
+
+
 def _wide(dtype: torch.dtype) -> torch.dtype:
     """float32, or wider if the values are."""
     return torch.promote_types(dtype, torch.float32)
