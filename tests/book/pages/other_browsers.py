@@ -18,7 +18,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-PATIENCE = 60  # seconds; a busy machine is slow, not wrong
+PATIENCE = 120  # seconds; a busy machine is slow, not wrong
 SIZE = (1300, 1000)
 MINI_BROWSER = "usr/lib/*/webkit2gtk-4.1/MiniBrowser"
 PACKAGES = {

@@ -43,17 +43,19 @@ for (const kind of ["error", "warn"]) {
 }
 """
 POLICY = re.compile(rb'<meta http-equiv="Content-Security-Policy"[^>]*>')
-# As for paper: every figure and every chart comes into being, wherever the window is.
+# Every figure and chart comes into being as the reader comes to it, one by one: asked
+# for all files of a page at once, this WebKit (its libsoup 3.2) forgets some of them.
 DRAWN = """
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 async function until(condition, what) {
-  for (const last = performance.now() + 50000; !condition(); await wait(20))
+  for (const last = performance.now() + 110000; !condition(); await wait(20))
     if (performance.now() > last) throw new Error(`still not so: ${what}`);
 }
 for (const fold of document.querySelectorAll("details")) fold.open = true;
-dispatchEvent(new Event("beforeprint"));
-await until(() => !document.querySelector(
-  ".tf-plotly-box:not([data-ready]), .tf-widget:not([data-ready])"), "drawn");
+for (const box of document.querySelectorAll(".tf-plotly-box, .tf-widget")) {
+  box.scrollIntoView({ behavior: "instant" });
+  await until(() => box.dataset.ready, `drawn: ${box.closest("[id]")?.id}`);
+}
 """
 # Operate one control of every figure as a reader would; what answers changes something.
 OPERATE = """
