@@ -17,7 +17,7 @@ PORT ?= 8000
 RUN ?= runs/first
 draft := $(if $(DRAFT),--draft)
 
-.PHONY: help setup book execute site serve offline pdf epub test test-package lab train bench bench-growth bench-peers gpu-report mutate check course \
+.PHONY: help setup book execute site serve offline pdf epub test test-package test-browsers lab train bench bench-growth bench-peers gpu-report mutate check course \
 	format kernel bundles declared strip setup-cells address lock site-report clean
 
 help:  ## list these commands
@@ -49,6 +49,9 @@ test: setup  ## everything: check, the package, the chapters, the site in Chromi
 
 test-package: setup  ## the package's own tests only
 	@OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) --dist loadgroup tests/tformer
+
+test-browsers: setup  ## every page and figure in Firefox and WebKit, too
+	@OMP_NUM_THREADS=1 $(PY) -m pytest -n 2 --dist loadgroup tests/book/pages/test_other_browsers.py
 
 check: setup  ## format, lint and types (Python, JavaScript); who may import whom
 	@$(BIN)/ruff format --check .
