@@ -129,7 +129,7 @@ TRAINING = [
             "{pairs},{few}": "has 400 lines and the other file",
             "{folder}": "unknown corpus",
             "{latin}": "line 1: not UTF-8",
-            "{zeros}": "there is no tab",
+            "{zeros}": "line 1: holds a zero byte",
             "{empty}": "at least 10 are needed",
             "{one-column}": "line 1: expected English, tab, German",
             "{few}": "at least 10 are needed",
