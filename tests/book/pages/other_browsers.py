@@ -51,6 +51,13 @@ class Window:
     def open(self, address):
         """Open a page; it has loaded, and its scripts have run, when this returns."""
         self._send("url", {"url": address})
+        # WebKit's driver may come back while the page before is still leaving.
+        _until(lambda: self._check_place(address.partition("#")[0]), address)
+
+    def _check_place(self, address):
+        place = "return document.readyState + location.href.split('#')[0]"
+        if self.run(place) != f"complete{address}":
+            raise ValueError(address)
 
     def run(self, script, *given):
         """Run the body of an async function in the page; return what it returns."""
@@ -108,7 +115,7 @@ def _until(made, what):
     """Return the first thing that `made` makes; it makes none until it is time."""
     last = time.monotonic() + PATIENCE
     while time.monotonic() < last:
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, WrongError):
             return made()
         time.sleep(0.05)
     raise WrongError(f"{what} did not start in {PATIENCE} seconds")
