@@ -56,6 +56,12 @@ def current(folder: Path, name: str) -> Path:
     return newest if newest.is_file() else folder / name
 
 
+def discard(folder: Path) -> None:
+    """Remove what a writer that was killed has left to be finished."""
+    for name in (VALID, STAGED):
+        shutil.rmtree(folder / name, ignore_errors=True)
+
+
 def check_files(folder: Path, names: list[str]) -> None:
     """Raise an IsADirectoryError if a folder stands where a file belongs."""
     for name in names:

@@ -21,6 +21,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from tformer.common import together
 from tformer.common.files import load_tensors, save_tensors, sweep
 from tformer.config import ModelConfig
 from tformer.tokenization import Tokenizer
@@ -279,6 +280,7 @@ class RunFolder:
         The checkpoint goes first, so that a crash leaves nothing to resume from.
         """
         self.checkpoint_file.unlink(missing_ok=True)
+        together.discard(self.path)
         for file in named(self.path, OWN_NAMES):
             file.unlink()
 

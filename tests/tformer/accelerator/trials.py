@@ -260,7 +260,6 @@ def test_the_doctor_examines_a_model_there(inputs):
 
 
 def test_the_gpu_report_runs_there(tmp_path):
-    pytest.importorskip("transformers")
     from benchmarks import gpu_report
 
     out = tmp_path / "gpu.json"

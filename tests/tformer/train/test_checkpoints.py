@@ -27,6 +27,7 @@ from small_runs import (
 from torch.testing import assert_close
 
 from tformer import load_pretrained, train
+from tformer.common import together
 from tformer.common.files import load_tensors, save_tensors
 from tformer.data import Corpus
 from tformer.tokenization import Tokenizer
@@ -489,6 +490,8 @@ def test_clearing_removes_what_a_run_writes_and_nothing_else(folder):
     written = set(contents(folder))
     mine_in(folder)
     (folder / "snapshot-123456789.safetensors").write_text("after many steps")
+    (folder / together.VALID).mkdir()  # a kill in the middle of the last save
+    (folder / together.VALID / "model.safetensors").write_text("as it was")
     RunFolder(folder).clear()
     assert contents(folder) == MINE
     assert {"checkpoint.safetensors", "tokenizer.model", "card.json"} <= written
