@@ -47,14 +47,25 @@ STATES = re.compile(
 )
 FIGURE = re.compile(r'<figure class="tf-figure" id="([^"]+)"')
 BOX = re.compile(rf'({FIGURE.pattern}><div class="tf-widget")(?: style="([^"]*)")?')
-HEIGHTS = """async () => {
-  const found = [];
-  for (const figure of document.querySelectorAll('.tf-figure[id]')) {
+# A figure draws itself anew some frames after the window has another width: its height
+# counts once none has changed for a while.
+HEIGHTS = """async (width) => {
+  const later = (ms) => new Promise((done) => setTimeout(done, ms));
+  while (innerWidth !== width) await later(20);
+  const figures = [...document.querySelectorAll('.tf-figure[id]')];
+  for (const figure of figures) {
     figure.scrollIntoView();
     for (let k = 0; k < 2; k++) await new Promise(requestAnimationFrame);
-    found.push([figure.id, figure.querySelector('.tf-widget').offsetHeight]);
   }
-  return found;
+  const now = () => figures.map((figure) =>
+    [figure.id, figure.querySelector('.tf-widget').offsetHeight]);
+  let last;
+  for (let same = 0, found; same < 5; last = found) {
+    await later(80); await new Promise(requestAnimationFrame);
+    found = now();
+    same = String(found) === String(last) ? same + 1 : 0;
+  }
+  return last;
 }"""
 ROOM = {"wide": "--tf-height", "phone": "--tf-height-narrow"}  # of `tformer.css`
 
@@ -86,7 +97,7 @@ def taken(browser: Browser, site: str, page_name: str, folder: Path) -> None:
         for size, name in ROOM.items():
             width, height = SIZES[size]
             page.set_viewport_size({"width": width, "height": height})
-            for figure, pixels in page.evaluate(HEIGHTS):
+            for figure, pixels in page.evaluate(HEIGHTS, width):
                 heights.setdefault(figure, {})[name] = pixels
     (folder / "heights.json").write_text(json.dumps(heights), "utf-8")
 
