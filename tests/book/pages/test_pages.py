@@ -27,22 +27,25 @@ MOST_LAYOUT_SHIFT = 0.1
 # Contrast takes axe four times as long as all the rest, and depends on the theme.
 CONTRAST = {"runOnly": ["color-contrast"]}
 BUT_CONTRAST = {"rules": {"color-contrast": {"enabled": False}}}
-# Leave only visible code that looks like none before it: tokens of the same classes and
+# Leave only visible text that looks like none before it: parts of the same classes and
 # colours, in a place of the same classes all around. (axe judges no single letter.)
 UNLIKE = """() => {
   const known = new Set();
-  for (const code of document.querySelectorAll('.highlight')) {
+  const texts = '.highlight, p, li, tr, dt, dd, pre, .math, h2, h3';
+  for (const text of document.querySelectorAll(texts)) {
+    if (!text.isConnected) continue;
     let place = '';
-    for (let e = code.parentElement; e; e = e.parentElement) place += e.className + '/';
-    const before = known.size, tokens = code.checkVisibility()
-      ? [code, ...code.querySelectorAll('*')] : [];
-    for (const e of tokens) {
+    for (let e = text.parentElement; e; e = e.parentElement)
+      place += e.getAttribute('class') + '/';
+    const before = known.size, parts = text.checkVisibility()
+      ? [text, ...text.querySelectorAll('*')] : [];
+    for (const e of parts) {
       const {color, backgroundColor, opacity, fontSize, fontWeight} =
         getComputedStyle(e);
-      known.add([place, e.className, e.textContent.length > 1, color, backgroundColor,
-        opacity, fontSize, fontWeight].join());
+      known.add([place, e.tagName, e.getAttribute('class'), e.textContent.length > 1,
+        color, backgroundColor, opacity, fontSize, fontWeight].join());
     }
-    if (known.size === before) code.remove();
+    if (known.size === before) text.remove();
   }
 }"""
 NIGHT = """() => {
