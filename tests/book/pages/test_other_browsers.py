@@ -7,6 +7,7 @@ WebKit's driver tells nobody of its console.
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.server
 import io
 import os
@@ -27,6 +28,11 @@ SENTENCES = [
     "A little girl in a pink dress is going into a wooden cabin.",
     "The tired dog did not cross the street.",
     "A woman reads a book to her 3 children!",
+    "An old man in a blue shirt is standing on a ladder cleaning a window.",
+    "Is there a cat under the table?",
+    "Tom doesn't like snow.",
+    "The children, who were hungry, ate all of the bread.",
+    "She said: “I have lost my key.”",
 ]
 STEPS = 50
 TYPED = 150  # letters: more than the addresses that WebKit takes in ten seconds
@@ -161,6 +167,8 @@ class Handler(driver.Handler):
     def do_GET(self):
         self.asked.append(self.path)
         path = self.path.split("?")[0].removeprefix(driver.BASE)
+        if path.endswith("/kernel/binary.js") and self.broken_kernel:
+            return self.answer(b'export const BINARY = "";', "text/javascript")
         if path == "watch.js":
             return self.answer(WATCH.encode(), "text/javascript")
         if path.endswith(".html") and (HTML / path).is_file():
@@ -189,16 +197,24 @@ def asked():
     return []
 
 
-@pytest.fixture(scope="module")
-def site(asked):
-    """Serve the site to the browsers of this module; its address."""
+@contextlib.contextmanager
+def served(asked, *, broken_kernel=False):
+    """Serve the site; its address. No browser takes a broken kernel's WebAssembly."""
     if not (HTML / "index.html").exists():
         pytest.fail("the site is not built: run make book first")
-    handler = type("Handler", (Handler,), {"asked": asked})
+    changes = {"asked": asked, "broken_kernel": broken_kernel}
+    handler = type("Handler", (Handler,), changes)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}{driver.BASE}"
         server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def site(asked):
+    """The address at which the browsers of this module find the site."""
+    with served(asked) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
@@ -243,12 +259,26 @@ def test_a_violated_policy_counts_as_an_error(window, site):
     assert error.startswith("policy: script-src")
 
 
-@each_browser()
-def test_the_lab_writes_the_german_that_pytorch_writes(window, site, page_translator):
+def translated(window, site):
+    """What the lab writes for each of the sentences."""
     window.open(site + address("lab"))
     found = window.run(DRAWN + TRANSLATE, SENTENCES)
-    assert found == [page_translator.translate(each) for each in SENTENCES]
     assert window.run("return window.__errors") == []
+    return found
+
+
+@each_browser()
+def test_the_lab_writes_the_german_that_pytorch_writes(window, site, page_translator):
+    expected = [page_translator.translate(each) for each in SENTENCES]
+    assert translated(window, site) == expected
+
+
+@each_browser()
+def test_it_writes_the_same_without_web_assembly(window, asked, page_translator):
+    expected = [page_translator.translate(each) for each in SENTENCES]
+    with served(asked, broken_kernel=True) as site:
+        assert translated(window, site) == expected
+    assert any(path.endswith("/kernel/binary.js") for path in asked)
 
 
 @each_browser()

@@ -21,7 +21,15 @@ WITH_FIGURES = [
     if (notebook := (ROOT / page).with_suffix(".ipynb")).is_file()
     and "tformer_book.widgets" in notebook.read_text("utf-8")
 ]
-WIDTHS = (1366, 1280, 1200, 992, 768, 390, 320)  # of a window, in which figures must fit
+WIDTHS = (
+    1366,
+    1280,
+    1200,
+    992,
+    768,
+    390,
+    320,
+)  # of a window, in which figures must fit
 MOST_KILOBYTES = 1000
 MOST_LAYOUT_SHIFT = 0.1
 # Contrast takes axe four times as long as all the rest, and depends on the theme.
