@@ -44,13 +44,13 @@ offline: setup  ## the built site as one zip, to read without a network
 pdf epub: setup  ## the built site as one PDF, or as an EPUB for e-readers (in _build/)
 	@$(PY) -m tformer_book.editions $@
 
-test: setup  ## everything: check, the package, the chapters, the site in Chromium
+test: setup  ## everything: check, the package, the chapters, the site in three browsers
 	@$(PY) tools/run_tests.py --workers $(WORKERS) --jobs $(JOBS)
 
 test-package: setup  ## the package's own tests only
 	@OMP_NUM_THREADS=1 $(PY) -m pytest -n $(WORKERS) --dist loadgroup tests/tformer
 
-test-browsers: setup  ## every page and figure in Firefox and WebKit, too
+test-browsers: setup  ## of those: every page and figure in Firefox and WebKit
 	@OMP_NUM_THREADS=1 $(PY) -m pytest -n 2 --dist loadgroup tests/book/pages/test_other_browsers.py
 
 check: setup  ## format, lint and types (Python, JavaScript); who may import whom

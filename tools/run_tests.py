@@ -1,7 +1,8 @@
 """All that ``make test`` does, in order; each step even if an earlier one failed.
 
 check (format, lint, types, layers) → the chapters executed, once → the site built from
-them → one pytest run over the package, the chapters and the site in Chromium.
+them → one pytest run over the package, the chapters and the site
+in Chromium, Firefox and WebKit.
 """
 
 from __future__ import annotations
@@ -25,8 +26,6 @@ def main() -> int:
     # A test sees one thread, so that several at a time do not fight for the cores.
     one_thread = {**environment, "OMP_NUM_THREADS": "1"}
     pytest = [python, "-m", "pytest", "-n", options.workers, "--dist", "loadgroup"]
-    # Firefox and WebKit take minutes more, and a screen: `make test-browsers`.
-    pytest += ["--ignore", "tests/book/pages/test_other_browsers.py"]
     execute = [python, "-m", "tformer_book.press.execute", "--jobs", options.jobs]
     steps = {
         "check": (["make", "--no-print-directory", "check"], environment),
