@@ -14,22 +14,23 @@ from typing import Any
 
 from tformer_book.check import problems
 from tformer_book.check.kit import Result
+from tformer_book.check.kit.state import remember
 
-_PROBLEMS = sorted(
-    module.name
+_GRADERS: dict[str, Callable[[Callable[..., Any]], Result]] = {
+    module.name: getattr(
+        import_module(f"{problems.__name__}.{module.name}"), module.name
+    )
     for module in iter_modules(problems.__path__)
     if not module.name.startswith("_")
-)
-__all__ = ["Result", *_PROBLEMS]
+}
+__all__ = ["Result", *sorted(_GRADERS)]
+remember()
 
 
 def __getattr__(name: str) -> Callable[[Callable[..., Any]], Result]:
-    if name not in _PROBLEMS:
-        raise AttributeError(f"there is no grader {name!r}; there are {_PROBLEMS}")
-    grader: Callable[..., Result] = getattr(
-        import_module(f"{problems.__name__}.{name}"), name
-    )
-    return grader
+    if name not in _GRADERS:
+        raise AttributeError(f"there is no grader {name!r}; there are {[*_GRADERS]}")
+    return _GRADERS[name]
 
 
 def __dir__() -> list[str]:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tformer_book.check.kit.state import judging
+
 Function = Callable[..., Any]
 
 
@@ -77,11 +79,12 @@ def grade(
 ) -> Result:
     """Ask the probes in order, print what a teacher would say, and return it."""
     try:
-        _is_a_function(part, mine)
-        remarks = [remark for probe in probes if (remark := probe(mine))]
+        with judging():
+            _is_a_function(part, mine)
+            remarks = [remark for probe in probes if (remark := probe(mine))]
     except Mistake as mistake:
         result = Result(False, mistake.message, mistake.diagnosis)
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         result = Result(
             False,
             "I could not make sense of what your function returns; comparing it ended "

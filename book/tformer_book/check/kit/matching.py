@@ -43,4 +43,5 @@ def matches(found: Any, wanted: Any, tolerance: float = CLOSE) -> bool:
             matches(one, other, tolerance)
             for one, other in zip(found, wanted, strict=True)
         )
-    return bool(found == wanted)
+    # What says that it is equal to anything at all says nothing.
+    return bool(found == wanted) and not bool(found == object())

@@ -15,16 +15,18 @@ import signal
 import threading
 import warnings
 from collections.abc import Iterator, Mapping
-from types import FrameType, TracebackType
+from types import FrameType, SimpleNamespace, TracebackType
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from tformer_book.check.kit.comparison import matches
 from tformer_book.check.kit.grading import Function, Mistake
+from tformer_book.check.kit.state import kept
 from tformer_book.check.kit.stopped import Stopped
 
 SECONDS = 10.0  # a right answer takes some thousandths
@@ -59,7 +61,8 @@ def call(
     returned = _once(mine, inputs, keywords, nothing)
     if not chance and _random_state() != before:
         for seed in range(8):
-            with _seeded(seed):
+            with kept():
+                _seed(seed)
                 again = _once(mine, inputs, keywords, nothing)
             if not matches(again, returned):
                 raise Mistake(
@@ -79,10 +82,11 @@ def _once(
     nothing: bool,
 ) -> Any:
     given = {**inputs, **keywords}
+    weights = _Weights(given)
     copies = {name: _copy(value) for name, value in given.items()}
     positional = [copies[name] for name in inputs]
     try:
-        with _time_limit(), warnings.catch_warnings():
+        with _time_limit(), kept(chance=False), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             returned = mine(*positional, **{name: copies[name] for name in keywords})
     except Mistake:  # from something of ours that the reader's function called
@@ -94,7 +98,16 @@ def _once(
             "it. Does a loop wait for something that never comes, such as a counter "
             "that is not increased?",
         ) from None
-    except Exception as problem:
+    except SystemExit:
+        raise Mistake(
+            "exits",
+            "Your function calls sys.exit (or exit, or quit), which ends the whole "
+            "program. End a function with return, or raise an error that says what is "
+            "wrong.",
+        ) from None
+    except KeyboardInterrupt:
+        raise
+    except BaseException as problem:
         if _is_stub(problem):
             raise Mistake(
                 "stub",
@@ -107,6 +120,13 @@ def _once(
             "returns-nothing",
             "Your function returns None. Its last line should be a return statement: "
             "what is printed, or put into a variable, stays inside.",
+        )
+    if weights.put_back():
+        raise Mistake(
+            "changes-inputs",
+            "Your function changes the weights that it was given, for good, and its "
+            "caller still needs them. Leave the layer as it is: compute with a part of "
+            "a weight, or with a product of it, which are new tensors.",
         )
     for name, value in given.items():
         if not _unchanged(value, copies[name]):
@@ -152,7 +172,50 @@ def _unchanged(before: Any, after: Any) -> bool:
     return not isinstance(before, list | dict | set) or bool(before == after)
 
 
-def _is_stub(problem: Exception) -> bool:
+class _Weights:
+    """The modules in what a function is given, to see whether it has changed them."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._given = given
+        self._weights = [
+            (each, each.detach().clone(), each.requires_grad) for each in self._found()
+        ]
+        self._names = [
+            (names, dict(names))
+            for part in self._parts()
+            for names in (vars(part), *vars(part).values())
+            if isinstance(names, dict)
+        ]
+
+    def _parts(self) -> Iterator[nn.Module]:
+        for value in self._given.values():
+            held = vars(value) if isinstance(value, SimpleNamespace) else {"": value}
+            for each in held.values():
+                if isinstance(each, nn.Module):
+                    yield from each.modules()
+
+    def _found(self) -> list[Tensor]:
+        return [
+            each
+            for part in self._parts()
+            for each in (*part.parameters(False), *part.buffers(False))
+        ]
+
+    def put_back(self) -> bool:
+        """Whether a weight has changed; all modules are then as they were before."""
+        found = [*map(id, self._found())]
+        changed = found != [id(each) for each, *_ in self._weights]
+        for names, was in self._names:
+            names.clear()
+            names.update(was)
+        for each, was, learns in self._weights:
+            if not matches(each, was, 0):
+                changed, each.data = True, was
+            each.requires_grad_(learns)
+        return changed
+
+
+def _is_stub(problem: BaseException) -> bool:
     """Whether a ``raise NotImplementedError`` was met, not one of PyTorch's own."""
     last: TracebackType | None = problem.__traceback__
     if not isinstance(problem, NotImplementedError) or last is None:
@@ -193,32 +256,37 @@ def _random_state() -> tuple[Any, ...]:
     return torchs, random.getstate(), numpy[1].tobytes(), *numpy[2:]
 
 
-@contextlib.contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    """Seed all generators, and put the reader's own states back."""
-    ours, theirs = random.getstate(), np.random.get_state()  # noqa: NPY002
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        random.seed(seed)
-        np.random.seed(seed)  # noqa: NPY002
-        try:
-            yield
-        finally:
-            random.setstate(ours)
-            np.random.set_state(theirs)  # noqa: NPY002
+def _seed(seed: int) -> None:
+    torch.default_generator.manual_seed(seed)
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002
 
 
-class _Watch(TorchFunctionMode):
-    """Notes the names of the torch functions that are called inside it."""
+class _Calls(TorchFunctionMode):
+    """Notes the names by which Python calls torch's functions."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: set[str]) -> None:
         super().__init__()
-        self.names: set[str] = set()
+        self._names = names
 
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        self.names.add(getattr(func, "__name__", ""))
+        self._names.add(getattr(func, "__name__", "").strip("_"))
+        return func(*args, **(kwargs or {}))
+
+
+class _Operations(TorchDispatchMode):
+    """Notes the operations that are carried out, whoever calls them and how."""
+
+    def __init__(self, names: set[str]) -> None:
+        super().__init__()
+        self._names = names
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        self._names.add(func.overloadpacket.__name__.strip("_"))
         return func(*args, **(kwargs or {}))
 
 
@@ -226,9 +294,10 @@ def by_hand(
     mine: Function, inputs: Mapping[str, Any], ready_made: set[str], remedy: str
 ) -> None:
     """Raise `Mistake` if the reader's function lets PyTorch do the whole work."""
-    with _Watch() as watch:
+    names: set[str] = set()
+    with _Calls(names), _Operations(names):
         call(mine, inputs)
-    used = watch.names & ready_made
-    if used:
-        name = sorted(used)[0].strip("_")
-        raise Mistake("ready-made", f"Your function calls torch's {name}. {remedy}")
+    if used := names & ready_made:
+        raise Mistake(
+            "ready-made", f"Your function calls torch's {min(used)}. {remedy}"
+        )

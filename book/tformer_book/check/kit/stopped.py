@@ -64,7 +64,7 @@ class Stopped(Mistake):
         problem: the error.
     """
 
-    def __init__(self, mine: Function, problem: Exception) -> None:
+    def __init__(self, mine: Function, problem: BaseException) -> None:
         reason = str(problem).strip().splitlines() or [""]
         name, says = next(
             (
@@ -90,7 +90,7 @@ def _loses_axis(line: str) -> bool:
     return bool(reduces) and "keepdim" not in line and "None]" not in line
 
 
-def _where(mine: Function, problem: Exception) -> str:
+def _where(mine: Function, problem: BaseException) -> str:
     file = getattr(getattr(mine, "__code__", None), "co_filename", None)
     frames = [
         f for f in traceback.extract_tb(problem.__traceback__) if f.filename == file

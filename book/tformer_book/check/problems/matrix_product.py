@@ -149,7 +149,7 @@ def _impossible(mine: kit.Function) -> None:
 
 
 def _own_work(mine: kit.Function) -> None:
-    ready = {"matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "einsum"}
+    ready = {"matmul", "rmatmul", "mm", "bmm", "einsum"}
     ready |= {"tensordot", "linear", "addmm", "mv", "inner"}
     a, b = _matrices(2, 3, 4, seed=9)
     remedy = "That is the product itself. Write the loops."

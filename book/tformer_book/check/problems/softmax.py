@@ -206,7 +206,7 @@ def _learnable(mine: kit.Function) -> None:
 
 
 def _own_work(mine: kit.Function) -> None:
-    ready = {"softmax", "log_softmax", "softmin"}
+    ready = {"softmax", "log_softmax", "softmin", "safe_softmax"}
     remedy = "Write it with exp, a sum and a division."
     kit.by_hand(mine, {"scores": kit.draw(3, seed=8)}, ready, remedy)
 
