@@ -37,6 +37,7 @@ def bleu(
     smooth: str = "exp",
     mean: str = "geometric",
     brevity: str = "usual",
+    longest: int = 4,
 ) -> float:
     """BLEU from 0 to 100, or with one part exchanged.
 
@@ -45,11 +46,12 @@ def bleu(
         reference: words.
         clipped: whether counts are clipped.
         smooth: "exp" as sacreBLEU, "none", or "add-one".
-        mean: "geometric" or "arithmetic", of the four precisions.
+        mean: "geometric" or "arithmetic", of the precisions.
         brevity: "usual", "none", "both" (also above 1), or "swapped".
+        longest: of the n-grams.
     """
     shares, halving = [], 1.0
-    for n in range(1, 5):
+    for n in range(1, longest + 1):
         total = max(len(hypothesis) - n + 1, 1)
         hits: float = matches_of(hypothesis, reference, n, clipped=clipped)
         if smooth == "add-one" and n > 1:
@@ -59,11 +61,11 @@ def bleu(
             hits = halving
         shares.append(hits / total)
     if mean == "arithmetic":
-        middle = sum(shares) / 4
+        middle = sum(shares) / longest
     elif min(shares) == 0:
         middle = 0.0
     else:
-        middle = math.exp(sum(map(math.log, shares)) / 4)
+        middle = math.exp(sum(map(math.log, shares)) / longest)
     ratio = len(reference) / len(hypothesis)
     if brevity == "swapped":
         ratio = 1 / ratio

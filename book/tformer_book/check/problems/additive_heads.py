@@ -20,9 +20,15 @@ def built(
     early: bool = False,
     weigh: Callable[[Tensor, Tensor], Tensor] = lambda hidden, v: hidden * v,
     heads: Callable[[Tensor], Tensor] = lambda scores: scores,
+    shared: str = "",
+    one: Callable[[Tensor], Tensor] = lambda each: each[:1].expand_as(each),
     finish: Callable[[Tensor], Tensor] = lambda scores: scores,
 ) -> Tensor:
     """(B, H, Tq, Tk) scores in steps, each of which can be exchanged."""
+    given = {"to_query": to_query, "to_key": to_key, "to_score": to_score}
+    to_query, to_key, to_score = (
+        one(weights) if name == shared else weights for name, weights in given.items()
+    )
     asks = torch.einsum("btd,hed->bhte", query, to_query)[..., :, None, :]
     answers = torch.einsum("btd,hed->bhte", key, to_key)[..., None, :, :]
     if early:
@@ -52,6 +58,13 @@ SLIPS: kit.Table = {
         "All heads have the scores of the first. Each has its own matrices: "
         "to_query[h], to_key[h], to_score[h].",
     ),
+    **{
+        f"one-for-all-heads:{name}": (
+            {"shared": name},
+            f"All heads share the {name} of the first. Each has its own: {name}[h].",
+        )
+        for name in ("to_query", "to_key", "to_score")
+    },
     "heads-reversed": (
         {"heads": lambda scores: scores.flip(1)},
         "The heads stand in the reverse order.",

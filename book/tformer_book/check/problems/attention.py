@@ -26,7 +26,7 @@ class Attend(kit.Case):
         *batch: int,
         tq: int = 3,
         tk: int = 4,
-        width: int = 11,
+        width: int = 30,  # its root, rounded down or up, is none of the other sizes
         out: int = 7,
         seed: int = 0,
         mask: Tensor | None = None,
@@ -283,7 +283,11 @@ SLIPS: kit.Table = {
         "You divide by the number of queries, or its root. " + TERMS,
     ),
     "scale-rounded": (
-        {"divisor": lambda *given: float(_width(*given) // 2)},
+        [
+            {"divisor": lambda *given: float(int(_root(*given)))},
+            {"divisor": lambda *given: float(math.ceil(_root(*given)))},
+            {"divisor": lambda *given: float(_width(*given) // 2)},
+        ],
         "You divide by a whole number. The root of the width is one only by chance: "
         "math.sqrt(query.size(-1)), or query.size(-1) ** 0.5.",
     ),
@@ -516,7 +520,7 @@ def _explain_stop(mine: kit.Function, case: Attend, stopped: kit.Stopped) -> Non
         "It runs where there are as many keys as queries and as many as a vector has "
         f"numbers, and stops elsewhere: {stopped.message} Write the shape of every "
         "line "
-        "beside it, for 3 queries, 4 keys, width 11 and values of width 7.",
+        "beside it, for 3 queries, 4 keys, width 30 and values of width 7.",
     )
 
 

@@ -35,6 +35,15 @@ SLIPS: kit.Table = {
         "bos), so a position may see itself: tril() without an offset.",
     ),
     "nothing-hidden": (_full, "Your mask hides nothing: every cell is True."),
+    "neighbours-only": (
+        [
+            lambda length: _full(length).tril().triu(-1),
+            lambda length: _full(length).tril(1).triu(-1),
+            lambda length: _full(length).tril(1).triu(),
+        ],
+        "Each position sees its neighbours only. It must see its whole past, however "
+        "far back, and nothing of the future: j ≤ i.",
+    ),
     "only-itself": (
         lambda length: torch.eye(length, dtype=torch.bool),
         "Each position sees only itself. It must see its past, too: j ≤ i, not j == i.",

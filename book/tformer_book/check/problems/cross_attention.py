@@ -46,6 +46,7 @@ def built(
         / {
             "width": math.sqrt(asks.size(-1)),
             "none": 1.0,
+            "rounded": float(int(math.sqrt(asks.size(-1)))),
             "no root": asks.size(-1),
             "d_model": math.sqrt(x.size(-1)),
             "length": math.sqrt(scores.size(-1)),
@@ -130,6 +131,11 @@ SLIPS: kit.Table = {
         [{"root": "none"}],
         "The scores are not divided by the root of the width of a query. attention() "
         "does it for you.",
+    ),
+    "scale-rounded": (
+        [{"root": "rounded"}],
+        "You divide by a whole number, but the root of the width of a query is one "
+        "only by chance. attention() does it for you.",
     ),
     "softmax-over-queries": (
         [{"axis": -2}],
@@ -259,7 +265,7 @@ def _probe_cross(mine: kit.Function) -> None:
 def _probe_uneven(mine: kit.Function) -> None:
     """Three target positions, five source positions, all widths different."""
     for masked in (True, False):
-        case = _case(3, 5, 6, 4, 2, masked=masked)
+        case = _case(3, 5, 6, 7, 2, masked=masked)
         try:
             found = case.ask(mine, _output)
         except kit.Stopped as stopped:

@@ -15,7 +15,7 @@ from tformer_book.check import kit
 def _of(
     query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None = None
 ) -> dict[str, Any]:
-    share = query.size(1) // key.size(1)
+    share, width = query.size(1) // key.size(1), query.size(-1)
     tiled = [x.repeat(1, share, 1, 1) for x in (key, value)]
     means = [x.mean(1, keepdim=True).expand(query.shape) for x in (key, value)]
     first = [x[:, :1].expand(query.shape) for x in (key, value)]
@@ -47,6 +47,18 @@ SLIPS: kit.Table = {
         _of(lambda t: attention(t.query, t.keys, t.values)[0]),
         "The mask has no effect: pass it on.",
     ),
+    "scale-rounded": (
+        _of(
+            lambda t: attention(
+                t.query * (t.width**0.5 / int(t.width**0.5)),
+                t.keys,
+                t.values,
+                mask=t.mask,
+            )[0]
+        ),
+        "You divide the scores by a whole number, but the root of Dh is one only by "
+        "chance: math.sqrt(query.size(-1)).",
+    ),
     "scale-missing": (
         _of(
             lambda t: attention(
@@ -63,16 +75,21 @@ def _right(query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None) ->
 
 
 def _output(found: Any) -> Tensor:
-    if isinstance(found, tuple | list) and found:
-        found = found[0]
+    if isinstance(found, tuple | list):
+        raise kit.Mistake(
+            "returns-several",
+            f"Your function returns {len(found)} things; I need the output alone, "
+            "(B, H, Tq, Dh). The package's attention returns the weights as well: "
+            "output, _ = attention(…).",
+        )
     return kit.as_tensor(found, "the output")
 
 
 def _case(heads: int, groups: int, mask: Tensor | None, seed: int) -> kit.Case:
     shapes = {
-        "query": (2, heads, 5, 4),
-        "key": (2, groups, 5, 4),
-        "value": (2, groups, 5, 4),
+        "query": (2, heads, 5, 6),
+        "key": (2, groups, 5, 6),
+        "value": (2, groups, 5, 6),
     }
     inputs = {
         name: kit.draw(*shape, seed=seed + i, dtype=torch.float64)
@@ -104,8 +121,8 @@ def grouped_attention(mine: kit.Function) -> str:
     """Grade a reader's attention with grouped queries.
 
     ``mine`` is a function ``mine(query, key, value, *, mask=None)`` with query (B, H,
-    Tq, Dh), key and value (B, G, Tk, Dh), as `tformer.variants.grouped_attention`; it
-    may return the output alone.
+    Tq, Dh), key and value (B, G, Tk, Dh), that returns the output alone, the
+    first thing that `tformer.variants.grouped_attention` returns.
     """
     return (
         "Neighbouring heads share a head of keys and values, for any number of groups, "

@@ -24,7 +24,48 @@ def _rate(formula: Callable[[int, int, int], float]) -> kit.Function:
     return rate
 
 
+def _arms(of: Callable[[float, float, float, float], float]) -> kit.Function:
+    """From what is made of the two arms, the width's factor and the scale."""
+
+    def rate(
+        step: int, *, d_model: int, warmup_steps: int, scale: float = 1.0
+    ) -> float:
+        return of(step**-0.5, step * warmup_steps**-1.5, d_model**-0.5, scale)
+
+    return rate
+
+
 SLIPS: kit.Table = {
+    "scale-ignored": (
+        _arms(lambda root, line, width, scale: width * min(root, line)),
+        "Right for scale=1; `scale` must multiply the whole curve.",
+    ),
+    "scale-on-one-arm": (
+        [
+            _arms(lambda root, line, width, scale: width * min(scale * root, line)),
+            _arms(lambda root, line, width, scale: width * min(root, scale * line)),
+            _arms(
+                lambda root, line, width, scale: (
+                    width * (line * scale if line < root else root)
+                )
+            ),
+            _arms(
+                lambda root, line, width, scale: (
+                    width * (line if line < root else root * scale)
+                )
+            ),
+        ],
+        "`scale` multiplies one of the two arms only. It must multiply the whole "
+        "curve: both arms, or what min makes of them.",
+    ),
+    "width-on-one-arm": (
+        [
+            _arms(lambda root, line, width, scale: scale * min(width * root, line)),
+            _arms(lambda root, line, width, scale: scale * min(root, width * line)),
+        ],
+        "The factor d_model^-0.5 multiplies one of the two arms only. It stands before "
+        "min, and so multiplies both.",
+    ),
     "max": (
         _rate(lambda s, d, w: d**-0.5 * max(s**-0.5, s * w**-1.5)),
         "You take the larger of the two arms. Before the peak the straight line is the "
@@ -94,18 +135,26 @@ def _case(step: int, d_model: int, warmup_steps: int, scale: float = 1.0) -> kit
 
 CASES = [
     _case(*sizes)
-    for sizes in ((1, 64, 10), (7, 64, 10), (10, 32, 10), (400, 16, 10), (3, 128, 50))
+    for sizes in (
+        *((1, 64, 10), (7, 64, 10), (10, 32, 10), (400, 16, 10), (3, 128, 50)),
+        *((7, 64, 10, 2.5), (400, 16, 10, 2.5), (3, 128, 50, 0.2), (90, 32, 10, 0.2)),
+    )
 ]
 
 
 def _unknown(
-    found: float, wanted: float, step: int, d_model: int, warmup_steps: int, scale: int
+    found: float,
+    wanted: float,
+    step: int,
+    d_model: int,
+    warmup_steps: int,
+    scale: float,
 ) -> kit.Mistake:
     return kit.Mistake(
         "wrong-numbers",
-        f"At step {step} with d_model {d_model} and warm-up {warmup_steps} your rate "
-        f"is {found:.4g} and should be {wanted:.4g}; I don't know this mistake. "
-        "Compute both arms for this step by hand.",
+        f"At step {step} with d_model {d_model}, warm-up {warmup_steps} and scale "
+        f"{scale} your rate is {found:.4g} and should be {wanted:.4g}; I don't "
+        "know this mistake. Compute both arms for this step by hand.",
     )
 
 
@@ -113,15 +162,7 @@ def _rates(mine: kit.Function) -> None:
     kit.judge(mine, CASES, right_rate, SLIPS, take=_number, otherwise=_unknown)
 
 
-def _scale(mine: kit.Function) -> None:
-    case = _case(7, 64, 10, 2.5)
-    if not kit.matches(case.ask(mine, _number), case.of(right_rate), 1e-6):
-        raise kit.Mistake(
-            "scale-ignored", "Right for scale=1; `scale` must multiply the whole curve."
-        )
-
-
-@kit.grader(_rates, _scale, part="learning rate")
+@kit.grader(_rates, part="learning rate")
 def inverse_square_root(mine: kit.Function) -> str:
     """Grade your own ``inverse_square_root(step, *, d_model, warmup_steps, scale=1)``.
 

@@ -19,6 +19,8 @@ def built(
     weighted: bool = True,
     best: str = "first",
     again: bool = True,
+    forgets: bool = True,
+    used_up: bool = True,
     everywhere: bool = True,
     in_strings: bool = False,
     extra: int = 0,
@@ -34,7 +36,7 @@ def built(
     counts: Counter[Pair] = Counter()
     for _ in range(n_merges + extra):
         if again or not merges:
-            counts = Counter()
+            counts = Counter() if forgets else counts
             for symbols, n in spelled:
                 for pair in pairwise(symbols):
                     counts[pair] += n
@@ -43,7 +45,7 @@ def built(
             break
         top = _choose(counts, best)
         merges.append(top)
-        if not again:
+        if not again and used_up:
             del counts[top]
         for i, (symbols, n) in enumerate(spelled):
             if in_strings:
@@ -88,6 +90,17 @@ SLIPS: kit.Table = {
         "Each word counts once, however often it occurs. A pair counts as often as its "
         "word: counts[pair] += n.",
     ),
+    "not-counted-again": (
+        [{"again": False}, {"again": False, "used_up": False}],
+        "You count once and take the most frequent pairs of that count. Each merge "
+        "changes what stands beside what: merge it in all words, then count again.",
+    ),
+    "counts-added-up": (
+        {"forgets": False},
+        "You count again after each merge, but on top of the counts from before, in "
+        "which pairs stand that have long been merged. Begin with an empty Counter "
+        "each time.",
+    ),
     "ties": (
         [{"best": "last"}, {"best": "seen"}],
         "Where two pairs are equally frequent you take the last in the alphabet, or "
@@ -98,11 +111,6 @@ SLIPS: kit.Table = {
     "least-frequent": (
         {"best": "least"},
         "You merge the rarest pair. It is the most frequent one that becomes a piece.",
-    ),
-    "not-counted-again": (
-        {"again": False},
-        "You count once and take the most frequent pairs of that count. Each merge "
-        "changes what stands beside what: merge it in all words, then count again.",
     ),
     "first-place-only": (
         {"everywhere": False},

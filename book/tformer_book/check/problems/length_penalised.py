@@ -46,6 +46,11 @@ SLIPS: kit.Table = {
         lambda s, n, a: s / length_penalty_of(n + 1, a),
         "You add 1 to the length. It counts the end sign already.",
     ),
+    "end-forgotten": (
+        lambda s, n, a: s / length_penalty_of(n - 1, a),
+        "You take 1 off the length. The end sign counts as well: the model has to "
+        "choose it like any other piece, and log_p holds its probability.",
+    ),
     "subtracted": (
         lambda s, n, a: s - length_penalty_of(n, a),
         "You subtract the penalty. The paper divides by it.",

@@ -61,6 +61,29 @@ SLIPS: kit.Table = {
         "No piece is exchanged for another: that should happen to a tenth of the "
         "chosen ones, those with a chance from 0.12 to 0.135.",
     ),
+    "others-instead-of-masks": (
+        [
+            {"hidden": (0.12, 0.135), "exchanged": (0.0, 0.12)},
+            {"hidden": (0.0, 0.015), "exchanged": (0.015, 0.135)},
+            {"hidden": (0.0, 0.0), "exchanged": (0.0, 0.12)},
+            {"hidden": (0.0, 0.0), "exchanged": (0.0, 0.135)},
+            {"hidden": (0.0, 0.0), "exchanged": (0.0, 0.15)},
+        ],
+        "You put another piece where the mask should be. Of the chosen pieces 80 % are "
+        "hidden, by mask_id, and only 10 % exchanged for another piece.",
+    ),
+    "other-ranges": (
+        [
+            {"hidden": (0.015, 0.135), "exchanged": (0.0, 0.015)},
+            {"hidden": (0.03, 0.15), "exchanged": (0.0, 0.015)},
+            {"hidden": (0.03, 0.15), "exchanged": (0.015, 0.03)},
+            {"hidden": (0.015, 0.135), "exchanged": (0.135, 0.15)},
+            {"exchanged": (0.135, 0.15)},
+        ],
+        "The shares are right: 12 %, 1.5 % and 1.5 %. But to be compared with mine the "
+        "pieces must be the same ones: hide below a chance of 0.12, exchange from "
+        "there to 0.135, and keep from there to 0.15.",
+    ),
     "only-hidden-have-labels": (
         {"labels": "hidden"},
         "Only hidden pieces have a label. The exchanged and the kept ones need one "

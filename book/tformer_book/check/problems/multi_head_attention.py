@@ -170,6 +170,18 @@ SLIPS: kit.Table = {
             )
         ),
     ),
+    "scale-rounded": (
+        [
+            {"root": lambda each, d_model, n: float(int(math.sqrt(each)))},
+            {"root": lambda each, d_model, n: float(math.ceil(math.sqrt(each)))},
+        ],
+        _said(
+            lambda width, heads, each: (
+                f"You divide by a whole number. The root of a head's width, √{each}, "
+                "is one only by chance: math.sqrt(query.size(-1)), after the split."
+            )
+        ),
+    ),
     "scaled-by-head-count": (
         {"root": lambda each, d_model, n: math.sqrt(n)},
         _said(

@@ -61,12 +61,14 @@ def _streamed(
     mix_too: bool = True,
     upside_down: bool = False,
     shifted: bool = True,
+    rounded: bool = False,
     divided: bool = True,
 ) -> Tensor:
     """The output, key by key, with steps left out or turned round."""
     largest, total, mix = -math.inf, 0.0, torch.zeros_like(values[0])
     for key, value in zip(keys, values, strict=True):
-        score = float(query @ key) / (math.sqrt(len(key)) if root else 1)
+        width = math.sqrt(len(key)) if root else 1.0
+        score = float(query @ key) / (int(width) if rounded else width)
         new = max(largest, score)
         rescale = 1.0 if largest == -math.inf else math.exp(largest - new)
         rescale = 1 / rescale if upside_down else rescale
@@ -109,6 +111,11 @@ SLIPS: kit.Table = {
         "The scores are not scaled: divide each dot product by the square root of the "
         "query's width.",
     ),
+    "scale-rounded": (
+        partial(_streamed, rounded=True),
+        "You divide by a whole number, but the root of the query's width is one only "
+        "by chance: math.sqrt(len(query)).",
+    ),
     "not-divided": (
         partial(_streamed, divided=False),
         "You return the mix of the powers. Divide by their sum at the end, so that "
@@ -128,7 +135,7 @@ SLIPS: kit.Table = {
 
 
 def _small(mine: kit.Function) -> None:
-    for case in (OneQuery.random(7, 4, 3, seed=1), OneQuery.random(1, 2, 5, seed=2)):
+    for case in (OneQuery.random(7, 6, 3, seed=1), OneQuery.random(1, 2, 5, seed=2)):
         found = case.run(mine)
         if kit.matches(found, case.right()):
             continue

@@ -36,6 +36,15 @@ SLIPS: kit.Table = {
         "(add-k). `exp` touches only counts of 0: a half for the first, a quarter for "
         "the second.",
     ),
+    "fewer-lengths": (
+        [{"longest": 3}, {"longest": 2}, {"longest": 1}],
+        "You leave long n-grams out. BLEU takes the precisions of four lengths, from "
+        "single words to runs of four, and the fourth root of their product.",
+    ),
+    "more-lengths": (
+        {"longest": 5},
+        "You count runs of five words, too. BLEU takes four lengths, 1 to 4.",
+    ),
     "arithmetic-mean": (
         {"mean": "arithmetic"},
         "You take the mean of the four precisions. BLEU takes the geometric mean: the "

@@ -31,6 +31,16 @@ def _along(axis: int, powers: Powers) -> Powers:
     return wrong
 
 
+def _epsilon(powers: Powers, epsilon: float) -> Powers:
+    """Something added below the fraction line, against a division by 0."""
+
+    def wrong(scores: Tensor) -> Tensor:
+        each = powers(scores)
+        return each / (each.sum(-1, keepdim=True) + epsilon)
+
+    return wrong
+
+
 def _wrong_axis(axis: int) -> kit.Function:
     return lambda scores: (
         f"Softmax runs along axis {axis} of {scores.dim()}, so it is not "
@@ -78,6 +88,16 @@ SLIPS: kit.Table = {
         lambda scores: _shifted(scores) / scores.exp().sum(-1, keepdim=True),
         "You subtract the largest score above the fraction line and not below it. "
         "Compute the powers once, and divide them by their own sum.",
+    ),
+    "epsilon": (
+        [
+            _epsilon(powers, epsilon)
+            for powers in (torch.exp, _shifted)
+            for epsilon in (1e-4, 1e-3, 1e-2, 0.1, 1.0)
+        ],
+        "You add a small number to the sum below the fraction line, so a row sums to "
+        "less than 1. There is nothing to guard against: once the largest score is "
+        "subtracted its power is 1, and the sum is at least that.",
     ),
     "logarithm": (
         lambda scores: scores.log_softmax(-1),

@@ -66,6 +66,19 @@ SLIPS: kit.Table = {
         "Shifted by one: positions do not see themselves, so the first row is empty. "
         "Use tril() without an offset.",
     ),
+    "neighbours-only": (
+        [
+            _of(lambda t: t.full.tril().triu(-1) & t.keys),
+            _of(lambda t: t.full.tril(1).triu(-1) & t.keys),
+            _of(lambda t: t.full.tril(1).triu() & t.keys),
+        ],
+        "Each position sees its neighbours only. It must see its whole past, however "
+        "far back, and nothing of the future: tril().",
+    ),
+    "only-itself": (
+        _of(lambda t: t.full.tril().triu() & t.keys),
+        "Each position sees only itself. It must see its past, too: tril().",
+    ),
     "first-sentence-only": (
         _of(lambda t: (t.causal & t.keys[:1]).expand_as(t.right)),
         "Every sentence gets the padding of the first one in the batch. Each has its "

@@ -40,13 +40,24 @@ def _one_more(p: Tensor, top_p: float) -> Tensor:
     return more / more.sum()
 
 
-def _above(p: Tensor, top_p: float) -> Tensor:
-    kept = p.masked_fill(p < 1 - top_p, 0)
-    return kept / kept.sum()
+Rule = Callable[[Tensor, Tensor, float], Tensor]
 
 
-def _short(*, scale: bool) -> kit.Function:
-    return partial(_keep, enough=lambda before, each: before + each, scale=scale)
+def _stays(rule: Rule) -> list[kit.Function]:
+    """What stays by a rule of the sorted pieces and their sums so far.
+
+    Scaled or not, and with the best piece in any case or not.
+    """
+
+    def wrong(p: Tensor, top_p: float, *, scale: bool, best: bool) -> Tensor:
+        each, order = p.sort(descending=True)
+        stays = rule(each, each.cumsum(0), top_p)
+        stays[0] |= best
+        found = torch.zeros_like(p).scatter(0, order, each * stays)
+        return found / found.sum() if scale else found
+
+    both = (True, False)
+    return [partial(wrong, scale=scale, best=best) for scale in both for best in both]
 
 
 SLIPS: kit.Table = {
@@ -57,7 +68,7 @@ SLIPS: kit.Table = {
         "sum of what you kept.",
     ),
     "last-piece-missing": (
-        [_short(scale=True), _short(scale=False)],
+        _stays(lambda each, so_far, top_p: so_far < top_p),
         "You stop before the piece with which the mass reaches top_p. It "
         "belongs to the set: cut a piece only if those before it have reached "
         "top_p already. (Otherwise a best piece of 0.75 would be cut by "
@@ -77,7 +88,12 @@ SLIPS: kit.Table = {
         "Put them back with the order that sort returns.",
     ),
     "a-threshold": (
-        _above,
+        [
+            *_stays(lambda each, so_far, top_p: each >= top_p),
+            *_stays(lambda each, so_far, top_p: each >= 1 - top_p),
+            *_stays(lambda each, so_far, top_p: each >= top_p * each[0]),
+            *_stays(lambda each, so_far, top_p: each >= (1 - top_p) * each[0]),
+        ],
         "You compare each probability with a threshold. Top-p looks at the *sum* "
         "of the most probable pieces: sort, then cumsum.",
     ),

@@ -8,6 +8,14 @@ from tformer.attention import attention
 def plain(query, key, value, *, mask=None):
     share = query.size(1) // key.size(1)
     keys, values = (x.repeat_interleave(share, dim=1) for x in (key, value))
+    output, _ = attention(query, keys, values, mask=mask)
+    return output
+
+
+@wrong("returns-several", "output, _")
+def with_weights(query, key, value, *, mask=None):
+    share = query.size(1) // key.size(1)
+    keys, values = (x.repeat_interleave(share, dim=1) for x in (key, value))
     return attention(query, keys, values, mask=mask)
 
 
@@ -50,9 +58,7 @@ def first(query, key, value, *, mask=None):
     return attention(query, key[:, :1], value[:, :1], mask=mask)[0]
 
 
-wrong("mask-ignored")(
-    lambda query, key, value, *, mask=None: plain(query, key, value)[0]
-)
+wrong("mask-ignored")(lambda query, key, value, *, mask=None: plain(query, key, value))
 
 
 @wrong("does-not-fit", "2 times")
@@ -61,10 +67,10 @@ def ungrouped(query, key, value, *, mask=None):
 
 
 wrong("scale-missing")(
-    lambda query, key, value, *, mask=None: plain(query * 2, key, value, mask=mask)[0]
+    lambda query, key, value, *, mask=None: plain(query * 6**0.5, key, value, mask=mask)
 )
 
 
 @wrong("gradient-cut", "detach")
 def detached(query, key, value, *, mask=None):
-    return plain(query, key.detach(), value, mask=mask)[0]
+    return plain(query, key.detach(), value, mask=mask)

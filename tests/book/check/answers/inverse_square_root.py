@@ -18,6 +18,12 @@ def no_scale(step, *, d_model, warmup_steps, scale=1.0):
     return plain(step, d_model=d_model, warmup_steps=warmup_steps)
 
 
+@wrong("scale-on-one-arm")
+def only_the_climb(step, *, d_model, warmup_steps, scale=1.0):
+    rate = plain(step, d_model=d_model, warmup_steps=warmup_steps)
+    return rate * scale if step < warmup_steps else rate
+
+
 @wrong("max")
 def larger_arm(step, *, d_model, warmup_steps, scale=1.0):
     return scale * d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)

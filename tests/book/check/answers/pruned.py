@@ -1,3 +1,4 @@
+import copy
 import math
 
 import torch
@@ -47,4 +48,35 @@ def zeros(layer, x, keep):
     gains = torch.zeros(layer.n_heads)
     gains[keep] = 1
     merged = attended(layer, x, everything, w) * gains.repeat_interleave(w)
+    return layer.to_output(merged)
+
+
+def zeroed(layer, keep):
+    """The layer, with zeros in all matrices where heads should go."""
+    rows = torch.cat(
+        [rows_of(layer, [i])[0] for i in range(layer.n_heads) if i not in keep]
+        or [torch.arange(0)]
+    )
+    with torch.no_grad():
+        for part in (layer.to_query, layer.to_key, layer.to_value):
+            part.weight[rows] = part.bias[rows] = 0
+        layer.to_output.weight[:, rows] = 0
+    return layer
+
+
+@wrong("changes-inputs", "for good")
+def zeroed_for_good(layer, x, keep):
+    return zeroed(layer, keep)(x, x, x)
+
+
+@wrong("computes-all-heads")
+def zeroed_in_a_copy(layer, x, keep):
+    return zeroed(copy.deepcopy(layer), keep)(x, x, x)
+
+
+@wrong("changes-inputs", "weights")
+def cut_for_good(layer, x, keep):
+    rows, _ = rows_of(layer, keep)
+    layer.to_output.weight = torch.nn.Parameter(layer.to_output.weight[:, rows])
+    merged = attended(layer, x, *rows_of(layer, keep))
     return layer.to_output(merged)

@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -73,3 +75,13 @@ wrong("minus-infinity")(lambda scores: plain(scores.nan_to_num(neginf=0)))
 wrong("dtype")(lambda scores: plain(scores.double()))
 wrong("wrong-numbers")(lambda s: (e := s.exp() + 1) / e.sum(-1, keepdim=True))
 wrong("ready-made")(lambda scores: scores.log_softmax(-1).exp())
+wrong("exits", "sys.exit")(lambda scores: sys.exit())
+wrong("ready-made")(lambda scores: torch.ops.aten._softmax(scores, -1, False))
+
+
+@wrong("ready-made")
+def traced(scores):
+    made = torch.jit.trace(
+        F.softmax, (scores.detach(), torch.tensor(-1)), check_trace=False
+    )
+    return made(scores, torch.tensor(-1))
