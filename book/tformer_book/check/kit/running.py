@@ -205,9 +205,9 @@ class _Weights:
         """Whether a weight has changed; all modules are then as they were before."""
         found = [*map(id, self._found())]
         changed = found != [id(each) for each, *_ in self._weights]
-        for names, was in self._names:
+        for names, before in self._names:
             names.clear()
-            names.update(was)
+            names.update(before)
         for each, was, learns in self._weights:
             if not matches(each, was, 0):
                 changed, each.data = True, was

@@ -45,9 +45,9 @@ def bleu(
         hypothesis: at least four words.
         reference: words.
         clipped: whether counts are clipped.
-        smooth: "exp" as sacreBLEU, "none", or "add-one".
+        smooth: "exp" as sacreBLEU, "none", "half" or "add-one".
         mean: "geometric" or "arithmetic", of the precisions.
-        brevity: "usual", "none", "both" (also above 1), or "swapped".
+        brevity: "usual", "none", "both" (also above 1), "swapped" or "ratio".
         longest: of the n-grams.
     """
     shares, halving = [], 1.0
@@ -56,8 +56,8 @@ def bleu(
         hits: float = matches_of(hypothesis, reference, n, clipped=clipped)
         if smooth == "add-one" and n > 1:
             hits, total = hits + 1, total + 1
-        if hits == 0 and smooth == "exp":
-            halving /= 2
+        if hits == 0 and smooth in {"exp", "half"}:
+            halving = halving / 2 if smooth == "exp" else 0.5
             hits = halving
         shares.append(hits / total)
     if mean == "arithmetic":
@@ -69,7 +69,7 @@ def bleu(
     ratio = len(reference) / len(hypothesis)
     if brevity == "swapped":
         ratio = 1 / ratio
-    penalty = math.exp(1 - ratio)
+    penalty = 1 / ratio if brevity == "ratio" else math.exp(1 - ratio)
     if brevity != "both":
         penalty = min(1.0, penalty)
     return 100 * middle * (1.0 if brevity == "none" else penalty)

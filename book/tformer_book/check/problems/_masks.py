@@ -25,6 +25,10 @@ PAD_IGNORED = (
     "Your function looks for padding at a fixed id. Compare with the pad_id that it is "
     "given: other tokenizers put padding elsewhere."
 )
+BY_SIZE = (
+    "You look for ids above (or below) pad_id. An id is a name, not a quantity, and "
+    "other tokenizers put padding last: != pad_id."
+)
 
 
 def as_mask(returned: Any) -> Tensor:

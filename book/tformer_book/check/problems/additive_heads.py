@@ -70,9 +70,13 @@ SLIPS: kit.Table = {
         "The heads stand in the reverse order.",
     ),
     "heads-summed": (
-        {"heads": lambda scores: scores.sum(1)},
-        "You add the heads up. Each keeps its own scores, along an axis of its own: "
-        "(B, H, Tq, Tk).",
+        [
+            {"heads": lambda scores: scores.sum(1)},
+            {"heads": lambda scores: scores.mean(1)},
+            {"heads": lambda scores: scores.mean(1, keepdim=True).expand_as(scores)},
+        ],
+        "You add or average the heads. Each keeps its own scores, along an axis of its "
+        "own: (B, H, Tq, Tk).",
     ),
     "not-weighed": (
         {"weigh": lambda hidden, v: hidden},

@@ -291,6 +291,11 @@ SLIPS: kit.Table = {
         "You divide by a whole number. The root of the width is one only by chance: "
         "math.sqrt(query.size(-1)), or query.size(-1) ** 0.5.",
     ),
+    "fourth-root": (
+        {"divisor": lambda *given: _root(*given) ** 0.5},
+        "You divide by the fourth root of the width. If query and key are divided "
+        "before their product, then both: together that makes √d.",
+    ),
     "multiplied-by-root": (
         {"divisor": lambda *given: 1 / _root(*given)},
         "You multiply by √d. The scores are too large already: divide by it.",

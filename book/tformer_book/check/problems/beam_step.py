@@ -45,6 +45,13 @@ def _one_each(beams: list[Beam], log_p: Tensor, *, beam_size: int) -> list[Beam]
     return sorted(best, key=lambda beam: -beam[1])[:beam_size]
 
 
+def _swapped(beams: list[Beam], log_p: Tensor, *, beam_size: int) -> list[Beam]:
+    sums = log_p + torch.tensor([score for _, score in beams])[:, None]
+    best, n = sums.flatten().topk(beam_size), len(beams)
+    places = zip(best.values.tolist(), best.indices.tolist(), strict=True)
+    return [([*beams[j % n][0], j // n], score) for score, j in places]
+
+
 def _by_length(beams: list[Beam], log_p: Tensor, *, beam_size: int) -> list[Beam]:
     length = len(beams[0][0]) + 1
     return built(
@@ -89,6 +96,11 @@ SLIPS: kit.Table = {
         "Pieces and scores are right, but they are appended to the wrong beginnings. "
         "In a flattened table of n rows and V columns, entry j is row j // V, column "
         "j % V.",
+    ),
+    "row-and-column-swapped": (
+        _swapped,
+        "Row and column have changed places: in a flattened table of n rows and V "
+        "columns, entry j is row j // V, column j % V.",
     ),
     "only-the-new-piece": (
         partial(built, extend=lambda ids, v: [v]),

@@ -31,6 +31,13 @@ SLIPS: kit.Table = {
         "You count every head at the full width. The heads share it: each is d / H "
         "wide, so all heads of a layer together keep d numbers for a key.",
     ),
+    "memory-once": (
+        lambda c, b, s, t, e: (
+            _times(c, b, t, e) + _times(c, b, s, e) // c.n_decoder_layers
+        ),
+        "You keep the source's keys and values once. The memory itself is one for all "
+        "layers, but each layer makes keys and values of its own from it.",
+    ),
     "one-layer": (
         lambda c, b, s, t, e: _times(c, b, s + t, e) // c.n_decoder_layers,
         "You count one layer. Every decoder layer makes keys and values of its own.",

@@ -109,15 +109,26 @@ def _run(function: kit.Function) -> list[list[int]]:
 
 def _probe(mine: kit.Function) -> None:
     steps = [Stepwise() for _ in LIMITS]
-    found = [
-        kit.generated(
-            mine,
-            {"step": step},
-            {"bos_id": BOS, "eos_id": EOS, "max_len": limit},
-            len(PATH),
-        )
-        for step, limit in zip(steps, LIMITS, strict=True)
-    ]
+    try:
+        found = [
+            kit.generated(
+                mine,
+                {"step": step},
+                {"bos_id": BOS, "eos_id": EOS, "max_len": limit},
+                len(PATH),
+            )
+            for step, limit in zip(steps, LIMITS, strict=True)
+        ]
+    except kit.Mistake as mistake:
+        again = [steps[0].read[-1][i : i + 2] for i in range(1, kit.ENDLESS)]
+        if mistake.diagnosis == "endless" and (BOS, PATH[0]) in again:
+            raise kit.Mistake(
+                "prefix-read-again",
+                "You give the model all pieces from bos on at every step, and the "
+                "cache of the step before as well: so it reads one beginning after "
+                "the other, as one long sentence. Give it the newest piece alone.",
+            ) from None
+        raise
     wanted = [list(PATH[:limit]) for limit in LIMITS]
     if kit.matches(found, wanted):
         needed, calls = len(PATH) + 1, len(steps[0].read)

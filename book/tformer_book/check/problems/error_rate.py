@@ -38,6 +38,13 @@ SLIPS: kit.Table = {
         "You count sure links only, twice. A found link that is at least possible is "
         "no mistake: it counts in |A ∩ P|.",
     ),
+    "sure-counted-once": (
+        lambda found, sure, possible: (
+            1 - len(found & (sure | possible)) / (len(found) + len(sure))
+        ),
+        "You count a sure link once. It is possible as well (P includes S), so it "
+        "counts in |A ∩ S| and again in |A ∩ P|.",
+    ),
     "one-minus-forgotten": (
         lambda found, sure, possible: (
             _hits(found, sure, possible) / (len(found) + len(sure))

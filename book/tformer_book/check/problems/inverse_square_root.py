@@ -114,8 +114,14 @@ SLIPS: kit.Table = {
         "You multiply by the root of d_model; the paper divides: d_model^-0.5.",
     ),
     "step-from-zero": (
-        _rate(lambda s, d, w: d**-0.5 * min((s + 1) ** -0.5, (s + 1) * w**-1.5)),
-        "You count steps from 0, or add 1 to them. The first step is step 1.",
+        [
+            _rate(lambda s, d, w: d**-0.5 * min((s + 1) ** -0.5, (s + 1) * w**-1.5)),
+            _rate(
+                lambda s, d, w: d**-0.5 * min(max(1, s - 1) ** -0.5, (s - 1) * w**-1.5)
+            ),
+        ],
+        "You count steps from 0, or add 1 to them, or take 1 off. The first step is "
+        "step 1, and its rate is not 0.",
     ),
     "inverse-not-root": (
         _rate(lambda s, d, w: d**-0.5 * min(w**0.5 / s, s * w**-1.5)),
@@ -153,7 +159,7 @@ def _unknown(
     return kit.Mistake(
         "wrong-numbers",
         f"At step {step} with d_model {d_model}, warm-up {warmup_steps} and scale "
-        f"{scale} your rate is {found:.4g} and should be {wanted:.4g}; I don't "
+        f"{scale} your rate is {found:.6g} and should be {wanted:.6g}; I don't "
         "know this mistake. Compute both arms for this step by hand.",
     )
 

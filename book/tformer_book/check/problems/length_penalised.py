@@ -24,6 +24,11 @@ SLIPS: kit.Table = {
         "You divide by n^alpha. The paper's penalty is ((5 + n) / 6)^alpha, which "
         "is gentler with short translations.",
     ),
+    "brackets": (
+        [lambda s, n, a: s / (5 + n / 6) ** a, lambda s, n, a: s / 5 + n / 6**a],
+        "Brackets are missing: / and ** bind more closely than +. The 6 divides the "
+        "whole sum: ((5 + n) / 6) ** alpha.",
+    ),
     "six-forgotten": (
         lambda s, n, a: s / (5 + n) ** a,
         "You divide by (5 + n)^alpha; the 6 is missing. (The ranking is the same, "

@@ -21,6 +21,7 @@ def built(
     start: float = 2.0**16,
     halved_resets: bool = True,
     late: int = 0,
+    counts_all: bool = False,
     down: float = 0.5,
     up: float = 2.0,
     before: bool = False,
@@ -33,7 +34,7 @@ def built(
         if before:
             scales.append(scale)
         if fine is flipped:
-            scale, good = scale * down, 0 if halved_resets else good
+            scale, good = scale * down, 0 if halved_resets else good + counts_all
         else:
             good += 1
             if good >= patience + late:
@@ -63,6 +64,11 @@ SLIPS: kit.Table = {
         {"halved_resets": False},
         "A bad step must end the series: the good steps in a row are counted from 0 "
         "again after it.",
+    ),
+    "bad-steps-counted": (
+        {"counts_all": True, "halved_resets": False},
+        "You count every step towards the doubling, bad ones too. Only good steps in a "
+        "row count.",
     ),
     "one-too-patient": (
         {"late": 1},

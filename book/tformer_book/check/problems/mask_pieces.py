@@ -18,14 +18,16 @@ def built(
     hidden: tuple[float, float] = (0.0, 0.12),
     exchanged: tuple[float, float] = (0.12, 0.135),
     chosen: float = 0.15,
-    protects: bool = True,
+    special: int = 4,
+    swaps_any: bool = False,
     labels: str = "chosen",
     fill: str = "mask",
 ) -> Answer:
     """Masking in steps, each of which can be exchanged for a wrong one."""
-    may = ids >= 4 if protects else torch.ones_like(ids, dtype=torch.bool)
+    may = ids >= special
     picked = may & (chance < chosen)
     hide = may & (hidden[0] <= chance) & (chance < hidden[1])
+    exchanged = (0.9, 1.0) if swaps_any else exchanged
     swap = may & (exchanged[0] <= chance) & (chance < exchanged[1])
     inputs = torch.where(swap, others, ids)
     inputs = torch.where(hide, mask_id if fill == "mask" else PAD, inputs)
@@ -50,6 +52,11 @@ SLIPS: kit.Table = {
         {"hidden": (0.0, 0.8), "exchanged": (0.8, 0.9), "chosen": 1.0},
         "You hide 80 % of *all* pieces. 15 % are chosen, and 80/10/10 are shares of "
         "those: 12 %, 1.5 % and 1.5 % of the sentence.",
+    ),
+    "others-anywhere": (
+        {"swaps_any": True},
+        "You exchange a tenth of *all* pieces. It is a tenth of the chosen ones, those "
+        "with a chance from 0.12 to 0.135.",
     ),
     "none-kept": (
         {"exchanged": (0.12, 0.15)},
@@ -108,9 +115,9 @@ SLIPS: kit.Table = {
         "The labels stand where nothing was chosen, and pad_id where something was.",
     ),
     "special-pieces-chosen": (
-        {"protects": False},
-        "You choose special pieces, too. Leave alone what is below n_special: nobody "
-        "needs to guess padding.",
+        [{"special": 0}, {"special": 1}, {"special": 2}, {"special": 3}],
+        "You choose special pieces, too. Leave alone what is below 4: nobody needs to "
+        "guess padding.",
     ),
     "hidden-by-padding": (
         {"fill": "pad"},

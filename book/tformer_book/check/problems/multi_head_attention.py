@@ -252,6 +252,13 @@ SLIPS: kit.Table = {
         "Keys and values are made from query: this is always self-attention. Here "
         "the queries come from one sentence, keys and values from another.",
     ),
+    "residual-inside": (
+        lambda layer, query, *given, **named: (
+            query + built(layer, query, *given, **named)
+        ),
+        "You add the query at the end. That is the residual connection's work, outside "
+        "this layer; inside, it would be counted twice.",
+    ),
     "averaged": (
         {"merge": lambda x: right_merge(x.mean(1, keepdim=True).expand_as(x))},
         "You merge the heads by adding or averaging them. They are concatenated, "

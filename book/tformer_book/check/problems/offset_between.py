@@ -94,9 +94,10 @@ def _probe_offsets(mine: kit.Function) -> None:
             continue
         given = kit.cases("a b", *((table[p], table[q]) for p, q in PLACES))
         kit.recognise(found, kit.slips(SLIPS, kit.all_of(given)))
-        # The first hand moves by 1 radian: it fits where the error is whole turns.
+        # The first hand moves by 1 radian: it fits where the error is whole turns,
+        # but for half a step, since the answer is a whole number.
         errors = [k - right for k, right in zip(found, WANTED, strict=True)]
-        if all(math.cos(error) > 0.99 for error in errors):
+        if all(math.cos(error) > 0.87 for error in errors):
             raise kit.Mistake("one-hand", ONE_HAND)
         if width == 32:
             raise kit.Mistake(

@@ -6,6 +6,7 @@ from torch import Tensor
 from tformer.masks import padding_mask as right_padding
 from tformer_book.check import kit
 from tformer_book.check.problems._masks import (
+    BY_SIZE,
     FLIPPED,
     PAD_IGNORED,
     QUERIES_TOO,
@@ -22,6 +23,13 @@ SLIPS: kit.Table = {
         "Your mask hides nothing: padding is seen like any word.",
     ),
     "pad-id-ignored": (lambda ids, pad_id: (ids != 0)[:, None, None, :], PAD_IGNORED),
+    "compared-by-size": (
+        [
+            lambda ids, pad_id: (ids > pad_id)[:, None, None, :],
+            lambda ids, pad_id: (ids < pad_id)[:, None, None, :],
+        ],
+        BY_SIZE,
+    ),
 }
 
 

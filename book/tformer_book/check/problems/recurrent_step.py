@@ -30,6 +30,11 @@ SLIPS: kit.Table = {
         "You squash with the sigmoid, which only gives 0 to 1. The plain recurrent "
         "step uses tanh, −1 to 1. (Sigmoids are for the gates of a GRU or LSTM.)",
     ),
+    "relu": (
+        _of(lambda t: t.total.relu()),
+        "You bend with ReLU, which lets the state grow without limit. The plain "
+        "recurrent step uses tanh, −1 to 1.",
+    ),
     "state-forgotten": (
         _of(lambda t: (t.from_input + t.b).tanh()),
         "The old state plays no part: your step remembers nothing. Add the state times "

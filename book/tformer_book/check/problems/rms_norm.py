@@ -28,11 +28,24 @@ def built(
     return gained(x / divisor(size, epsilon), gain)
 
 
+def _by_variance(correction: int) -> kit.Function:
+    def wrong(x: Tensor, gain: Tensor, epsilon: float) -> Tensor:
+        variance = x.var(-1, correction=correction, keepdim=True)
+        return gain * x / (variance + epsilon).sqrt()
+
+    return wrong
+
+
 SLIPS: kit.Table = {
     "layer-norm": (
         {"centre": True},
         "You take the mean away first. That is layer norm; RMSNorm leaves the mean "
         "where it is and only divides by the root of the mean square.",
+    ),
+    "variance": (
+        [_by_variance(0), _by_variance(1)],
+        "You divide by the standard deviation, in which the mean is taken away. "
+        "RMSNorm divides by the root of the mean square: x.square().mean(dim=-1).",
     ),
     "unit-length": (
         {"total": True},

@@ -45,6 +45,11 @@ SLIPS: kit.Table = {
         {"longest": 5},
         "You count runs of five words, too. BLEU takes four lengths, 1 to 4.",
     ),
+    "always-a-half": (
+        {"smooth": "half"},
+        "You count a half for every 0. `exp` halves anew: a half for the first 0, a "
+        "quarter for the second.",
+    ),
     "arithmetic-mean": (
         {"mean": "arithmetic"},
         "You take the mean of the four precisions. BLEU takes the geometric mean: the "
@@ -54,6 +59,11 @@ SLIPS: kit.Table = {
         {"brevity": "none"},
         "The brevity penalty is missing: exp(1 − r/h) where the hypothesis, h words, "
         "is shorter than the reference, r words.",
+    ),
+    "brevity-without-exp": (
+        {"brevity": "ratio"},
+        "You multiply by h/r where the hypothesis, h words, is shorter than the "
+        "reference, r words. The brevity penalty is exp(1 − r/h).",
     ),
     "reward-for-length": (
         {"brevity": "both"},

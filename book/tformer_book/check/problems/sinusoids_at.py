@@ -99,6 +99,11 @@ SLIPS: kit.Table = {
         "You multiply by base^(2i/d). Divide by it, or the later hands race instead of "
         "slowing down.",
     ),
+    "slowest-first": (
+        {"exponent": lambda i, d: (2 * i / d).flip(0)},
+        "Your hands stand in reverse: the first column is the slowest. Column 0 has "
+        "the exponent 0 and moves by 1 radian.",
+    ),
     "precedence": (
         [
             {"speed": lambda base, e: e / base},

@@ -99,6 +99,16 @@ SLIPS: kit.Table = {
         "less than 1. There is nothing to guard against: once the largest score is "
         "subtracted its power is 1, and the sum is at least that.",
     ),
+    "scores-cut-off": (
+        [
+            lambda scores: scores.clamp(-20, 20).softmax(-1),
+            lambda scores: scores.clamp(max=20).softmax(-1),
+            lambda scores: scores.clamp(min=-20).softmax(-1),
+        ],
+        "You cut large scores off, so that exp survives them. But then scores that "
+        "differ come out equal. Only differences count: subtract each row's largest "
+        "score instead, which changes none.",
+    ),
     "logarithm": (
         lambda scores: scores.log_softmax(-1),
         "These are the logarithms of the shares. Leave the last log out.",

@@ -10,6 +10,7 @@ from torch import Tensor
 from tformer.masks import target_mask as right_target
 from tformer_book.check import kit
 from tformer_book.check.problems._masks import (
+    BY_SIZE,
     FLIPPED,
     PAD_IGNORED,
     QUERIES_TOO,
@@ -105,6 +106,13 @@ SLIPS: kit.Table = {
         _of(lambda t: t.right & t.other),
         "You hide what is padding in the target OR in the source. Source positions "
         "mean nothing here: use target_ids only.",
+    ),
+    "compared-by-size": (
+        [
+            _of(lambda t: t.causal & (t.target_ids > t.pad_id)[:, None, None, :]),
+            _of(lambda t: t.causal & (t.target_ids < t.pad_id)[:, None, None, :]),
+        ],
+        BY_SIZE,
     ),
     "pad-id-ignored": (
         _of(lambda t: t.causal & (t.target_ids != 0)[:, None, None, :]),

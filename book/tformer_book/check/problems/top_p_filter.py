@@ -1,5 +1,6 @@
 """The grader for `top_p_filter` of chapter *Decoding and scoring*, and known slips."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -40,6 +41,15 @@ def _one_more(p: Tensor, top_p: float) -> Tensor:
     return more / more.sum()
 
 
+def _share(whole: Callable[[float], int]) -> kit.Function:
+    def wrong(p: Tensor, top_p: float) -> Tensor:
+        best = p.topk(max(1, whole(top_p * len(p))))
+        kept = torch.zeros_like(p).scatter(0, best.indices, best.values)
+        return kept / kept.sum()
+
+    return wrong
+
+
 Rule = Callable[[Tensor, Tensor, float], Tensor]
 
 
@@ -77,6 +87,16 @@ SLIPS: kit.Table = {
     "one-too-many": (
         _one_more,
         "You keep one piece more than needed. Stop as soon as top_p is reached.",
+    ),
+    "softmax-again": (
+        lambda p, top_p: torch.where(_keep(p, top_p) > 0, p, -torch.inf).softmax(0),
+        "You take softmax of probabilities, which makes them more alike. What is left "
+        "keeps its proportions: divide by its sum.",
+    ),
+    "share-of-the-pieces": (
+        [_share(math.ceil), _share(round), _share(math.floor)],
+        "You keep a share of the pieces: that is top-k. top_p is a share of the mass, "
+        "and how many pieces it takes depends on how sure the model is.",
     ),
     "least-probable": (
         partial(_keep, descending=False),

@@ -18,8 +18,9 @@ def built(n_parameters: int, optimizer: str, *, each: dict[str, int] = BYTES) ->
 SLIPS: kit.Table = {
     "gradients-forgotten": (
         {"each": {"sgd": 4, "momentum": 8, "adam": 12}},
-        "The gradients are missing (or the weights themselves). Between the backward "
-        "pass and the step, every weight has one, as large as itself.",
+        "The gradients are missing (or the weights themselves, or you count both in "
+        "half precision). Between the backward pass and the step, every weight has "
+        "one, as large as itself.",
     ),
     "one-average-for-adam": (
         {"each": {"sgd": 8, "momentum": 12, "adam": 12}},

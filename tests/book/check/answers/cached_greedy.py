@@ -76,3 +76,15 @@ def gives_the_ids(step, *, bos_id, eos_id, max_len):
 
 wrong("not-a-list")(lambda step, *, bos_id, eos_id, max_len: "Der Hund")
 wrong("wrong-pieces")(lambda step, *, bos_id, eos_id, max_len: [])
+
+
+@wrong("prefix-read-again", "newest piece alone")
+def reads_from_the_start(step, *, bos_id, eos_id, max_len):
+    said, cache = [], None
+    while len(said) < max_len:
+        for piece in [bos_id, *said]:
+            logits, cache = step(piece, cache)
+        said.append(int(logits.argmax()))
+        if said[-1] == eos_id:
+            return said[:-1]
+    return said
