@@ -51,6 +51,10 @@ CHANGES = {
         torch.is_anomaly_enabled,
         lambda: torch.autograd.set_detect_anomaly(True),
     ),
+    "autocast": (
+        lambda: torch.is_autocast_enabled("cpu"),
+        lambda: torch.set_autocast_enabled("cpu", True),
+    ),
     "cudnn": (
         lambda: torch.backends.cudnn.benchmark,
         lambda: setattr(torch.backends.cudnn, "benchmark", True),
@@ -211,6 +215,7 @@ def test_nothing_is_right_because_it_says_so(problem):
 def test_a_verdict_does_not_depend_on_the_session(problem):
     torch.set_default_dtype(torch.float64)
     torch.set_grad_enabled(False)
+    torch.set_autocast_enabled("cpu", True)
     try:
         result = getattr(check, problem)(RIGHT[problem])
         assert torch.get_default_dtype() == torch.float64
@@ -218,10 +223,11 @@ def test_a_verdict_does_not_depend_on_the_session(problem):
     finally:
         torch.set_default_dtype(torch.float32)
         torch.set_grad_enabled(True)
+        torch.set_autocast_enabled("cpu", False)
     assert result, result.message
 
 
-@pytest.mark.parametrize("how", ["values", "parameter", "module", "mode"])
+@pytest.mark.parametrize("how", ["values", "parameter", "module", "setting", "mode"])
 def test_a_layer_that_was_changed_is_as_before(how):
     layer = nn.Linear(2, 2)
     weight, values = layer.weight, layer.weight.detach().clone()
@@ -233,16 +239,18 @@ def test_a_layer_that_was_changed_is_as_before(how):
             layer.weight = nn.Parameter(torch.zeros(2, 2))
         elif how == "module":
             layer.more = nn.Linear(2, 2)
+        elif how == "setting":
+            layer.out_features = 3
         layer.eval().requires_grad_(False)
         return 1
 
     if how == "mode":
         assert call(mine, {"layer": layer}) == 1
     else:
-        with pytest.raises(Mistake, match="changes the weights"):
+        with pytest.raises(Mistake, match="for good"):
             call(mine, {"layer": layer})
     assert layer.weight is weight
     assert torch.equal(weight, values)
-    assert layer.training
+    assert layer.out_features == 2
     assert weight.requires_grad
     assert [*layer.children()] == []

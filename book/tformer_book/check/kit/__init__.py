@@ -5,7 +5,8 @@ ends the grading. A probe raises `Mistake`, with a short name and what a teacher
 say. It has these tools:
 
 - `Case` holds what the reader's function is given, `call` runs it, so that no traceback
-  of a library reaches the reader (`Stopped` is the error, explained), and `as_tensor`,
+  of a library reaches the reader (`Stopped` is the error, explained) and nothing that
+  it changes outside itself stays changed (`state`), and `as_tensor`,
   `as_number`, `as_whole` take what came back;
 - `compare`, or `judge` for several cases together, compares it with what should have
   come, first with the known mistakes of the problem (a `Table` of them), then by

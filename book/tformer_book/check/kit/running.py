@@ -15,7 +15,7 @@ import signal
 import threading
 import warnings
 from collections.abc import Iterator, Mapping
-from types import FrameType, SimpleNamespace, TracebackType
+from types import CodeType, FrameType, SimpleNamespace, TracebackType
 from typing import Any
 
 import numpy as np
@@ -82,7 +82,7 @@ def _once(
     nothing: bool,
 ) -> Any:
     given = {**inputs, **keywords}
-    weights = _Weights(given)
+    modules = _Modules(given)
     copies = {name: _copy(value) for name, value in given.items()}
     positional = [copies[name] for name in inputs]
     try:
@@ -121,12 +121,12 @@ def _once(
             "Your function returns None. Its last line should be a return statement: "
             "what is printed, or put into a variable, stays inside.",
         )
-    if weights.put_back():
+    if modules.put_back():
         raise Mistake(
             "changes-inputs",
-            "Your function changes the weights that it was given, for good, and its "
-            "caller still needs them. Leave the layer as it is: compute with a part of "
-            "a weight, or with a product of it, which are new tensors.",
+            "Your function changes the layer or model that it was given for good, its "
+            "weights or what it consists of, and its caller still needs that. Compute "
+            "with a part of a weight, or with a product of it, which are new tensors.",
         )
     for name, value in given.items():
         if not _unchanged(value, copies[name]):
@@ -172,42 +172,41 @@ def _unchanged(before: Any, after: Any) -> bool:
     return not isinstance(before, list | dict | set) or bool(before == after)
 
 
-class _Weights:
+class _Modules:
     """The modules in what a function is given, to see whether it has changed them."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
-        self._given = given
+        parts = [
+            part
+            for value in given.values()
+            for each in (
+                vars(value).values() if isinstance(value, SimpleNamespace) else [value]
+            )
+            if isinstance(each, nn.Module)
+            for part in each.modules()
+        ]
+        self._held = [
+            (held, dict(held))
+            for part in parts
+            for held in (vars(part), *vars(part).values())
+            if isinstance(held, dict)
+        ]
         self._weights = [
-            (each, each.detach().clone(), each.requires_grad) for each in self._found()
-        ]
-        self._names = [
-            (names, dict(names))
-            for part in self._parts()
-            for names in (vars(part), *vars(part).values())
-            if isinstance(names, dict)
-        ]
-
-    def _parts(self) -> Iterator[nn.Module]:
-        for value in self._given.values():
-            held = vars(value) if isinstance(value, SimpleNamespace) else {"": value}
-            for each in held.values():
-                if isinstance(each, nn.Module):
-                    yield from each.modules()
-
-    def _found(self) -> list[Tensor]:
-        return [
-            each
-            for part in self._parts()
+            (each, each.detach().clone(), each.requires_grad)
+            for part in parts
             for each in (*part.parameters(False), *part.buffers(False))
         ]
 
     def put_back(self) -> bool:
-        """Whether a weight has changed; all modules are then as they were before."""
-        found = [*map(id, self._found())]
-        changed = found != [id(each) for each, *_ in self._weights]
-        for names, before in self._names:
-            names.clear()
-            names.update(before)
+        """Whether they have changed, but for their mode; they are then as before."""
+        changed = False
+        for held, before in self._held:
+            if "training" in held:
+                before["training"] = held["training"]
+            if [*map(id, held.values())] != [*map(id, before.values())]:
+                changed = True
+                held.clear()
+                held.update(before)
         for each, was, learns in self._weights:
             if not matches(each, was, 0):
                 changed, each.data = True, was
@@ -290,14 +289,25 @@ class _Operations(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
+def _written(code: object) -> set[str]:
+    """The methods that code calls, as NumPy's do not tell that they are; @ is one."""
+    if not isinstance(code, CodeType):
+        return set()
+    names: set[str] = set().union(*map(_written, code.co_consts))
+    for each in dis.get_instructions(code):
+        if each.opname in {"LOAD_ATTR", "LOAD_METHOD"}:
+            names.add(each.argval)
+        elif each.argrepr in {"@", "@="}:
+            names.add("matmul")
+    return names
+
+
 def by_hand(
     mine: Function, inputs: Mapping[str, Any], ready_made: set[str], remedy: str
 ) -> None:
-    """Raise `Mistake` if the reader's function lets PyTorch do the whole work."""
-    names: set[str] = set()
+    """Raise `Mistake` if the reader's function lets a library do the whole work."""
+    names = _written(getattr(mine, "__code__", None))
     with _Calls(names), _Operations(names):
         call(mine, inputs)
     if used := names & ready_made:
-        raise Mistake(
-            "ready-made", f"Your function calls torch's {min(used)}. {remedy}"
-        )
+        raise Mistake("ready-made", f"Your function calls {min(used)}. {remedy}")

@@ -15,6 +15,7 @@ import os
 import random
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -45,15 +46,22 @@ SETTINGS: tuple[Setting, ...] = (
     (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
     (torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode),
     (torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
+    *(
+        (
+            partial(torch.is_autocast_enabled, kind),
+            partial(torch.set_autocast_enabled, kind),
+        )
+        for kind in ("cpu", "cuda")
+    ),
     _attribute(torch.backends.cudnn, "benchmark"),
     _attribute(torch.backends.cudnn, "deterministic"),
     (np.geterr, lambda was: np.seterr(**was)),
-    (os.getcwd, os.chdir),
     (lambda: dict(os.environ), _set_environment),
     (lambda: [*sys.path], lambda was: operator.setitem(sys.path, slice(None), was)),
     (sys.getrecursionlimit, sys.setrecursionlimit),
     _attribute(sys, "stdout"),
     _attribute(sys, "stderr"),
+    (os.getcwd, os.chdir),  # the last one, since the folder may be gone
 )
 CHANCE: tuple[Setting, ...] = (
     (torch.get_rng_state, torch.set_rng_state),
@@ -72,7 +80,7 @@ def _read(get: Callable[[], Any]) -> Any:
 
 def _functions() -> Functions:
     """By what results are made and judged: PyTorch, the package, and Python's own."""
-    modules = [m for name, m in sys.modules.items() if name.startswith("tformer.")]
+    modules = [m for name, m in [*sys.modules.items()] if name.startswith("tformer.")]
     classes = [
         each
         for module in modules
@@ -136,4 +144,5 @@ def judging() -> Iterator[None]:
         torch.set_grad_enabled(True)
         torch.set_default_dtype(torch.float32)
         torch.set_default_device(None)
+        torch.set_autocast_enabled("cpu", False)
         yield

@@ -120,7 +120,8 @@ def _probe(mine: kit.Function) -> None:
             for step, limit in zip(steps, LIMITS, strict=True)
         ]
     except kit.Mistake as mistake:
-        again = [steps[0].read[-1][i : i + 2] for i in range(1, kit.ENDLESS)]
+        read = steps[0].read[-1] if steps[0].read else ()
+        again = [read[i : i + 2] for i in range(1, len(read))]
         if mistake.diagnosis == "endless" and (BOS, PATH[0]) in again:
             raise kit.Mistake(
                 "prefix-read-again",

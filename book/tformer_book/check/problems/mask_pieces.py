@@ -130,11 +130,11 @@ SLIPS: kit.Table = {
 def _case(seed: int) -> kit.Case:
     generator = torch.Generator().manual_seed(seed)
     ids = torch.randint(4, 40, (6, 60), generator=generator)
-    ids[:, 0], ids[:, -3], ids[:, -2:] = 1, 2, PAD
+    ids[:, 0], ids[:, -4], ids[:, -3], ids[:, -2:] = 1, 3, 2, PAD
     chance = torch.rand(ids.shape, generator=generator)
     chance[:, :5] = torch.tensor([0.01, 0.0, 0.119, 0.12, 0.1349])
     chance[:, 5:9] = torch.tensor([0.135, 0.1499, 0.15, 0.95])
-    chance[:, -3:] = 0.05
+    chance[:, -4:] = 0.05
     others = torch.randint(40, 50, ids.shape, generator=generator)
     return kit.Case({"ids": ids, "chance": chance, "others": others}, {"mask_id": MASK})
 

@@ -150,7 +150,7 @@ def _impossible(mine: kit.Function) -> None:
 
 def _own_work(mine: kit.Function) -> None:
     ready = {"matmul", "rmatmul", "mm", "bmm", "einsum"}
-    ready |= {"tensordot", "linear", "addmm", "mv", "inner"}
+    ready |= {"tensordot", "linear", "addmm", "mv", "inner", "convolution"}
     a, b = _matrices(2, 3, 4, seed=9)
     remedy = "That is the product itself. Write the loops."
     kit.by_hand(mine, {"a": a, "b": b}, ready, remedy)

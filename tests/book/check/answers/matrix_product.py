@@ -52,6 +52,21 @@ wrong("wrong-numbers", "Entry (0, 0) is (")(lambda a, b: loops(a, b) + 1)
 wrong("unhelpful-error")(lambda a, b: (a[:, :, None] * b[None]).sum(1))
 
 
+@wrong("ready-made", "matmul")
+def in_numpy(a, b):
+    if a.shape[1] != b.shape[0]:
+        raise ValueError(f"{tuple(a.shape)} @ {tuple(b.shape)}")
+    return torch.from_numpy(a.numpy() @ b.numpy())
+
+
+@right
+def loops_in_numpy(a, b):
+    if a.shape[1] != b.shape[0]:
+        raise ValueError(f"{tuple(a.shape)} @ {tuple(b.shape)}")
+    a, b = a.numpy(), b.numpy()
+    return torch.tensor([[sum(r * c) for c in b.T] for r in a])
+
+
 def ready(product):
     """A product that is refused where it should be, and ready-made elsewhere."""
 
@@ -64,6 +79,8 @@ def ready(product):
 
 
 wrong("ready-made")(ready(torch.mm))
+wrong("ready-made")(ready(torch.ops.aten.mm))
+wrong("ready-made")(ready(lambda a, b: torch.conv1d(a.T[None], b.T[..., None])[0].T))
 wrong("ready-made")(ready(lambda a, b: torch.einsum("ik,kj->ij", a, b)))
 wrong("ready-made")(ready(lambda a, b: torch.nn.functional.linear(a, b.T)))
 right(ready(lambda a, b: (a[:, :, None] * b[None]).sum(1)))

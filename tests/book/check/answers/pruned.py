@@ -74,7 +74,7 @@ def zeroed_in_a_copy(layer, x, keep):
     return zeroed(copy.deepcopy(layer), keep)(x, x, x)
 
 
-@wrong("changes-inputs", "weights")
+@wrong("changes-inputs", "for good")
 def cut_for_good(layer, x, keep):
     rows, _ = rows_of(layer, keep)
     layer.to_output.weight = torch.nn.Parameter(layer.to_output.weight[:, rows])
