@@ -6,8 +6,8 @@ say. It has these tools:
 
 - `Case` holds what the reader's function is given, `call` runs it, so that no traceback
   of a library reaches the reader (`Stopped` is the error, explained) and nothing that
-  it changes outside itself stays changed (`state`), and `as_tensor`,
-  `as_number`, `as_whole` take what came back;
+  it changes outside itself stays changed (`state`), and `as_tensor`, `as_number`,
+  `as_whole` take what came back;
 - `compare`, or `judge` for several cases together, compares it with what should have
   come, first with the known mistakes of the problem (a `Table` of them), then by
   looking for what kind of difference it is;
@@ -20,6 +20,7 @@ settings they exchange, if there is one, is called ``built``. The tests hand eac
 mistake to the grader, made into a whole function.
 """
 
+from tformer_book.check.kit.by_hand import by_hand
 from tformer_book.check.kit.comparison import compare
 from tformer_book.check.kit.gradients import probe_gradients
 from tformer_book.check.kit.grading import Function, Mistake, Result, grader
@@ -37,7 +38,7 @@ from tformer_book.check.kit.loops import ENDLESS, Endless, generated
 from tformer_book.check.kit.matching import matches
 from tformer_book.check.kit.numbers import draw
 from tformer_book.check.kit.returned import as_number, as_tensor, as_whole
-from tformer_book.check.kit.running import by_hand, call
+from tformer_book.check.kit.running import call
 from tformer_book.check.kit.stopped import Stopped
 
 __all__ = [
