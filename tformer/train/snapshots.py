@@ -23,6 +23,11 @@ from tformer.train.events import Record
 NAME = r"snapshot-(?:[0-9]{8}|[1-9][0-9]{8,})\.safetensors"
 REMEDY = "copy the run's folder again, or start over (restart=True, or --restart)"
 UNSIGNED = "does not say what run it is from"
+OTHERS = {  # than this run's: of which checksums are kept
+    "tokenizer": "another tokenizer",
+    "sha256": "other training pairs",
+    "start": "the weights of another model at its start",
+}
 AS_CLOSE = 1e-4  # of a validation loss, computed again on another machine
 
 
@@ -192,8 +197,22 @@ def _first_difference(theirs: dict[str, Any], ours: dict[str, Any]) -> str:
             if found := _first_difference(other, mine):
                 return found
         elif other != (list(mine) if isinstance(mine, tuple) else mine):
-            return f"{part}={other!r}, this one has {mine!r}"
+            return _told(part, other, mine)
     return ""
+
+
+def _told(part: str, theirs: Any, ours: Any) -> str:
+    """A difference in words; checksums would tell a reader nothing."""
+    is_told = [not re.fullmatch("[0-9a-f]{64}", str(each)) for each in (theirs, ours)]
+    if all(is_told):
+        return f"{part}={theirs!r}, this one has {ours!r}"
+    if part != "start":
+        return OTHERS.get(part, f"another {part}")
+    if any(is_told):
+        begins = ("random weights", "those of another model")
+        theirs, ours = begins if is_told[0] else begins[::-1]
+        return f"{theirs} at its start, this one has {ours}"
+    return OTHERS[part]
 
 
 def average(snapshots: list[Path]) -> dict[str, Tensor]:

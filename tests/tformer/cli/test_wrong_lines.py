@@ -162,7 +162,7 @@ TRAINING = [
         (f"train --out {{run}} --quiet --steps 30 {options}", message)
         for options, message in {
             "--corpus {pairs} --d-ff 64": "choose another folder",
-            "--corpus {pairs} --from {run}": "holds a run with start=None",
+            "--corpus {pairs} --from {run}": "a run with random weights at its start",
             "--corpus grammar": "choose another folder",
             "": "give its --corpus again",
             "--restart --corpus {pairs} --heads 5": "a multiple of n_heads=5",
