@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tformer.cli.options import add_command, add_name
-from tformer.cli.streams import UsageError, check_output_is_open
+from tformer.cli.streams import UsageError, check_output_is_open, shown
 
 FOUND = 1  # the exit status if there is a finding
 
@@ -136,7 +136,8 @@ def _run(options: argparse.Namespace) -> int:
             "the file, and name it with --with"
         ) from reason
     as_json = options.json
-    print(json.dumps(report.as_dict(), ensure_ascii=False) if as_json else report)
+    text = json.dumps(report.as_dict(), ensure_ascii=False) if as_json else str(report)
+    print(text if as_json else shown(text))
     sys.stdout.flush()
     return 0 if report else FOUND
 

@@ -44,6 +44,11 @@ def load(
         DataError: an unknown name, or a corpus that is unavailable or damaged.
     """
     if columns is not None:
+        if isinstance(name, str) and not os.path.isfile(name) and _is_no_file(name):
+            raise DataError(
+                f"columns are for one file with tabs, not for {name!r}; leave out "
+                "columns=… (--columns)."
+            )
         return tsv.load(name, columns)
     try:
         return _load(name)
@@ -62,6 +67,11 @@ def load(
             file=sys.stderr,
         )
         return grammar.load()
+
+
+def _is_no_file(name: str) -> bool:
+    """Whether it is the name of a corpus, or of several."""
+    return name in CORPORA or re.search("[+*,]", name) is not None
 
 
 def _load(name: str | os.PathLike[str]) -> Corpus:
