@@ -174,6 +174,11 @@ def add_name(
             raise argparse.ArgumentTypeError(
                 f"{name!r} is not the name of {NAMED[metavar]}"
             )
+        if name == "-":
+            raise argparse.ArgumentTypeError(
+                "'-' is no name here: for a standard stream leave the option out, or "
+                "name a file './-'"
+            )
         return name
 
     parser.add_argument(option, metavar=metavar, type=checked, help=text, **details)
@@ -196,7 +201,7 @@ def add_machine(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)"
     )
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    parser.add_argument("--quiet", action="store_true", help="no bar, no warnings")
 
 
 def add_corpus(parser: argparse.ArgumentParser, text: str, **details: Any) -> None:
@@ -215,7 +220,7 @@ def columns(options: argparse.Namespace) -> Any:
     """The columns that were requested, as `tformer.data.load` takes them."""
     if options.columns is None:
         return None
-    are_numbers = all(re.fullmatch("[0-9]{1,9}", each) for each in options.columns)
+    are_numbers = all(re.fullmatch("-?[0-9]{1,99}", each) for each in options.columns)
     return tuple(int(each) if are_numbers else each for each in options.columns)
 
 

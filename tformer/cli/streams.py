@@ -248,6 +248,8 @@ def _text(line: bytes, name: str, number: int) -> str:
 
 def check_writable(path: str, option: str) -> None:
     """Reject an impossible output file now, not after an hour's work."""
+    if path.endswith("/") and not os.path.isdir(path):
+        raise UsageError(f"{option} {path} is the name of a folder: name a file")
     with suppress(FileNotFoundError):
         mode = os.stat(path).st_mode
         if stat.S_ISDIR(mode):

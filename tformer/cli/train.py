@@ -129,6 +129,12 @@ def _train(options: argparse.Namespace, folder: Path, ranks: Ranks) -> int:
     fields = saved.get("config", {}) or FIELDS_FOR.get(name, {})
     if start is not None:
         fields = start.model.config.to_dict()
+        theirs = start.tokenizer.algorithm
+        if options.tokenizer not in (None, theirs):
+            raise UsageError(
+                f"--tokenizer {options.tokenizer} is for a run that learns its pieces; "
+                f"this one takes those of {options.start}, which are {theirs}"
+            )
     config = TransformerConfig.from_dict(fields | given(options, CONFIG))
     recipe = Recipe(**saved.get("recipe", {}) | given(options, RECIPE))
     try:

@@ -170,6 +170,10 @@ def _check_sentences(sentences: list[str]) -> None:
             raise UsageError(
                 f"sentence {number} is empty ({sentence!r}): give at least one word"
             )
+        if sentence == "-":
+            raise UsageError(
+                f"sentence {number} is '-': for standard input give no sentence at all"
+            )
         try:
             sentence.encode()
         except UnicodeEncodeError:

@@ -41,8 +41,11 @@ def load(
             say so. Never with ``TFORMER_REQUIRE_DATA=1``.
 
     Raises:
+        TypeError: not a name.
         DataError: an unknown name, or a corpus that is unavailable or damaged.
     """
+    if not isinstance(name, str | os.PathLike):
+        raise TypeError(f"name={name!r} must be the name of a corpus, or a file's path")
     if columns is not None:
         if isinstance(name, str) and not os.path.isfile(name) and _is_no_file(name):
             raise DataError(

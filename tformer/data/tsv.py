@@ -37,7 +37,7 @@ NAMES = {
     **dict.fromkeys(["text", "sentence", "sentences", "translation", "side"], ""),
     **dict.fromkeys(["score", "language", "lang", "file", "split"], "other"),
 }
-NO_SENTENCE = re.compile(r"\S*\d\S*")  # a number, a date, an identifier
+NO_SENTENCE = re.compile(r"\S*\d\S*( \d\d:\d\d\S*)?")  # a number, identifier, time
 Columns = tuple[int, int] | tuple[str, str]
 NAMING = "columns=…, or --columns ENGLISH GERMAN"
 
@@ -89,6 +89,11 @@ def _check_columns(path: Path, pairs: list[Pair], columns: Columns) -> None:
                 f"{path}: column {column} is {pairs[0][side][:40]!r} in every line; "
                 f"put English and German first, or name their columns ({NAMING})."
             )
+    if pairs and all(text[0] == text[-1] == '"' for pair in pairs for text in pair):
+        raise DataError(
+            f"{path}: all sentences are in quotes, as spreadsheets write them; save "
+            "the file as tab-separated text without quotes."
+        )
     if pairs and _is_header(pairs[0]):
         raise DataError(
             f"{path}: its first line names the columns {pairs[0]}; remove it, or give "
@@ -117,7 +122,14 @@ def load_parallel(english: str, german: str) -> Corpus:
         DataError: as `load`; files of different lengths, or a line that is empty in one
             file only.
     """
-    paths = Path(english), Path(german)
+    paths = Path(english.strip()), Path(german.strip())
+    if not english.strip() or not german.strip():
+        raise DataError(
+            f"{english},{german} names one file; give two with a comma between them, "
+            "English first: mine.en,mine.de."
+        )
+    if all(path.is_file() for path in paths) and paths[0].samefile(paths[1]):
+        raise DataError(f"{english},{german} names one file twice; give two.")
     digests = hashlib.sha256(), hashlib.sha256()
     both = zip_longest(*map(_lines, paths, digests))
     pairs: dict[Pair, None] = {}
@@ -187,6 +199,8 @@ def _lines(path: Path, digest: Any) -> Iterator[tuple[int, str]]:
 
     They are read one by one: only the pairs are kept.
     """
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; name a file.")
     if not path.is_file():
         raise DataError(f"there is no file {path}.")
     try:

@@ -89,6 +89,10 @@ def _folder(path: str | Path | None) -> Path:
                 f"{which} cannot be read from a zip: unpack {file}"
                 + (", or install the package with pip" if path is None else "")
             )
+    if folder.is_file():
+        raise FileNotFoundError(
+            f"{folder} is a file: name the folder of the model, {folder.parent}"
+        )
     if path is None:
         raise FileNotFoundError(
             f"the released model is not where it belongs, in {folder}: install the "

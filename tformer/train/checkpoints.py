@@ -110,7 +110,7 @@ class Checkpoint:
         """
         tensors, facts = load_tensors(file)
         if "identity" not in facts:
-            raise ValueError(f"{file} is not a training checkpoint")
+            raise ValueError(f"{file} is not a training checkpoint: {REMEDY}")
         checkpoint = cls(file, tensors, facts)
         identity = checkpoint.identity
         if not isinstance(identity, dict) or not all(

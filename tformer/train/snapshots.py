@@ -8,7 +8,7 @@ Chapter *Training*.
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -215,7 +215,7 @@ def _told(part: str, theirs: Any, ours: Any) -> str:
     return OTHERS[part]
 
 
-def average(snapshots: list[Path]) -> dict[str, Tensor]:
+def average(snapshots: Sequence[str | Path]) -> dict[str, Tensor]:
     """The mean of several snapshots' weights, name by name.
 
     Args:
@@ -228,14 +228,15 @@ def average(snapshots: list[Path]) -> dict[str, Tensor]:
     """
     if not snapshots:
         raise ValueError("there is no snapshot to average")
+    files = [*map(Path, snapshots)]
     total: dict[str, Tensor] = {}
-    run = read_header(snapshots[0])[1].get("identity")
-    for snapshot in snapshots:
+    run = read_header(files[0])[1].get("identity")
+    for snapshot in files:
         weights, facts = load_tensors(snapshot)
         if facts.get("identity") != run:
-            raise ValueError(f"{snapshot} and {snapshots[0]} are of different runs")
+            raise ValueError(f"{snapshot} and {files[0]} are of different runs")
         if total and weights.keys() != total.keys():
-            raise ValueError(f"{snapshot} and {snapshots[0]} hold different weights")
+            raise ValueError(f"{snapshot} and {files[0]} hold different weights")
         for name, weight in weights.items():
-            total[name] = total.get(name, 0) + weight.double() / len(snapshots)
+            total[name] = total.get(name, 0) + weight.double() / len(files)
     return {name: weight.float() for name, weight in total.items()}

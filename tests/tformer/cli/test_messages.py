@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import warnings
@@ -162,3 +163,27 @@ def test_columns_that_cannot_be_had(corpus, columns, message, numbered, capsys):
     line = ["evaluate", "--corpus", corpus.format(numbered), "--columns"]
     assert cli.main([*line, *columns.split()]) == 2
     assert message in capsys.readouterr().err
+
+
+# --- the doctor --------------------------------------------------------------------
+
+CHATTY = """
+from torch import nn
+print("imported")
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table, self.out = nn.Embedding(12, 8), nn.Linear(8, 12)
+    def forward(self, ids):
+        print("called")
+        return self.out(self.table(ids))
+"""
+
+
+def test_what_an_examined_model_prints_is_no_part_of_the_report(tmp_path, capsys):
+    file = tmp_path / "chatty_model.py"
+    file.write_text(CHATTY)
+    cli.main(["doctor", f"{file}:Net", "--json"])
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["model"] == "Net"
+    assert shown.err.startswith("imported\ncalled\n")

@@ -645,6 +645,11 @@ def test_a_corpus_shows_itself_in_one_line() -> None:
         (lambda n, line: f"sent-{n}\t{line}", "column 1 .* such as 'sent-39'"),
         (lambda n, line: f"{n / 40:.3f}\t{line}" if n else "score\ten\tde", "column 1"),
         (lambda n, line: f"eng\t{line}", "column 1 is 'eng' in every line"),
+        (
+            lambda n, line: f"2020-01-01 12:{n + 10}\t{line}",
+            "such as '2020-01-01 12:49",
+        ),
+        (lambda n, line: '"{}"\t"{}"'.format(*line.split("\t")), "are in quotes"),
         (lambda n, line: line if n else "ID\tEnglish\tGerman", "names the columns"),
         (lambda n, line: line if n else "sentence_en\tsentence_de", "names the colum"),
         (lambda n, line: line if n else "Sentence\tTranslation", "names the columns"),
