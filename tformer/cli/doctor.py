@@ -6,13 +6,15 @@ import argparse
 import importlib.util
 import inspect
 import json
+import math
 import sys
 import traceback
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
 from tformer.cli.options import add_command, add_name
-from tformer.cli.streams import UsageError, check_output_is_open
+from tformer.cli.streams import UsageError, check_output_is_open, shown
 
 FOUND = 1  # the exit status if there is a finding
 
@@ -96,12 +98,27 @@ def _run(options: argparse.Namespace) -> int:
     if not Path(file).is_file():
         raise UsageError(f"{file}: there is no such file")
     check_output_is_open("the report goes there; send it to /dev/null")
+    seconds = getattr(options, "seconds", 1.0)
+    if not 0 < seconds < math.inf:
+        raise UsageError(f"--seconds {seconds} must be positive and finite")
     given = {
         key: getattr(options, key)
         for key in ("pad_id", "bos_id", "eos_id", "vocab_size", "accept", "seconds")
         if hasattr(options, key)
     }
+    with redirect_stdout(sys.stderr):  # what the user's own code prints
+        report = _examined(options, file, name, given)
+    as_json = options.json
+    text = json.dumps(report.as_dict(), ensure_ascii=False) if as_json else str(report)
+    print(text if as_json else shown(text))
+    sys.stdout.flush()
+    return 0 if report else FOUND
 
+
+def _examined(
+    options: argparse.Namespace, file: str, name: str, given: dict[str, Any]
+) -> Any:
+    """The report on the model that a file defines under a name."""
     from torch import nn
 
     from tformer import doctor
@@ -127,7 +144,9 @@ def _run(options: argparse.Namespace) -> int:
                 "a dictionary of arguments"
             )
     try:
-        report = doctor.examine(model, **(settings | given))
+        return doctor.examine(model, **(settings | given))
+    except SystemExit as end:
+        raise UsageError(f"{options.model} ended the program, by {end!r}") from end
     except doctor.CannotExamine as reason:
         if options.arguments:
             raise
@@ -135,10 +154,6 @@ def _run(options: argparse.Namespace) -> int:
             f"{reason}. From the command line: put such arguments in a dictionary in "
             "the file, and name it with --with"
         ) from reason
-    as_json = options.json
-    print(json.dumps(report.as_dict(), ensure_ascii=False) if as_json else report)
-    sys.stdout.flush()
-    return 0 if report else FOUND
 
 
 def _check_vocab_size(model: Any, vocab_size: int) -> None:
@@ -172,6 +187,8 @@ def _names(file: str) -> dict[str, Any]:
         for text in _cells(path) if path.suffix == ".ipynb" else [path.read_bytes()]:
             exec(compile(text, str(path), "exec"), module.__dict__)
         return module.__dict__
+    except UsageError:
+        raise
     except (Exception, SystemExit) as error:
         raise UsageError(f"{file} stopped with {_said(error, path)}") from error
 
@@ -221,7 +238,7 @@ def _called(made: Any, name: str, *arguments: Any) -> Any:
         )
     try:
         return made(*arguments)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         wants = "the model" if arguments else "no arguments"
         raise UsageError(
             f"{name}, called with {wants}, stopped with {_said(error)}"

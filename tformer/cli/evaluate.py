@@ -12,9 +12,11 @@ from tformer.cli.options import (
     BEAM,
     PROGRAM,
     add_command,
+    add_corpus,
     add_model_and_search,
     add_name,
     check_search,
+    columns,
     given,
     load,
 )
@@ -22,6 +24,7 @@ from tformer.cli.streams import (
     UsageError,
     check_output_is_open,
     check_writable,
+    shown,
     unbroken,
     writer,
 )
@@ -47,7 +50,7 @@ def add_parser(commands: Any) -> None:
         "evaluate --model runs/first --limit 100 --beam-size 1 --json scores.json",
     )
     text = "as for train (default: multi30k)"
-    add_name(parser, "--corpus", "CORPUS", text, default="multi30k")
+    add_corpus(parser, text, default="multi30k")
     parser.add_argument(
         "--test",
         action="append",
@@ -88,7 +91,7 @@ def _run(options: argparse.Namespace) -> int:
 
     from tformer import data
 
-    corpus = data.load(options.corpus)
+    corpus = data.load(options.corpus, columns=columns(options))
     names = list(dict.fromkeys(options.test or corpus.test))
     for name in names:
         if name not in corpus.test:
@@ -165,9 +168,9 @@ def _score(
     if options.worst:
         print("  the worst by chrF of the sentence:")
         for row in report.worst(options.worst):
-            print(f"  {row.chrf:5.1f}  {row.source}")
-            print(f"         model      {unbroken(row.translation)}")
-            print(f"         reference  {row.reference}")
+            print(shown(f"  {row.chrf:5.1f}  {unbroken(row.source)}"))
+            print(shown(f"         model      {unbroken(row.translation)}"))
+            print(shown(f"         reference  {unbroken(row.reference)}"))
     sys.stdout.flush()
     record = report.to_dict(sentences=False) | {
         "complete": len(pairs) == len(corpus.test[name]),

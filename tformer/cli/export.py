@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tformer.cli.options import add_command, add_model, add_name, load
-from tformer.cli.streams import UsageError, unwinding
+from tformer.cli.streams import UsageError, shown, unwinding
 from tformer.interop import FORMATS
 
 
@@ -56,5 +56,5 @@ def _run(options: argparse.Namespace) -> int:
     with unwinding():
         names = export(translator, options.to, folder, force=options.force)
     for name in names:
-        print(folder / name)
+        print(shown(str(folder / name)))
     return 0

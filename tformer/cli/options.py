@@ -6,6 +6,7 @@ becomes an option; ranges are checked where the dataclass checks them.
 """
 
 import argparse
+import os
 import re
 import shlex
 import sys
@@ -20,6 +21,7 @@ from typing import Any, NoReturn
 from tformer.cli.streams import UsageError, say, told_to_stdout
 from tformer.common.recipe import Recipe
 from tformer.common.search import USUAL, SearchSettings
+from tformer.common.text import visible
 from tformer.config import TransformerConfig
 
 PROGRAM = "python -m tformer"
@@ -127,8 +129,19 @@ def option(name: str) -> str:
 def written(option: str, value: object) -> str:
     """An option with its value, as a shell has to be given it."""
     text = str(value)
+    if visible(text) != text:
+        return f"{option}=$'{''.join(map(_in_quotes, text))}'"
     words = [f"{option}={text}"] if text.startswith("-") else [option, text]
     return shlex.join(words)
+
+
+def _in_quotes(character: str) -> str:
+    """A character inside of ``$'…'``, where a shell reads escapes."""
+    if character in "\\'":
+        return f"\\{character}"
+    if visible(character) == character:
+        return character
+    return "".join(f"\\x{byte:02x}" for byte in os.fsencode(character))
 
 
 def _kind(annotation: Any) -> type:
@@ -161,6 +174,11 @@ def add_name(
             raise argparse.ArgumentTypeError(
                 f"{name!r} is not the name of {NAMED[metavar]}"
             )
+        if name == "-":
+            raise argparse.ArgumentTypeError(
+                "'-' is no name here: for a standard stream leave the option out, or "
+                "name a file './-'"
+            )
         return name
 
     parser.add_argument(option, metavar=metavar, type=checked, help=text, **details)
@@ -183,7 +201,27 @@ def add_machine(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device", default="auto", help="auto, cpu, cuda, cuda:1, mps (default: auto)"
     )
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    parser.add_argument("--quiet", action="store_true", help="no bar, no warnings")
+
+
+def add_corpus(parser: argparse.ArgumentParser, text: str, **details: Any) -> None:
+    """Add the options for the corpus, and for where its sentences are."""
+    add_name(parser, "--corpus", "CORPUS", text, **details)
+    parser.add_argument(
+        "--columns",
+        nargs=2,
+        metavar=("ENGLISH", "GERMAN"),
+        help="where they are in a file of tab-separated columns: numbers from 1, or "
+        "names from its first line (default: 1 2)",
+    )
+
+
+def columns(options: argparse.Namespace) -> Any:
+    """The columns that were requested, as `tformer.data.load` takes them."""
+    if options.columns is None:
+        return None
+    are_numbers = all(re.fullmatch("-?[0-9]{1,99}", each) for each in options.columns)
+    return tuple(int(each) if are_numbers else each for each in options.columns)
 
 
 def check_search(settings: dict[str, Any]) -> SearchSettings:

@@ -69,7 +69,8 @@ def _told(error: Exception) -> str:
 def _run(arguments: Sequence[str] | None) -> int:
     try:
         options = build_parser().parse_args(arguments)
-        return int(options.run(options))
+        with streams.telling_warnings(getattr(options, "quiet", False)):
+            return int(options.run(options))
     except SystemExit as end:  # argparse: --help, --version or a mistake; a signal
         return end.code if isinstance(end.code, int) else WRONG
 

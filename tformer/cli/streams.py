@@ -7,6 +7,7 @@ import os
 import signal
 import stat
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
@@ -15,10 +16,12 @@ from typing import Any, BinaryIO, TextIO
 
 from tformer.common import launch
 from tformer.common.files import open_atomically
+from tformer.common.text import visible
 
 CHUNK = 64  # lines translated at once
 LONGEST_LINE = 1 << 20  # bytes: far more than any sentence
 READ_SIZE = 1 << 16  # bytes asked for at once
+PACKAGE = Path(__file__).parents[1]
 STDERR = 2  # the number of standard error, which `prepare` holds open
 
 
@@ -109,9 +112,48 @@ def say(message: str) -> None:
     if not _speaks:
         return
     try:
-        print(message, file=sys.stderr, flush=True)
+        print(visible(message), file=sys.stderr, flush=True)
     except OSError:  # nobody is there to be told
         abandon(sys.stderr)
+
+
+def shown(text: str) -> str:
+    """A result for standard output: as it is, unless a terminal would obey it."""
+    return visible(text) if sys.stdout.isatty() else text
+
+
+@contextmanager
+def telling_warnings(quiet: bool) -> Iterator[None]:
+    """Let a warning of ours be one line; those of libraries are for programmers.
+
+    Whoever asks Python for warnings gets them all, as Python writes them.
+
+    Args:
+        quiet: tell none.
+    """
+    if sys.warnoptions:
+        yield
+        return
+
+    told: set[str] = set()
+
+    def tell(
+        message: Any,
+        category: Any,
+        filename: str,
+        lineno: int,
+        file: Any = None,
+        line: Any = None,
+    ) -> None:
+        text = one_line(message)
+        if not quiet and text not in told and Path(filename).is_relative_to(PACKAGE):
+            told.add(text)
+            say(f"tformer: warning: {text}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.showwarning = tell
+        yield
 
 
 def say_at_once(message: str) -> None:
@@ -206,6 +248,8 @@ def _text(line: bytes, name: str, number: int) -> str:
 
 def check_writable(path: str, option: str) -> None:
     """Reject an impossible output file now, not after an hour's work."""
+    if path.endswith("/") and not os.path.isdir(path):
+        raise UsageError(f"{option} {path} is the name of a folder: name a file")
     with suppress(FileNotFoundError):
         mode = os.stat(path).st_mode
         if stat.S_ISDIR(mode):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,13 +17,22 @@ from tformer.cli.options import (
     PROGRAM,
     RECIPE,
     add_command,
+    add_corpus,
     add_fields,
     add_machine,
     add_name,
+    columns,
     given,
     written,
 )
-from tformer.cli.streams import UsageError, handling, say, say_at_once, unwind
+from tformer.cli.streams import (
+    UsageError,
+    handling,
+    say,
+    say_at_once,
+    shown,
+    unwind,
+)
 from tformer.common.recipe import Recipe
 from tformer.config import TransformerConfig
 
@@ -57,10 +67,8 @@ def add_parser(commands: Any) -> None:
         "train --corpus my-pairs.tsv --steps 2000 --vocab-size 2000 --out runs/mine",
         "train --corpus my-pairs.tsv --from released --steps 500 --out runs/tuned",
     )
-    add_name(
+    add_corpus(
         parser,
-        "--corpus",
-        "CORPUS",
         "multi30k, tatoeba, grammar, a mixture such as multi30k+tatoeba, a file "
         "of tab-separated pairs, English first, or two files, one sentence per line: "
         "mine.en,mine.de (default: multi30k)",
@@ -121,11 +129,17 @@ def _train(options: argparse.Namespace, folder: Path, ranks: Ranks) -> int:
     fields = saved.get("config", {}) or FIELDS_FOR.get(name, {})
     if start is not None:
         fields = start.model.config.to_dict()
+        theirs = start.tokenizer.algorithm
+        if options.tokenizer not in (None, theirs):
+            raise UsageError(
+                f"--tokenizer {options.tokenizer} is for a run that learns its pieces; "
+                f"this one takes those of {options.start}, which are {theirs}"
+            )
     config = TransformerConfig.from_dict(fields | given(options, CONFIG))
     recipe = Recipe(**saved.get("recipe", {}) | given(options, RECIPE))
     try:
         with ranks.first_ahead():
-            corpus = data.load(name)
+            corpus = data.load(name, columns=columns(options))
     except ValueError as error:
         if options.corpus or "corpus" not in saved:
             raise
@@ -167,13 +181,15 @@ def _train(options: argparse.Namespace, folder: Path, ranks: Ranks) -> int:
     if not ranks.is_first:
         return 0
     last = run.report
-    print(f"run: {folder}")
+    print(shown(f"run: {folder}"))
     print(
         f"{last['steps']} steps, {last['seconds']:.0f} s on {last['device']}, "
         f"validation loss {last['valid_loss']:.3f} (stopped: {last['stopped']})"
     )
     print("next:")
     model, on_corpus = written("--model", folder), written("--corpus", name)
+    if options.columns:
+        on_corpus += f" --columns {shlex.join(options.columns)}"
     print(f'  {PROGRAM} translate {model} "A man is riding a horse."')
     print(f"  {PROGRAM} evaluate {model} {on_corpus}")
     return 0

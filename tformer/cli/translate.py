@@ -28,6 +28,7 @@ from tformer.cli.streams import (
     one_line,
     open_input,
     say,
+    shown,
     standard_input,
     unbroken,
     writer,
@@ -105,7 +106,8 @@ def _run(options: argparse.Namespace) -> int:
             try:
                 _check_lines(translator, chunk, options, first)
                 answers = _translate(translator, chunk, options, settings, first)
-                out.writelines(f"{line}\n" for line in answers)
+                ours = shown if out is sys.stdout else str
+                out.writelines(f"{ours(line)}\n" for line in answers)
                 out.flush()
             except UsageError as error:
                 if not is_typed:
@@ -167,6 +169,10 @@ def _check_sentences(sentences: list[str]) -> None:
         if not sentence.strip():
             raise UsageError(
                 f"sentence {number} is empty ({sentence!r}): give at least one word"
+            )
+        if sentence == "-":
+            raise UsageError(
+                f"sentence {number} is '-': for standard input give no sentence at all"
             )
         try:
             sentence.encode()

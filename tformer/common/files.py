@@ -14,7 +14,7 @@ import re
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -63,7 +63,8 @@ def open_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             os.chmod(temporary, mode)
             os.replace(temporary, target)
         except BaseException:
-            os.unlink(temporary)
+            with suppress(OSError):  # the folder may be gone: why says the other error
+                os.unlink(temporary)
             raise
 
 
@@ -79,6 +80,26 @@ def _named(path: str | os.PathLike[str]) -> Iterator[None]:
         if error.errno is None or not is_ours:
             raise
         raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+
+
+@contextmanager
+def naming(meant: Path, workshop: Path) -> Iterator[None]:
+    """Name, in an error, what was asked for, not the folder where it is made.
+
+    Args:
+        meant: the folder that was asked for.
+        workshop: where its files are made.
+    """
+    try:
+        yield
+    except OSError as error:
+        named = isinstance(error.filename, str | bytes | os.PathLike)
+        name = Path(os.fsdecode(error.filename) if named else workshop)
+        in_the_way = isinstance(error, FileExistsError | IsADirectoryError)
+        if error.errno is None or in_the_way or not name.is_relative_to(workshop):
+            raise
+        name = meant / name.relative_to(workshop)
+        raise OSError(error.errno, error.strerror, os.fspath(name)) from None
 
 
 def _descriptor(path: str) -> int | None:

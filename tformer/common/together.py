@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from tformer.common.files import naming
+
 try:
     import fcntl
 except ImportError:  # Windows: folders are not locked there
@@ -35,15 +37,15 @@ def together(folder: Path) -> Iterator[Path]:
         IsADirectoryError: a folder stands where a file belongs.
         OSError: the folder cannot be written.
     """
-    staged = folder / STAGED
-    with locked(folder):
+    staged, valid = folder / STAGED, folder / VALID
+    with locked(folder), naming(folder, staged), naming(folder, valid):
         _put_in_place(folder)
         shutil.rmtree(staged, ignore_errors=True)
         staged.mkdir()
         try:
             yield staged
             check_files(folder, [each.name for each in staged.iterdir()])
-            staged.rename(folder / VALID)
+            staged.rename(valid)
         except BaseException:
             shutil.rmtree(staged, ignore_errors=True)
             raise

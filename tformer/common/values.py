@@ -121,16 +121,32 @@ def one_of(name: str, value: Any, known: Sequence[str]) -> str:
     return value
 
 
+def instance(name: str, value: Any, kind: type, remedy: str) -> None:
+    """Raise a TypeError unless a value is of a kind.
+
+    Args:
+        name: what the value is called in the message.
+        value: anything.
+        kind: of which it must be.
+        remedy: where such values come from.
+    """
+    if not isinstance(value, kind):
+        raise TypeError(
+            f"{name} must be a {kind.__name__}, {remedy}, got a {type(value).__name__}"
+        )
+
+
 def named_folder(folder: str | os.PathLike[str]) -> Path:
     """A folder that is named; an empty name would silently mean the current one.
 
     Raises:
         TypeError: not a path.
-        ValueError: an empty string.
+        ValueError: an empty string, or one that no file system takes.
     """
     if not isinstance(folder, str | os.PathLike):
         raise TypeError(f"folder={folder!r} must be the name of a folder")
     require(folder != "", "folder", folder, 'the name of a folder ("." is this one)')
+    require("\0" not in os.fspath(folder), "folder", folder, "without a zero byte")
     return Path(folder)
 
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tformer.common.text import visible
+
 Pair = tuple[str, str]  # (English, German)
 
 
@@ -234,12 +236,12 @@ def shared(pairs: Iterable[Pair], others: Iterable[Pair]) -> list[Pair]:
 
 
 def printable(name: str) -> str:
-    r"""A file's name as text that any file or terminal can hold.
+    r"""A file's name as one line that any file or terminal can hold.
 
     Bytes that are not UTF-8 (Python keeps them as lone surrogates) become ``\udcff``
-    and the like.
+    and the like, as do characters that are not seen.
     """
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+    return visible(name).replace("\n", r"\n")
 
 
 def keys(pairs: Iterable[Pair], side: int = 0) -> set[str]:

@@ -206,7 +206,8 @@ def _progress(label: str, total: int) -> Iterator[Callable[[int], object]]:
 def _download(file: Remote, folder: Path, advance: Callable[[int], object]) -> None:
     """Fetch one file into the folder: complete and correct, or not at all."""
     target = folder / file.name
-    target.parent.mkdir(parents=True, exist_ok=True)
+    with _writing(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
     trouble, kind = "", DataError
     allowed = ALLOWANCE + file.size / SLOWEST
@@ -243,7 +244,8 @@ def _download(file: Remote, folder: Path, advance: Callable[[int], object]) -> N
             continue
         size = part.stat().st_size
         if _is_right(part, file):
-            os.replace(part, target)
+            with _writing(target):
+                os.replace(part, target)
             return
         if size < file.size:
             trouble = f"it was cut off after {size} of {file.size} bytes"
@@ -256,6 +258,16 @@ def _download(file: Remote, folder: Path, advance: Callable[[int], object]) -> N
         )
         part.unlink()
     raise kind(f"cannot download {file.url}: {trouble}")
+
+
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Tell a full disk from a network that fails; another attempt would not help."""
+    try:
+        yield
+    except OSError as error:
+        name = str(path).removesuffix(".part")
+        raise DataError(f"cannot write {name}: {error.strerror}") from error
 
 
 class _TooSlowError(Exception):
@@ -305,14 +317,18 @@ def _receive(
                 raise OSError(f"asked for bytes {have}-, the host sent {sent!r}")
         else:
             have = 0
-        with part.open("ab" if continued else "wb") as out:
+        with _writing(part):
+            out = part.open("ab" if continued else "wb")
+        with out:
             # One byte more than expected shows that a file is too long; the rest of an
             # endless answer is never read.
             while have <= file.size:
                 chunk = response.read1(min(CHUNK, file.size + 1 - have))
                 if not chunk:
                     break
-                out.write(chunk)
+                with _writing(part):
+                    out.write(chunk)
+                    out.flush()
                 have += len(chunk)
                 advance(len(chunk))
                 if have < file.size and time.monotonic() > deadline:

@@ -41,9 +41,17 @@ def load(
             say so. Never with ``TFORMER_REQUIRE_DATA=1``.
 
     Raises:
+        TypeError: not a name.
         DataError: an unknown name, or a corpus that is unavailable or damaged.
     """
+    if not isinstance(name, str | os.PathLike):
+        raise TypeError(f"name={name!r} must be the name of a corpus, or a file's path")
     if columns is not None:
+        if isinstance(name, str) and not os.path.isfile(name) and _is_no_file(name):
+            raise DataError(
+                f"columns are for one file with tabs, not for {name!r}; leave out "
+                "columns=… (--columns)."
+            )
         return tsv.load(name, columns)
     try:
         return _load(name)
@@ -62,6 +70,11 @@ def load(
             file=sys.stderr,
         )
         return grammar.load()
+
+
+def _is_no_file(name: str) -> bool:
+    """Whether it is the name of a corpus, or of several."""
+    return name in CORPORA or re.search("[+*,]", name) is not None
 
 
 def _load(name: str | os.PathLike[str]) -> Corpus:

@@ -5,6 +5,7 @@ Chapter *Data*.
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from heapq import nsmallest
 from itertools import zip_longest
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tformer.common.text import stray
 from tformer.data.corpus import (
     Corpus,
     DataError,
@@ -27,8 +29,17 @@ LONGEST_LINE = 1_000_000  # bytes; no sentence has that many
 LARGEST = 0.2  # share of the pairs: a larger group is always trained on
 
 
-HEADERS = ({"english", "german"}, {"en", "de"}, {"source", "target"})
+# The words of which the names of columns are made, and what they mean.
+NAMES = {
+    **dict.fromkeys(["english", "en", "eng", "englisch", "source", "src"], "en"),
+    **dict.fromkeys(["german", "de", "deu", "ger", "deutsch", "target", "tgt"], "de"),
+    **dict.fromkeys(["id", "ids", "nr", "no", "number", "index", "key"], "id"),
+    **dict.fromkeys(["text", "sentence", "sentences", "translation", "side"], ""),
+    **dict.fromkeys(["score", "language", "lang", "file", "split"], "other"),
+}
+NO_SENTENCE = re.compile(r"\S*\d\S*( \d\d:\d\d\S*)?")  # a number, identifier, time
 Columns = tuple[int, int] | tuple[str, str]
+NAMING = "columns=…, or --columns ENGLISH GERMAN"
 
 
 def load(path: str | os.PathLike[str], columns: Columns = (1, 2)) -> Corpus:
@@ -61,18 +72,45 @@ def load(path: str | os.PathLike[str], columns: Columns = (1, 2)) -> Corpus:
 
 
 def _check_columns(path: Path, pairs: list[Pair], columns: Columns) -> None:
-    """Reject columns that are no sentences: numbers, or names in the first line."""
+    """Reject columns that are no sentences: identifiers, or names in the first line.
+
+    A few lines may be whatever they like: the one that names the columns, for example.
+    """
     for side, column in enumerate(columns):
-        if pairs and all(pair[side].isdecimal() for pair in pairs):
+        n = sum(NO_SENTENCE.fullmatch(pair[side]) is not None for pair in pairs)
+        if pairs and n >= 0.9 * len(pairs):
             raise DataError(
-                f"{path}: column {column} holds nothing but numbers; put English and "
-                "German first, or name their columns (columns=…)."
+                f"{path}: column {column} holds nothing but numbers or identifiers, "
+                f"such as {pairs[-1][side][:40]!r}; put English and German first, or "
+                f"name their columns ({NAMING})."
             )
-    if pairs and {each.lower() for each in pairs[0]} in HEADERS:
+        if len(pairs) >= LEAST and len({pair[side] for pair in pairs}) == 1:
+            raise DataError(
+                f"{path}: column {column} is {pairs[0][side][:40]!r} in every line; "
+                f"put English and German first, or name their columns ({NAMING})."
+            )
+    if pairs and all(text[0] == text[-1] == '"' for pair in pairs for text in pair):
+        raise DataError(
+            f"{path}: all sentences are in quotes, as spreadsheets write them; save "
+            "the file as tab-separated text without quotes."
+        )
+    if pairs and _is_header(pairs[0]):
         raise DataError(
             f"{path}: its first line names the columns {pairs[0]}; remove it, or give "
-            "the names (columns=…)."
+            f"the names ({NAMING})."
         )
+
+
+def _is_header(cells: Pair) -> bool:
+    """Whether they name columns: "id" and "English", "sentence_en" and "sentence_de".
+
+    A dictionary may well say that "German" is "Deutsch".
+    """
+    words = [re.findall(r"[^\W\d_]+", cell.casefold()) for cell in cells]
+    if not all(words) or any(word not in NAMES for both in words for word in both):
+        return False
+    first, second = ({NAMES[word] for word in both} - {""} for both in words)
+    return words[0] != words[1] and (first != second or not first)
 
 
 def load_parallel(english: str, german: str) -> Corpus:
@@ -84,7 +122,14 @@ def load_parallel(english: str, german: str) -> Corpus:
         DataError: as `load`; files of different lengths, or a line that is empty in one
             file only.
     """
-    paths = Path(english), Path(german)
+    paths = Path(english.strip()), Path(german.strip())
+    if not english.strip() or not german.strip():
+        raise DataError(
+            f"{english},{german} names one file; give two with a comma between them, "
+            "English first: mine.en,mine.de."
+        )
+    if all(path.is_file() for path in paths) and paths[0].samefile(paths[1]):
+        raise DataError(f"{english},{german} names one file twice; give two.")
     digests = hashlib.sha256(), hashlib.sha256()
     both = zip_longest(*map(_lines, paths, digests))
     pairs: dict[Pair, None] = {}
@@ -101,6 +146,11 @@ def load_parallel(english: str, german: str) -> Corpus:
             pairs[_checked(f"{paths[0]} and {paths[1]}, line {there[0]}", *sides)] = (
                 None
             )
+    if pairs and _is_header(next(iter(pairs))):
+        raise DataError(
+            f"{paths[0]} and {paths[1]}: their first lines are names, "
+            f"{next(iter(pairs))}; remove both."
+        )
     names = {
         path.name: digest.hexdigest()
         for path, digest in zip(paths, digests, strict=True)
@@ -149,6 +199,8 @@ def _lines(path: Path, digest: Any) -> Iterator[tuple[int, str]]:
 
     They are read one by one: only the pairs are kept.
     """
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; name a file.")
     if not path.is_file():
         raise DataError(f"there is no file {path}.")
     try:
@@ -170,19 +222,33 @@ def _text(where: str, line: bytes, is_first: bool) -> str:
     if b"\0" in line:
         raise DataError(f"{where}: holds a zero byte; is this a text file?")
     try:
-        return line.decode("utf-8-sig" if is_first else "utf-8")
+        text = line.decode("utf-8-sig" if is_first else "utf-8")
     except UnicodeDecodeError as error:
         raise DataError(
             f"{where}: not UTF-8 (byte 0x{line[error.start]:02x}); save the file "
             "as UTF-8."
         ) from error
+    text = text.removesuffix("\n").removesuffix("\r")
+    if wrong := stray(text):
+        raise DataError(f"{where}: holds {wrong}.")
+    return text
 
 
 def _places(
     path: Path, columns: Columns, lines: Iterator[tuple[int, str]]
 ) -> tuple[int, int]:
     """Which columns hold English and German, from 0; removes the header, if any."""
-    first, second = columns
+    try:
+        first, second = columns
+        is_pair = type(first) is type(second) in (int, str)
+        is_pair = is_pair and not isinstance(columns, str)
+    except (TypeError, ValueError):
+        is_pair = False
+    if not is_pair:
+        raise DataError(
+            f"columns={columns!r} must be two numbers or two names: where English is, "
+            "and where German is."
+        )
     if isinstance(first, int) and isinstance(second, int):
         if min(first, second) < 1 or first == second:
             raise DataError(f"columns={columns!r} must be two different ones, from 1.")

@@ -6,10 +6,12 @@ one to its end; a figure may follow it instead.
 """
 
 import math
+import threading
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -45,7 +47,7 @@ class Seq2Seq(Protocol):
     def new_cache(self) -> Any:
         """What `decode` extends; it has ``select(rows, same_sources=…)``."""
 
-    def train(self, mode: bool = True) -> Any:
+    def modules(self) -> Iterator[Any]:
         """As every PyTorch module."""
 
     def eval(self) -> Any:
@@ -242,16 +244,39 @@ def check_number(log_probability: float) -> None:
         )
 
 
+_MODES = threading.RLock()  # a collected generator may leave while one enters
+_evaluated: WeakKeyDictionary[Any, "_Guests"] = WeakKeyDictionary()
+
+
+@dataclass
+class _Guests:
+    """Those who are evaluating one model now, and its parts that were in training."""
+
+    count: int = 0
+    training: list[Any] = field(default_factory=list)
+
+
 @contextmanager
 def evaluating(model: Seq2Seq) -> Iterator[None]:
-    """No dropout inside, whatever mode the model is in; afterwards as before."""
-    was_training = model.training
-    model.eval()
+    """No dropout inside, whatever mode the model is in; afterwards as before.
+
+    The mode belongs to the model, not to a thread. So where several evaluate it at
+    once, the last of them to leave restores what the first one found.
+    """
+    with _MODES:
+        guests = _evaluated.setdefault(model, _Guests())
+        guests.count += 1
+        guests.training += [each for each in model.modules() if each.training]
+        model.eval()
     try:
         yield
     finally:
-        if was_training:
-            model.train()
+        with _MODES:
+            guests.count -= 1
+            if not guests.count:
+                _evaluated.pop(model, None)
+                for each in guests.training:
+                    each.training = True
 
 
 @contextmanager

@@ -12,6 +12,7 @@ Source: Papineni et al. 2002 (BLEU); Popović 2015 (chrF); Post 2018 (sacreBLEU)
 Chapter *Decoding and scoring*.
 """
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
@@ -227,10 +228,16 @@ def bleu_chrf(
         ValueError: nothing to score, or lists of different lengths.
     """
     hypotheses, references = _two_lists(hypotheses, references)
+    if (n := sum(each.rstrip().endswith(" .") for each in hypotheses)) >= 100:
+        warnings.warn(
+            f"{n} translations end in a full stop after a space, as tokenised text "
+            "does: BLEU and chrF are for detokenised text",
+            stacklevel=2,
+        )
     from sacrebleu.metrics import BLEU, CHRF
 
     return (
-        _corpus(BLEU(), hypotheses, references),
+        _corpus(BLEU(force=True), hypotheses, references),  # we have warned ourselves
         _corpus(CHRF(), hypotheses, references),
     )
 

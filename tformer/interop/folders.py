@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tformer import __version__
-from tformer.common.files import read_json, umask, write_json
+from tformer.common.files import naming, read_json, umask, write_json
 from tformer.common.together import check_files, locked
 
 NOTE = "tformer-export.json"
@@ -56,37 +56,33 @@ def assembled(folder: Path, to: str, *, force: bool = False) -> Iterator[Path]:
     check_folder(folder, to, force=force)
     place = Path(os.path.realpath(folder))
     made = _made(place.parent)
-    workshop = Path(tempfile.mkdtemp(".part", f".{place.name[:40]}.", place.parent))
     try:
-        with _naming(place, workshop):
+        with _workshop(place) as workshop, naming(folder, workshop):
             yield workshop
-        names = sorted(each.name for each in workshop.iterdir())
-        about = {"to": to, "made_by": f"tformer {__version__}", "files": names}
-        write_json(workshop / NOTE, about)
-        with locked(place.parent):
-            _check_folder(place, to, force=force)
-            _put_in_place(workshop, place, [NOTE, *names])
+            names = sorted(each.name for each in workshop.iterdir())
+            about = {"to": to, "made_by": f"tformer {__version__}", "files": names}
+            write_json(workshop / NOTE, about)
+            with locked(place.parent):
+                _check_folder(place, to, force=force)
+                _put_in_place(workshop, place, [NOTE, *names])
     except BaseException:
         for each in made:
             with suppress(OSError):  # somebody put something there in the meantime
-                shutil.rmtree(workshop, ignore_errors=True)
                 each.rmdir()
         raise
-    finally:
-        shutil.rmtree(workshop, ignore_errors=True)
 
 
 @contextmanager
-def _naming(place: Path, workshop: Path) -> Iterator[None]:
-    """Name the folder that was asked for in an error, not where its files are made."""
+def _workshop(place: Path) -> Iterator[Path]:
+    """A temporary folder beside a folder, to make its files in."""
     try:
-        yield
+        made = tempfile.mkdtemp(".part", f".{place.name[:40]}.", place.parent)
     except OSError as error:
-        name = os.fspath(error.filename or workshop)
-        if error.errno is None or not str(name).startswith(str(workshop)):
-            raise
-        name = str(name).replace(str(workshop), str(place), 1)
-        raise OSError(error.errno, error.strerror, name) from None
+        raise OSError(error.errno, error.strerror, os.fspath(place)) from None
+    try:
+        yield Path(made)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
 
 
 def _put_in_place(workshop: Path, place: Path, names: list[str]) -> None:

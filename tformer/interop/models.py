@@ -26,7 +26,7 @@ def transformer_of(
         TypeError: it is not a `Transformer`.
         ValueError: it has parts that only this package has; the message names them.
     """
-    model = translator.model
+    model = getattr(translator, "model", translator)
     if not isinstance(model, Transformer):
         raise TypeError(
             f"the model is a {type(model).__name__}: only a Transformer can be exported"

@@ -7,6 +7,7 @@ run was recorded, ``history.json``. `Translator.save` writes one.
 
 from pathlib import Path
 from typing import Any
+from zipfile import is_zipfile
 
 import torch
 
@@ -36,14 +37,7 @@ def load_pretrained(
             PyTorch sees no such device here.
     """
     device = usable_device(device)
-    folder = RELEASED if path is None else named_folder(path)
-    if path is None and not folder.is_dir():  # it is imported from a zip
-        raise FileNotFoundError(
-            f"the released model is not a folder, {folder}: unpack the package, or "
-            "install it with pip"
-        )
-    if not folder.is_dir():
-        raise FileNotFoundError(f"there is no folder {folder}: train a model first")
+    folder = _folder(path)
     model, fingerprint = load_model(current(folder, "model.safetensors"))
     tokenizer = Tokenizer.load(current(folder, "tokenizer.model"))
     if tokenizer.fingerprint != fingerprint:
@@ -70,10 +64,38 @@ def load_history(path: str | Path | None = None) -> dict[str, list[dict[str, Any
         in the model's card.
 
     Raises:
-        FileNotFoundError: the folder has no history.
+        FileNotFoundError: there is no such folder, or it has no history.
         ValueError: it is damaged.
     """
-    file = (RELEASED if path is None else Path(path)) / "history.json"
+    file = _folder(path) / "history.json"
     if not file.is_file():
         raise FileNotFoundError(f"there is no {file}: this model's run was not kept")
     return read_json(file)
+
+
+def _folder(path: str | Path | None) -> Path:
+    """A model's folder: the released one if none is named.
+
+    Raises:
+        FileNotFoundError: it is not there, or in a zip.
+    """
+    folder = RELEASED if path is None else named_folder(path)
+    if folder.is_dir():
+        return folder
+    which = "the released model" if path is None else str(folder)
+    for file in (folder, *folder.parents):
+        if file.is_file() and is_zipfile(file):
+            raise FileNotFoundError(
+                f"{which} cannot be read from a zip: unpack {file}"
+                + (", or install the package with pip" if path is None else "")
+            )
+    if folder.is_file():
+        raise FileNotFoundError(
+            f"{folder} is a file: name the folder of the model, {folder.parent}"
+        )
+    if path is None:
+        raise FileNotFoundError(
+            f"the released model is not where it belongs, in {folder}: install the "
+            "package again"
+        )
+    raise FileNotFoundError(f"there is no folder {folder}: train a model first")

@@ -127,6 +127,8 @@ class Tokenizer:
             raise TypeError(
                 f"vocab_size must be an int, got {type(vocab_size).__name__}."
             )
+        if not isinstance(byte_fallback, bool):
+            raise TypeError(f"byte_fallback={byte_fallback!r} must be a bool.")
         least = 4 + (N_BYTES if byte_fallback else 0)
         if vocab_size <= least:
             raise ValueError(
@@ -188,6 +190,8 @@ class Tokenizer:
             ValueError: the file is truncated or not a sentencepiece model.
         """
         path = Path(path)
+        if path.is_dir():
+            raise FileNotFoundError(f"no tokenizer at {path}: it is a folder.")
         if not path.is_file():
             raise FileNotFoundError(f"no tokenizer at {path}: the file does not exist.")
         try:
@@ -222,6 +226,8 @@ class Tokenizer:
 
     def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
         """``[encode(text) for text in texts]``, several times as fast."""
+        if isinstance(texts, str):
+            raise TypeError("texts must be a list of texts, got one text (str).")
         return self._processor.Encode([*map(_check_text, texts)], out_type=int)
 
     def pieces(self, text: str) -> list[str]:

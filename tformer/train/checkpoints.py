@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from tformer.common import together
-from tformer.common.files import load_tensors, save_tensors, sweep
+from tformer.common.files import load_tensors, naming, save_tensors, sweep
 from tformer.config import ModelConfig
 from tformer.tokenization import Tokenizer
 from tformer.train.devices import random_state, set_random_state
@@ -110,7 +110,7 @@ class Checkpoint:
         """
         tensors, facts = load_tensors(file)
         if "identity" not in facts:
-            raise ValueError(f"{file} is not a training checkpoint")
+            raise ValueError(f"{file} is not a training checkpoint: {REMEDY}")
         checkpoint = cls(file, tensors, facts)
         identity = checkpoint.identity
         if not isinstance(identity, dict) or not all(
@@ -248,10 +248,27 @@ class RunFolder:
             )
 
     def tokenizer_of(self, checkpoint: Checkpoint | None) -> Tokenizer | None:
-        """The tokenizer that the checkpoint's run learned; None if it is not there."""
-        if checkpoint is None or not self.tokenizer_file.is_file():
+        """The tokenizer of the checkpoint's run; None if it has to be learned.
+
+        Raises:
+            ValueError: it is not there and cannot be learned again, or another one is.
+        """
+        file = self.tokenizer_file
+        if checkpoint is None:
             return None
-        return Tokenizer.load(self.tokenizer_file)
+        if not file.is_file():
+            if checkpoint.identity.get("start") is None:
+                return None
+            raise ValueError(
+                f"{file} is missing, and it came from the model that this run started "
+                f"from, so it cannot be learned again: copy it from there, or {REMEDY}"
+            )
+        tokenizer = Tokenizer.load(file)
+        if tokenizer.fingerprint != checkpoint.identity.get("tokenizer"):
+            raise ValueError(
+                f"{file} is not the tokenizer that this run was trained with: {REMEDY}"
+            )
+        return tokenizer
 
     def save(self, run: Resumable, snapshots: Snapshots, tokenizer: Tokenizer) -> None:
         """Write all that a resumed run needs; delete snapshots that are too old."""
@@ -298,7 +315,8 @@ def saved_settings(folder: str | Path) -> dict[str, Any]:
 def _lock(file: Path) -> int:
     """Open and lock a file, in which its holder identifies itself."""
     while True:
-        handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o644)
+        with naming(file.parent, file):
+            handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o644)
         if fcntl is None:
             break
         try:
@@ -319,6 +337,7 @@ def _lock(file: Path) -> int:
             pass
         os.close(handle)  # its last holder has just removed it: try the new one
     who = f"process {os.getpid()} on {platform.node()}, since {datetime.now(UTC):%F %R}"
-    os.ftruncate(handle, 0)
-    os.write(handle, f"{who} UTC".encode())
+    with suppress(OSError):  # a full disk: whoever waits learns only that it is in use
+        os.ftruncate(handle, 0)
+        os.write(handle, f"{who} UTC".encode())
     return handle

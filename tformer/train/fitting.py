@@ -22,6 +22,7 @@ from torch import Tensor
 
 from tformer.common.files import checksum, write_json
 from tformer.common.recipe import Recipe
+from tformer.common.values import instance, number
 from tformer.config import ModelConfig, TransformerConfig
 from tformer.data import Corpus
 from tformer.tokenization import Tokenizer
@@ -118,7 +119,8 @@ def fit(
         The run; its translator has the average of the last snapshots' weights.
 
     Raises:
-        TypeError: steps is not a whole number, or start not a translator.
+        TypeError: steps is not a whole number, minutes not a number, or something else
+            not of its type.
         ValueError: no budget, or steps beyond the recipe's last_step; an empty corpus;
             a tokenizer of a different size; a start with a different configuration; a
             model or a batch that cannot fit; no such device; a folder that holds a run
@@ -130,7 +132,11 @@ def fit(
         ConnectionError: another process of this run is missing.
         OSError: the folder cannot be written.
     """
-    recipe = recipe or Recipe()
+    recipe = Recipe() if recipe is None else recipe
+    instance("recipe", recipe, Recipe, "as from tformer.train")
+    instance("corpus", corpus, Corpus, "as from tformer.data.load")
+    if tokenizer is not None:
+        instance("tokenizer", tokenizer, Tokenizer, "as from Tokenizer.train")
     steps, minutes = _checked_budget(steps, minutes, recipe.last_step)
     if not corpus.train or not corpus.valid:
         raise ValueError(
@@ -289,7 +295,7 @@ def _checked_budget(
                 f"steps={steps} must not go beyond the recipe's last_step={last_step}, "
                 "after which the learning rate is zero"
             )
-    if minutes is not None and not 0 < minutes < math.inf:
+    if minutes is not None and not 0 < number("minutes", minutes) < math.inf:
         raise ValueError(f"minutes={minutes} must be positive and finite")
     return steps, minutes
 
@@ -298,11 +304,7 @@ def _check_start(
     start: Translator, config: ModelConfig, tokenizer: Tokenizer | None
 ) -> None:
     """Reject a model whose weights this run cannot start from."""
-    if not isinstance(start, Translator):
-        raise TypeError(
-            "start must be a Translator, as from load_pretrained, got a "
-            f"{type(start).__name__}"
-        )
+    instance("start", start, Translator, "as from load_pretrained")
     theirs = start.model.config
     if type(theirs) is not type(config):
         raise ValueError(

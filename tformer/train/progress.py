@@ -14,6 +14,7 @@ from html import escape
 from importlib.util import find_spec
 from typing import Any, cast
 
+from tformer.common.text import visible
 from tformer.train.events import Event, Look, Record, Start
 
 KINDS = ("auto", "bar", "plot", "none")
@@ -47,8 +48,10 @@ class Bar:
 
         if event["kind"] == "start":
             tqdm.write(
-                f"{event['corpus']}\n{event['n_parameters']:,} parameters, "
-                f"{event['device']}, {event['precision']} -> {event['folder']}",
+                visible(
+                    f"{event['corpus']}\n{event['n_parameters']:,} parameters, "
+                    f"{event['device']}, {event['precision']} -> {event['folder']}"
+                ),
                 file=sys.stderr,
             )
             self._bar = tqdm(
@@ -71,7 +74,7 @@ class Bar:
                 f"step {event['step']:>6}  train {event['train_loss']:.3f}  "
                 f"valid {event['valid_loss']:.3f}{shown}"
             )
-            tqdm.write(one_line(line, _columns()), file=sys.stderr)
+            tqdm.write(one_line(visible(line), _columns()), file=sys.stderr)
 
     def close(self) -> None:
         """Leave the bar as it is."""

@@ -8,7 +8,7 @@ Chapter *Training*.
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,11 @@ from tformer.train.events import Record
 NAME = r"snapshot-(?:[0-9]{8}|[1-9][0-9]{8,})\.safetensors"
 REMEDY = "copy the run's folder again, or start over (restart=True, or --restart)"
 UNSIGNED = "does not say what run it is from"
+OTHERS = {  # than this run's: of which checksums are kept
+    "tokenizer": "another tokenizer",
+    "sha256": "other training pairs",
+    "start": "the weights of another model at its start",
+}
 AS_CLOSE = 1e-4  # of a validation loss, computed again on another machine
 
 
@@ -192,11 +197,25 @@ def _first_difference(theirs: dict[str, Any], ours: dict[str, Any]) -> str:
             if found := _first_difference(other, mine):
                 return found
         elif other != (list(mine) if isinstance(mine, tuple) else mine):
-            return f"{part}={other!r}, this one has {mine!r}"
+            return _told(part, other, mine)
     return ""
 
 
-def average(snapshots: list[Path]) -> dict[str, Tensor]:
+def _told(part: str, theirs: Any, ours: Any) -> str:
+    """A difference in words; checksums would tell a reader nothing."""
+    is_told = [not re.fullmatch("[0-9a-f]{64}", str(each)) for each in (theirs, ours)]
+    if all(is_told):
+        return f"{part}={theirs!r}, this one has {ours!r}"
+    if part != "start":
+        return OTHERS.get(part, f"another {part}")
+    if any(is_told):
+        begins = ("random weights", "those of another model")
+        theirs, ours = begins if is_told[0] else begins[::-1]
+        return f"{theirs} at its start, this one has {ours}"
+    return OTHERS[part]
+
+
+def average(snapshots: Sequence[str | Path]) -> dict[str, Tensor]:
     """The mean of several snapshots' weights, name by name.
 
     Args:
@@ -209,14 +228,15 @@ def average(snapshots: list[Path]) -> dict[str, Tensor]:
     """
     if not snapshots:
         raise ValueError("there is no snapshot to average")
+    files = [*map(Path, snapshots)]
     total: dict[str, Tensor] = {}
-    run = read_header(snapshots[0])[1].get("identity")
-    for snapshot in snapshots:
+    run = read_header(files[0])[1].get("identity")
+    for snapshot in files:
         weights, facts = load_tensors(snapshot)
         if facts.get("identity") != run:
-            raise ValueError(f"{snapshot} and {snapshots[0]} are of different runs")
+            raise ValueError(f"{snapshot} and {files[0]} are of different runs")
         if total and weights.keys() != total.keys():
-            raise ValueError(f"{snapshot} and {snapshots[0]} hold different weights")
+            raise ValueError(f"{snapshot} and {files[0]} hold different weights")
         for name, weight in weights.items():
-            total[name] = total.get(name, 0) + weight.double() / len(snapshots)
+            total[name] = total.get(name, 0) + weight.double() / len(files)
     return {name: weight.float() for name, weight in total.items()}

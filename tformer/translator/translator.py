@@ -13,7 +13,7 @@ from tformer.analysis import trace
 from tformer.common.files import as_json, write_atomically
 from tformer.common.search import DRAWN, USUAL, SearchSettings, settings_for
 from tformer.common.together import together
-from tformer.common.values import named_folder, whole
+from tformer.common.values import instance, named_folder, whole
 from tformer.model import Transformer
 from tformer.tokenization import Tokenizer
 from tformer.translator.weights import save_model, stored_weights, uncompiled
@@ -86,6 +86,8 @@ class Translator:
         card: the facts about the model: data, recipe, scores, terms.
 
     Raises:
+        TypeError: the model has no configuration, the tokenizer is none, or the card is
+            not a dictionary.
         ValueError: the tokenizer's size or special ids are not the model's.
     """
 
@@ -95,6 +97,13 @@ class Translator:
         tokenizer: Tokenizer,
         card: dict | None = None,
     ) -> None:
+        if not hasattr(model, "config") or not hasattr(tokenizer, "vocab_size"):
+            raise TypeError(
+                "expected a model of tformer and its tokenizer, got a "
+                f"{type(model).__name__} and a {type(tokenizer).__name__}"
+            )
+        if card is not None:
+            instance("card", card, dict, "of facts by name")
         config = model.config
         for name in ("vocab_size", "pad_id", "bos_id", "eos_id", "unk_id"):
             ours, theirs = getattr(config, name), getattr(tokenizer, name)
@@ -414,7 +423,11 @@ class Translator:
         """
         folder = named_folder(folder)
         weights = stored_weights(self.model, dtype)
-        tokenizer, card = self.tokenizer.model_bytes, as_json(self.card)
+        tokenizer = self.tokenizer.model_bytes
+        try:
+            card = as_json(self.card)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"the card cannot be written as JSON: {error}") from error
         folder.mkdir(parents=True, exist_ok=True)
         with together(folder) as place:
             write_atomically(place / "tokenizer.model", tokenizer)

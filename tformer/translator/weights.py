@@ -205,11 +205,18 @@ def load_model(path: Path) -> tuple[Any, str]:
             the weights.
     """
     shapes, metadata = read_header(path)
+    kind = metadata.get("kind", "transformer")
+    if kind not in [*KINDS]:
+        raise ValueError(f"{path} holds no tformer model: its kind is {kind!r}")
+    config_class, _ = KINDS[kind]
     try:
-        config_class, _ = KINDS[metadata.get("kind", "transformer")]
         config = config_class.from_dict(metadata["config"])
         fingerprint = metadata["tokenizer"]
-    except (KeyError, TypeError, ValueError) as error:
+    except KeyError as error:
+        raise ValueError(
+            f"{path} holds no tformer model: its header has no {error.args[0]}"
+        ) from error
+    except (TypeError, ValueError) as error:
         raise ValueError(f"{path} holds no tformer model: {error}") from error
     check_size(config, shapes, origin=str(path))
     weights, _ = load_tensors(path)

@@ -177,7 +177,7 @@ def test_every_option_of_the_model_and_the_recipe_reaches_them(monkeypatch, tmp_
 
     monkeypatch.setattr(tformer.train, "fit", fit)
     no_corpus = SimpleNamespace(attribution="", licence="")
-    monkeypatch.setattr("tformer.data.load", lambda name: no_corpus)
+    monkeypatch.setattr("tformer.data.load", lambda *_, **__: no_corpus)
     given = {"vocab_size": 700, "d_model": 24, "n_heads": 4, "d_ff": 50, "max_len": 99}
     given |= {"n_encoder_layers": 2, "n_decoder_layers": 4, "dropout": 0.3}
     given |= {"positions": "learned", "norm": "pre", "norm_kind": "rms"}

@@ -115,6 +115,7 @@ TRAINING = [
     (f"{TRAIN} --from {{gone}}", "there is no folder .*: train a model first"),
     (f"{TRAIN} --from {{folder}}", "there is no file .*model.safetensors"),
     (f"{TRAIN} --from ''", "'' is not the name of a folder"),
+    (f"{TRAIN} --from {{run}} --tokenizer unigram", "takes those of .*, which are bpe"),
     (f"{TRAIN} --from {{run}} --d-ff 64", "start has d_ff=32, this run d_ff=64"),
     (f"{TRAIN} --from released --heads 4", "start has n_heads=6, this run n_heads=4"),
     *[(f"{TRAIN} --device '{name}'", message) for name, message in DEVICES.items()],
@@ -126,6 +127,11 @@ TRAINING = [
             "latin": "unknown corpus 'latin'",
             "{gone}.tsv": "there is no file",
             "{gone}.en,{gone}.de": "there is no file .*gone.*en",
+            "-": "'-' is no name here",
+            "{pairs},": "names one file; give two",
+            ",": "names one file; give two",
+            "{pairs},{pairs}": "names one file twice",
+            "{pairs},{folder}": "is a folder; name a file",
             "{pairs},{few}": "has 400 lines and the other file",
             "{folder}": "unknown corpus",
             "{latin}": "line 1: not UTF-8",
@@ -162,7 +168,7 @@ TRAINING = [
         (f"train --out {{run}} --quiet --steps 30 {options}", message)
         for options, message in {
             "--corpus {pairs} --d-ff 64": "choose another folder",
-            "--corpus {pairs} --from {run}": "holds a run with start=None",
+            "--corpus {pairs} --from {run}": "a run with random weights at its start",
             "--corpus grammar": "choose another folder",
             "": "give its --corpus again",
             "--restart --corpus {pairs} --heads 5": "a multiple of n_heads=5",
@@ -175,6 +181,16 @@ TRAINING = [
 ]
 
 TRANSLATING = [
+    (f"{TRANSLATE} one -", "sentence 2 is '-': for standard input give no sentence"),
+    (f"{TRANSLATE} one --output -", "'-' is no name here: for a standard stream"),
+    (f"{TRANSLATE} --input -", "'-' is no name here"),
+    (f"{TRANSLATE} one --output {{new}}/", "is the name of a folder: name a file"),
+    ("translate one --model {weights}", "is a file: name the folder of the model"),
+    ("translate one --model {folder-tokenizer}", "no tokenizer at .*: it is a folder"),
+    (
+        "translate one --model {checkpoint-model}",
+        "holds no .* its header has no config",
+    ),
     (f"{TRANSLATE} ''", r"sentence 1 is empty \(''\): give at least one word"),
     (f"{TRANSLATE} one ' \t'", "sentence 2 is empty"),
     (f"{TRANSLATE} {'x' * 9999}", "sentence 1: the text .* pieces.*split"),
@@ -362,6 +378,13 @@ EXAMINING = [
     ("doctor {model}:Net --pad-id x", "'x' is no id: give a number, or none"),
     ("doctor {model}:Net --pad-id -1", "'-1' is no id"),
     ("doctor {model}:Net --vocab-size x", "invalid int value"),
+    *[
+        (f"doctor {{model}}:Net --seconds {x}", "must be positive and finite")
+        for x in ("0", "-1", "nan", "inf")
+    ],
+    ("doctor {model}:Exits", "called with no arguments, stopped with SystemExit: 3"),
+    ("doctor {model}:Leaves", "ended the program, by SystemExit"),
+    ("doctor {notebook}:Net", "notebook.ipynb is no notebook: 'cells'"),
     ("doctor {model}:Broken", "Broken stopped with RuntimeError on target ids"),
 ]
 
@@ -396,6 +419,16 @@ class Wide(Net):
 class Masked(Net):
     def forward(self, source, target, mask):
         return super().forward(target)
+
+
+class Exits(Net):
+    def __init__(self):
+        raise SystemExit(3)
+
+
+class Leaves(Net):
+    def forward(self, ids):
+        raise SystemExit(0)
 
 
 def stops():
@@ -469,6 +502,15 @@ def places(tmp_path, run, pairs_file) -> dict[str, Path]:
     place["torn-export"] = tmp_path / "torn-export"
     place["torn-export"].mkdir()
     (place["torn-export"] / "tformer-export.json").write_bytes(b"{")
+    place["folder-tokenizer"] = shutil.copytree(run, tmp_path / "folder-tokenizer")
+    (place["folder-tokenizer"] / "tokenizer.model").unlink()
+    (place["folder-tokenizer"] / "tokenizer.model").mkdir()
+    place["checkpoint-model"] = shutil.copytree(run, tmp_path / "checkpoint-model")
+    (place["checkpoint-model"] / "checkpoint.safetensors").replace(
+        place["checkpoint-model"] / "model.safetensors"
+    )
+    place["notebook"] = tmp_path / "notebook.ipynb"
+    place["notebook"].write_text("{}")
     place["separate"] = tmp_path / "separate"
     translator = load_pretrained(run)
     fields = translator.model.config.to_dict() | {"tie_embeddings": False}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 import torch
 
 from tformer.common import files
+from tformer.common.together import together
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="POSIX files")
 
@@ -49,6 +51,33 @@ def test_what_fails_midway_leaves_the_old_file_and_no_other(error, tmp_path):
         _fail(file, error)
     assert names(tmp_path) == ["a"]
     assert (tmp_path / "a").read_bytes() == b"old"
+
+
+def test_a_folder_that_vanishes_hides_no_other_error(tmp_path):
+    def vanish(error: Exception | None) -> None:
+        place = tmp_path / "place"
+        place.mkdir()
+        with files.open_atomically(place / "a"):
+            shutil.rmtree(place)
+            if error:
+                raise error
+
+    with pytest.raises(ValueError, match="mine"):
+        vanish(ValueError("mine"))
+    with pytest.raises(FileNotFoundError) as caught:
+        vanish(None)
+    assert caught.value.filename == str(tmp_path / "place" / "a")
+
+
+@pytest.mark.parametrize("name", ["card.json", ""])
+def test_files_that_change_together_are_named_as_they_will_be(name, tmp_path):
+    with (
+        pytest.raises(OSError, match="No space") as caught,
+        together(tmp_path) as place,
+    ):
+        raise OSError(28, "No space left", str(place / name))
+    assert caught.value.filename == str(tmp_path / name)
+    assert names(tmp_path) == []
 
 
 @POSIX

@@ -642,6 +642,17 @@ def test_a_corpus_shows_itself_in_one_line() -> None:
         (lambda n, line: f"{line[: line.index(chr(9))]}\t{n}", "column 2 holds"),
         (lambda n, line: line if n else "English\tGerman", "line names the columns"),
         (lambda n, line: line if n != 4 else "a\0b\tc", "line 5: holds a zero byte"),
+        (lambda n, line: f"sent-{n}\t{line}", "column 1 .* such as 'sent-39'"),
+        (lambda n, line: f"{n / 40:.3f}\t{line}" if n else "score\ten\tde", "column 1"),
+        (lambda n, line: f"eng\t{line}", "column 1 is 'eng' in every line"),
+        (
+            lambda n, line: f"2020-01-01 12:{n + 10}\t{line}",
+            "such as '2020-01-01 12:49",
+        ),
+        (lambda n, line: '"{}"\t"{}"'.format(*line.split("\t")), "are in quotes"),
+        (lambda n, line: line if n else "ID\tEnglish\tGerman", "names the columns"),
+        (lambda n, line: line if n else "sentence_en\tsentence_de", "names the colum"),
+        (lambda n, line: line if n else "Sentence\tTranslation", "names the columns"),
     ],
 )
 def test_columns_that_are_no_sentences_are_refused(change, message, tmp_path):
@@ -650,3 +661,58 @@ def test_columns_that_are_no_sentences_are_refused(change, message, tmp_path):
     path.write_text("\n".join(lines), encoding="utf-8")
     with pytest.raises(data.DataError, match=message):
         data.load(path)
+
+
+def test_a_dictionary_may_begin_with_the_names_of_languages(tsv) -> None:
+    others = "".join(f"one {i}\teins {i}\n" for i in range(20))
+    for first in ("German\tDeutsch", "English\tEnglisch", "Text\tText", "No\tNein"):
+        tsv.write_text(f"{first}\n{others}")
+        assert sum(map(len, data.load(tsv).test.values())) == 1
+
+
+def test_names_on_top_of_two_files_are_noticed(tsv, parallel) -> None:
+    for path, name in zip(parallel.split(","), ("English", "German"), strict=True):
+        Path(path).write_text(f"{name}\n{Path(path).read_text('utf-8')}", "utf-8")
+    with pytest.raises(DataError, match="their first lines are names"):
+        data.load(parallel)
+
+
+@pytest.mark.parametrize("columns", [(), (1,), (1, 2, 3), "ab", ("a", 2), 3, (1.0, 2)])
+def test_columns_that_are_no_two_are_said(columns, tsv) -> None:
+    with pytest.raises(DataError, match="must be two numbers or two names"):
+        data.load(tsv, columns=columns)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a\x1bb\tc", r"U\+001B, a control character: remove it"),
+        ("a\tb\x0bc", r"U\+000B, an end of a line or page: put a space"),
+        ("a\tb\rc\td", r"U\+000D, an end of a line or page"),
+        ("a\u2028\tb", r"U\+2028, an end of a line"),
+        ("\ufeffa\tb", r"U\+FEFF, a byte-order mark in the middle: remove it"),
+        ("a\tb\u202ec", r"U\+202E, a mark that turns the direction"),
+        ("a\x93b\tc", r"U\+0093, a sign of a wrong encoding: convert the file"),
+        ("\x1b\t\x1b", r"U\+001B"),
+    ],
+)
+def test_a_stray_character_is_named_with_its_line(text, message, tsv, parallel) -> None:
+    lines = tsv.read_text("utf-8").split("\n")
+    content = "\n".join([*lines[:3], text, *lines[3:]])
+    tsv.write_bytes(content.encode())
+    with pytest.raises(DataError, match=f"line 4: holds {message}") as caught:
+        data.load(tsv)
+    assert str(caught.value).isprintable()
+    english = Path(parallel.split(",")[0])
+    english.write_bytes(content.split("\t")[0].encode() + b"\x1b" + text.encode())
+    with pytest.raises(DataError, match=r"line 1: holds U\+001B"):
+        data.load(parallel)
+
+
+def test_what_languages_need_is_no_stray_character(tsv) -> None:
+    """Soft hyphens, joiners, marks of direction without effect on others, emoji."""
+    kept = "Do\xadnau \u200d\u200e 👩\u200d👩 \xa0„x“"
+    with tsv.open("a", encoding="utf-8") as file:
+        file.write(f"\n{kept}\t{kept}\n")
+    corpus = data.load(tsv)
+    assert (kept, kept) in [*corpus.train, *corpus.valid, *corpus.test["test"]]

@@ -175,6 +175,15 @@ def test_an_optional_file_may_be_missing(host, cache, remote) -> None:
     assert host.requests == []  # it is not asked for again and again
 
 
+@pytest.mark.parametrize("name", ["a.gz", "a.gz.part"])
+def test_a_file_that_cannot_be_written_is_named_at_once(name, host, cache, remote):
+    """No attempt more would help; the temporary name is nobody's business."""
+    (cache / "toy" / name).mkdir(parents=True)
+    with pytest.raises(DataError, match=r"cannot write .*toy/a\.gz: [^.]*\. Put a\.gz"):
+        fetch(remote)
+    assert len(host.requests) == 1
+
+
 def test_a_cache_that_cannot_be_made_is_named(remote, cache) -> None:
     cache.parent.mkdir(exist_ok=True)
     cache.write_text("a file where the folder should be")

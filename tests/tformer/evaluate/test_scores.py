@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,16 @@ def test_moses_lowers_splits_normalises_and_escapes():
         "der &quot; hund &quot; geht &apos; s an , z. b. um 1,5 % &amp; mehr !",
         "&quot; halt &quot; , rufen 5,000 hunde .",
     ]
+
+
+def test_tokenised_text_is_told_of_in_our_words_and_sacrebleu_adds_none(caplog):
+    text = [f"ein {i} hier ." for i in range(100)]
+    with pytest.warns(UserWarning, match="100 translations end in a full stop after"):
+        evaluate.bleu_chrf(text, text)
+    assert caplog.text == ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        evaluate.bleu_chrf(text[1:], text[1:])
 
 
 def test_perfect_translations_score_100_and_foreign_ones_near_0():

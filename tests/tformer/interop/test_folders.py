@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import json
 import os
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -39,6 +41,21 @@ def test_an_error_names_the_folder_that_was_asked_for(name, tmp_path):
         )
     assert e.value.filename == str(out / name if name else out)
     assert names(tmp_path) == []
+
+
+def test_an_error_before_and_after_names_the_folder_too(tmp_path, monkeypatch):
+    out = tmp_path / "new" / "out"
+
+    def fails(source, *_, **__):
+        raise OSError(errno.ENOSPC, "No space left", str(source))
+
+    for module, name in ((tempfile, "mkdtemp"), (Path, "rename")):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, fails)
+            with pytest.raises(OSError, match="No space left") as e:
+                fill(out)
+        assert e.value.filename == str(out)
+        assert names(tmp_path) == []
 
 
 def names(folder):

@@ -10,10 +10,12 @@ import math
 import os
 import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
+from zipfile import ZipFile
 
 import pytest
 import torch
@@ -46,6 +48,47 @@ def translator(make_translator):
 def folder(translator, tmp_path) -> Path:
     translator.save(tmp_path / "model")
     return tmp_path / "model"
+
+
+# --- from a zip --------------------------------------------------------------------
+
+FROM_A_ZIP = """
+import sys
+sys.path[:0] = [sys.argv[1]]
+from tformer import cli, load_pretrained
+from tformer.pretrained import load_history
+assert ".zip" in cli.__file__
+for attempt in (load_pretrained, load_history):
+    try:
+        attempt()
+    except FileNotFoundError as error:
+        print(error)
+for line in ("translate one", "translate one --model " + sys.argv[1]):
+    assert cli.main(line.split()) == 2
+assert cli.main(["translate", "one", "--model", sys.argv[2]]) == 0
+"""
+
+
+def test_a_model_in_a_zip_is_not_called_untrained(folder, tmp_path):
+    """Modules are imported from a zip, but the released model is a folder."""
+    package = tmp_path / "package.zip"
+    with ZipFile(package, "w") as archive:
+        for file in RELEASED.parent.rglob("*.py"):
+            archive.write(file, file.relative_to(RELEASED.parents[1]))
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", FROM_A_ZIP, package, folder],
+        capture_output=True,
+        encoding="utf-8",
+        cwd=tmp_path,
+        check=True,
+    )
+    released = "the released model cannot be read from a zip: unpack"
+    remedy = f"{released} {package}, or install the package with pip"
+    assert done.stdout.splitlines()[:2] == [remedy, remedy]
+    assert done.stderr.splitlines() == [
+        f"tformer: error: {remedy}",
+        f"tformer: error: {package} cannot be read from a zip: unpack {package}",
+    ]
 
 
 # --- saving and loading ------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -89,10 +90,27 @@ def test_a_run_with_another_start_is_not_gone_on_with(start, first, tmp_path):
     tune(start, tmp_path / "tuned", steps=10)
     other = load_pretrained(first)
     next(other.model.parameters()).data += 0.1
-    with pytest.raises(ValueError, match=r"holds a run with start=.*another folder"):
+    with pytest.raises(ValueError, match="the weights of another model at its start: "):
         tune(other, tmp_path / "tuned")
-    with pytest.raises(ValueError, match=r"holds a run with start=None"):
+    with pytest.raises(ValueError, match="random weights at its start, this one has t"):
         tune(start, first, corpus=word_corpus(n=300), steps=50)
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_run_without_its_starts_pieces_says_where_they_are(is_there, start, tmp_path):
+    """They cannot be learned from this corpus; nobody is shown two checksums."""
+    tune(start, tmp_path, steps=10)
+    file = tmp_path / "tokenizer.model"
+    file.unlink()
+    message = "is missing, and it came from the model that this run started from"
+    if is_there:
+        Tokenizer.train(SENTENCES * 3, 310).save(file)
+        message = "is not the tokenizer that this run was trained with: copy"
+    with pytest.raises(ValueError, match=rf"tokenizer\.model {message}") as caught:
+        tune(None, tmp_path)
+    assert not re.search("[0-9a-f]{64}", str(caught.value))
+    start.tokenizer.save(file)
+    assert tune(None, tmp_path).report["steps"] == 20
 
 
 SENTENCES = [side for pair in word_corpus("reverse").train[:50] for side in pair]
