@@ -18,7 +18,7 @@ RUN ?= runs/first
 draft := $(if $(DRAFT),--draft)
 
 .PHONY: help setup book execute site serve offline pdf epub test test-package test-browsers lab train bench bench-growth bench-peers gpu-report mutate check course \
-	format kernel bundles declared strip setup-cells address lock uv-lock site-report clean
+	format kernel bundles declared strip setup-cells address lock dist uv-lock site-report clean
 
 help:  ## list these commands
 	@grep -hE '^[a-z -]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' \
@@ -113,6 +113,9 @@ address:  ## set the repository's address everywhere (URL=https://github.com/…
 
 lock: setup  ## resolve requirements.txt anew (UPGRADE=1: newest versions)
 	@$(PY) tools/lock.py $(if $(UPGRADE),--upgrade)
+
+dist: setup  ## the sdist and the wheel of a release (in dist/)
+	@$(PY) tools/dist.py
 
 uv-lock:  ## write uv.lock, from which `uv sync` installs the same (needs uv)
 	@$(PYTHON) tools/uv_lock.py

@@ -44,7 +44,7 @@ def constraints(lock: str) -> list[str]:
 
 
 def differences(uv_lock: str, lock: str) -> list[str]:
-    """What uv.lock would install that the lock does not name; or the other way round."""
+    """What only one of the two locks would install."""
     packages = [
         each
         for each in tomllib.loads(uv_lock)["package"]

@@ -156,7 +156,9 @@ def uv_s_clone(clone) -> SimpleNamespace:
 
 @pytest.mark.slow
 def test_an_environment_that_uv_made_is_brought_to_the_lock(uv_s_clone) -> None:
-    done = uv_s_clone.setup(PATH=f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}")
+    done = uv_s_clone.setup(
+        PATH=f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}"
+    )
     assert done.returncode == 0, done.stderr
     assert uv_s_clone.said("import locked, torch; print(locked.word)") == "right"
     code = "import importlib.util as u; print(u.find_spec('pip'))"
