@@ -34,7 +34,7 @@ STAMP = VENV / "tformer-setup.txt"
 OLDEST = (3, 11)
 LOCK, TORCH = ROOT / "requirements.txt", ROOT / "requirements-torch.txt"
 HASHED = ("--require-hashes", "--only-binary=:all:", "--no-deps", "-r")
-LOCAL = ("--no-deps", "--no-index", "--no-build-isolation", "-e", str(ROOT))
+LOCAL = ("--no-deps", "--no-build-isolation", "-e", str(ROOT))
 
 
 def wanted() -> str:

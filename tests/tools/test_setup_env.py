@@ -160,6 +160,7 @@ def test_an_environment_that_uv_made_is_brought_to_the_lock(uv_s_clone) -> None:
         PATH=f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}"
     )
     assert done.returncode == 0, done.stderr
+    assert done.stdout == ""  # nothing that is there is asked for elsewhere
     assert uv_s_clone.said("import locked, torch; print(locked.word)") == "right"
     code = "import importlib.util as u; print(u.find_spec('pip'))"
     assert uv_s_clone.said(code) == "None"
