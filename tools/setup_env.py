@@ -29,7 +29,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
-BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
+WINDOWS = os.name == "nt"
+BIN = VENV / ("Scripts" if WINDOWS else "bin")
+PYTHON, UV = (BIN / (name + ".exe" * WINDOWS) for name in ("python", "uv"))
 STAMP = VENV / "tformer-setup.txt"
 OLDEST = (3, 11)
 LOCK, TORCH = ROOT / "requirements.txt", ROOT / "requirements-torch.txt"
@@ -53,14 +55,13 @@ def made_by_uv() -> bool:
 
 def uv_install() -> list[str]:
     """The beginning of uv's command: the lock's own uv, else the one that is there."""
-    own = BIN / "uv"
-    uv = str(own) if own.exists() else shutil.which("uv") or "uv"
-    return [uv, "pip", "install", "-q", "--python", str(BIN / "python")]
+    uv = str(UV) if UV.exists() else shutil.which("uv") or "uv"
+    return [uv, "pip", "install", "-q", "--python", str(PYTHON)]
 
 
 def install(*what: str, tell: bool = True) -> bool:
     """Install into the virtual environment; True if it went well, else say why."""
-    pip = [str(BIN / "python"), "-m", "pip", "--disable-pip-version-check"]
+    pip = [str(PYTHON), "-m", "pip", "--disable-pip-version-check"]
     command = uv_install() if made_by_uv() else [*pip, "install", "-q"]
     try:
         done = subprocess.run([*command, *what], capture_output=True, text=True)
@@ -108,10 +109,10 @@ def main() -> int:
         return 2
     if STAMP.exists() and STAMP.read_text() == wanted():
         return 0
-    if not (BIN / "python").exists():
+    if not PYTHON.exists():
         print("setup: making .venv", flush=True)
         try:
-            venv.create(VENV, with_pip=True, symlinks=os.name != "nt")
+            venv.create(VENV, with_pip=True, symlinks=not WINDOWS)
         except (subprocess.CalledProcessError, SystemExit):
             print(
                 "setup: this Python cannot make virtual environments; on Debian and "
