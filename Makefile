@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 
 # A Python that is new enough, else the first one (which then says what is wrong).
-PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+PYTHON ?= $(shell for p in .venv/bin/python python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	2>/dev/null && echo $$p && exit; done; echo python3)
 BIN := .venv/bin
@@ -18,7 +18,7 @@ RUN ?= runs/first
 draft := $(if $(DRAFT),--draft)
 
 .PHONY: help setup book execute site serve offline pdf epub test test-package test-browsers lab train bench bench-growth bench-peers gpu-report mutate check course \
-	format kernel bundles declared strip setup-cells address lock site-report clean
+	format kernel bundles declared strip setup-cells address lock dist uv-lock site-report clean
 
 help:  ## list these commands
 	@grep -hE '^[a-z -]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' \
@@ -113,6 +113,12 @@ address:  ## set the repository's address everywhere (URL=https://github.com/…
 
 lock: setup  ## resolve requirements.txt anew (UPGRADE=1: newest versions)
 	@$(PY) tools/lock.py $(if $(UPGRADE),--upgrade)
+
+dist: setup  ## the sdist and the wheel of a release (in dist/)
+	@$(PY) tools/dist.py
+
+uv-lock:  ## write uv.lock, from which `uv sync` installs the same (needs uv)
+	@$(PYTHON) tools/uv_lock.py
 
 clean:  ## remove what was built (not .venv)
 	@rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -3,12 +3,13 @@
 Usage: ``make lock`` (keeps versions that still fit), ``make lock UPGRADE=1``
 (takes the newest that fit the ranges in pyproject.toml).
 
-The lock holds for Python 3.11 to 3.13 on every system. ``requirements.txt`` has the
-SHA-256 of every file that an index offers for a version, so that pip installs nothing
-else. PyTorch stands in ``requirements-torch.txt``, by version alone: a CPU and a CUDA
-build of it are different files, and which of them fits depends on the machine. What the
-CUDA build brings along (nvidia-*, cuda-*, triton) is left out: pip adds it where the
-torch that it finds asks for it, and the CPU build asks for none.
+The lock holds for Python 3.11 to 3.14 on Linux, Windows and macOS (Apple silicon, from
+macOS 14). ``requirements.txt`` has the SHA-256 of every file that an index offers for a
+version, so that pip installs nothing else. PyTorch stands in
+``requirements-torch.txt``, by version alone: a CPU and a CUDA build of it are different
+files, and which of them fits depends on the machine. What the CUDA build brings along
+(nvidia-*, cuda-*, triton) is left out: pip adds it where the torch that it finds asks
+for it, and the CPU build asks for none.
 """
 
 from __future__ import annotations

@@ -9,6 +9,9 @@ by uv, if the lock's own uv can be had, which takes seconds; by pip otherwise.
 PyTorch comes by its version, from wherever pip is told to look: on Linux the ordinary
 index has the CUDA build, and ``PIP_EXTRA_INDEX_URL`` or ``PIP_FIND_LINKS`` may name a
 place that has the CPU build.
+
+An environment that `uv sync` made has no pip: there uv does all of it, and finds most
+of it done.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import contextlib
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,12 +29,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
-BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
+WINDOWS = os.name == "nt"
+BIN = VENV / ("Scripts" if WINDOWS else "bin")
+PYTHON, UV = (BIN / (name + ".exe" * WINDOWS) for name in ("python", "uv"))
 STAMP = VENV / "tformer-setup.txt"
 OLDEST = (3, 11)
 LOCK, TORCH = ROOT / "requirements.txt", ROOT / "requirements-torch.txt"
 HASHED = ("--require-hashes", "--only-binary=:all:", "--no-deps", "-r")
-LOCAL = ("--no-deps", "--no-index", "--no-build-isolation", "-e", str(ROOT))
+LOCAL = ("--no-deps", "--no-build-isolation", "-e", str(ROOT))
 
 
 def wanted() -> str:
@@ -41,10 +47,27 @@ def wanted() -> str:
     return digest.hexdigest()
 
 
-def pip(*arguments: str, tell: bool = True) -> bool:
-    """Run pip in the virtual environment; True if it went well, else say why."""
-    command = [str(BIN / "python"), "-m", "pip", "--disable-pip-version-check"]
-    done = subprocess.run([*command, *arguments], capture_output=True, text=True)
+def made_by_uv() -> bool:
+    """True if the environment is uv's, which puts no pip into it."""
+    about = VENV / "pyvenv.cfg"
+    return about.exists() and "\nuv = " in about.read_text()
+
+
+def uv_install() -> list[str]:
+    """The beginning of uv's command: the lock's own uv, else the one that is there."""
+    uv = str(UV) if UV.exists() else shutil.which("uv") or "uv"
+    return [uv, "pip", "install", "-q", "--python", str(PYTHON)]
+
+
+def install(*what: str, tell: bool = True) -> bool:
+    """Install into the virtual environment; True if it went well, else say why."""
+    pip = [str(PYTHON), "-m", "pip", "--disable-pip-version-check"]
+    command = uv_install() if made_by_uv() else [*pip, "install", "-q"]
+    try:
+        done = subprocess.run([*command, *what], capture_output=True, text=True)
+    except FileNotFoundError as problem:
+        print(f"setup: {problem}", file=sys.stderr)
+        return False
     if done.returncode and tell:
         print(done.stdout + done.stderr, file=sys.stderr)
     return done.returncode == 0
@@ -59,21 +82,20 @@ def uv_from_the_lock() -> bool:
     with tempfile.TemporaryDirectory() as folder:
         alone = Path(folder) / "uv.txt"
         alone.write_text(entry[0])
-        return pip("install", "-q", *HASHED, str(alone), tell=False)
+        return install(*HASHED, str(alone), tell=False)
 
 
 def install_lock() -> bool:
     """Install what the lock names; True if it went well, else say why."""
-    if pip("install", "-q", "--no-index", *HASHED, str(LOCK), tell=False):
+    if install("--no-index", *HASHED, str(LOCK), tell=False):
         return True
     print("setup: installing the lock (once)", flush=True)
-    if uv_from_the_lock():
-        python = ("--python", str(BIN / "python"))
-        uv = [str(BIN / "uv"), "pip", "install", "-q", *python, *HASHED, str(LOCK)]
+    if not made_by_uv() and uv_from_the_lock():
+        uv = [*uv_install(), *HASHED, str(LOCK)]
         with contextlib.suppress(OSError):  # it cannot be started here
             if subprocess.run(uv, capture_output=True).returncode == 0:
                 return True
-    return pip("install", "-q", *HASHED, str(LOCK))
+    return install(*HASHED, str(LOCK))
 
 
 def main() -> int:
@@ -87,10 +109,10 @@ def main() -> int:
         return 2
     if STAMP.exists() and STAMP.read_text() == wanted():
         return 0
-    if not (BIN / "python").exists():
+    if not PYTHON.exists():
         print("setup: making .venv", flush=True)
         try:
-            venv.create(VENV, with_pip=True, symlinks=os.name != "nt")
+            venv.create(VENV, with_pip=True, symlinks=not WINDOWS)
         except (subprocess.CalledProcessError, SystemExit):
             print(
                 "setup: this Python cannot make virtual environments; on Debian and "
@@ -102,10 +124,10 @@ def main() -> int:
         print("setup: the lock could not be installed (see above)", file=sys.stderr)
         return 1
     for name, what in {"PyTorch": ("-r", str(TORCH)), "tformer": LOCAL}.items():
-        if pip("install", "-q", "--no-index", *what, tell=False):
+        if install("--no-index", *what, tell=False):
             continue
         print(f"setup: installing {name} (once)", flush=True)
-        if not pip("install", "-q", *what):
+        if not install(*what):
             print(f"setup: {name} could not be installed (see above)", file=sys.stderr)
             return 1
     STAMP.write_text(wanted())

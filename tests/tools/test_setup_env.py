@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -77,6 +78,7 @@ def clone(tmp_path: Path) -> SimpleNamespace:
 
     def setup(**variables: str) -> subprocess.CompletedProcess[str]:
         found = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
+        found |= {"UV_NO_INDEX": "1", "UV_FIND_LINKS": str(wheels)}
         return subprocess.run(
             [sys.executable, "tools/setup_env.py"],
             cwd=root,
@@ -142,3 +144,32 @@ def test_the_lock_s_uv_installs_the_lock_and_pip_does_where_it_fails(clone, stat
     assert "--require-hashes" in told.read_text()
     assert told.read_text().startswith("pip install")
     assert clone.said("import locked; print(locked.word)") == "right"
+
+
+@pytest.fixture
+def uv_s_clone(clone) -> SimpleNamespace:
+    """The same with an environment as `uv sync` makes it, which has no pip."""
+    command = [sys.executable, "-m", "uv", "venv", "-q", "--python", sys.executable]
+    subprocess.run([*command, ".venv"], cwd=clone.root, check=True)
+    return clone
+
+
+@pytest.mark.slow
+def test_an_environment_that_uv_made_is_brought_to_the_lock(uv_s_clone) -> None:
+    done = uv_s_clone.setup(
+        PATH=f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}"
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""  # nothing that is there is asked for elsewhere
+    assert uv_s_clone.said("import locked, torch; print(locked.word)") == "right"
+    code = "import importlib.util as u; print(u.find_spec('pip'))"
+    assert uv_s_clone.said(code) == "None"
+    assert uv_s_clone.setup(PATH="").stdout == ""  # nothing to do
+
+
+@pytest.mark.slow
+def test_an_environment_that_uv_made_needs_uv_and_the_set_up_says_so(uv_s_clone):
+    done = uv_s_clone.setup(PATH="")
+    assert done.returncode == 1
+    assert "No such file or directory: 'uv'" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -29,8 +29,8 @@ Then open http://localhost:8000 in a browser. (On Windows, write py for python; 
 systems it is python3.) The detour is needed because browsers run no modules and read no
 data in pages that are opened straight from the disk.
 """
-# Sphinx's own notes about the build, and maps for debugging the theme.
-LEFT_OUT = {".buildinfo", "objects.inv"}
+# Sphinx's own notes about the build, and what only a host on the web needs.
+LEFT_OUT = {".buildinfo", "objects.inv", "404.html", "llms.txt", "sitemap.xml"}
 EARLIEST = (1980, 1, 1, 0, 0, 0)  # the same site makes the same file
 
 
@@ -39,7 +39,9 @@ def pack(site: Path, out: Path) -> int:
     files = {
         path.relative_to(site).as_posix(): path.read_bytes()
         for path in sorted(site.rglob("*"))
-        if path.is_file() and path.name not in LEFT_OUT and path.suffix != ".map"
+        if path.is_file()
+        and path.name not in LEFT_OUT
+        and path.suffix != ".map"  # for debugging the theme
     }
     files["README.txt"] = README.encode()
     out.parent.mkdir(parents=True, exist_ok=True)

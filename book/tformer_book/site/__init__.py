@@ -22,6 +22,7 @@ and leave Plotly figures blank. This extension makes every page stand on its own
 - ``search``: answers with sections, while one types;
 - ``hover``: cards for links to terms, works and figures;
 - ``social``: what a link to a page shows elsewhere;
+- ``found``: a map of the site, and the page for addresses that lead nowhere;
 - ``icons``: cuts the icon fonts down to the icons in use;
 - ``policy``: the content-security policy of every page.
 """
@@ -37,6 +38,7 @@ from . import (
     engine,
     figures,
     formulas,
+    found,
     hover,
     icons,
     images,
@@ -73,6 +75,7 @@ def setup(app: Any) -> dict[str, Any]:
     search.setup(app)
     hover.setup(app)
     social.setup(app)
+    found.setup(app)
     formulas.setup(app)
     icons.setup(app)
     policy.setup(app)

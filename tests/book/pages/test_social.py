@@ -22,7 +22,7 @@ MOST = 100_000  # bytes of a picture
 def heads():
     """Page -> its tags; pages that only lead on to another have none."""
     found = {}
-    for path in sorted(HTML.rglob("*.html")):
+    for path in sorted(set(HTML.rglob("*.html")) - {HTML / "404.html"}):
         head = path.read_text("utf-8").split("</head>")[0]
         if 'http-equiv="refresh"' not in head and "_static" not in path.parts:
             tags = {key: unescape(text) for key, text in TAG.findall(head)}

@@ -54,6 +54,12 @@ def typed(text: str) -> io.TextIOWrapper:
     return io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8")
 
 
+def hear_ctrl_c() -> None:
+    """As in a terminal, whatever the tests were started from: a shell's background job
+    ignores Ctrl-C, and its children with it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def start(*arguments: str, **options) -> subprocess.Popen:
     environment = os.environ | {
         "PYTHONPATH": str(Path(cli.__file__).parents[2]),
@@ -65,9 +71,7 @@ def start(*arguments: str, **options) -> subprocess.Popen:
         stderr=subprocess.PIPE,
         env=environment,
         encoding="utf-8",
-        # As in a terminal, whatever the tests were started from: a shell's background
-        # job ignores Ctrl-C, and its children with it.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=None if os.name == "nt" else hear_ctrl_c,
         **options,
     )
 
@@ -393,6 +397,7 @@ def test_files_are_read_and_written_as_utf_8(run, tmp_path, capsys):
     assert target.read_text("utf-8") == f"\n{one}\n\n{five}\n"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_a_reader_that_goes_away_ends_it_quietly(run):
     process = start("translate", "--model", run, stdin=subprocess.PIPE)
     process.stdout.close()

@@ -24,7 +24,7 @@ HUGE = str(10**23)
 TRAIN = "train --corpus {pairs} --out {new} --steps 5 --quiet"
 TRANSLATE = "translate --model {run} --quiet"
 EVALUATE = "evaluate --model {run} --corpus {pairs} --quiet"
-BAD_NAME = os.fsdecode(b"caf\xe9")  # bytes that are no UTF-8
+BAD_NAME = "caf\udce9"  # for bytes that are no UTF-8
 
 PROGRAM = [
     ("", "required: COMMAND"),

@@ -18,6 +18,12 @@ from tformer.common import files
 from tformer.common.together import together
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="POSIX files")
+BYTES = pytest.param(
+    "caf\udce9",
+    marks=pytest.mark.skipif(
+        sys.platform != "linux", reason="elsewhere, names are no bytes"
+    ),
+)
 
 
 def names(folder: Path) -> list[str]:
@@ -196,7 +202,7 @@ def test_a_new_file_has_the_umasks_mode_and_an_old_one_keeps_its(tmp_path):
     assert stat.S_IMODE((tmp_path / "old").stat().st_mode) == 0o604
 
 
-@pytest.mark.parametrize("name", ["a" * 255, "ü" * 127, os.fsdecode(b"caf\xe9")])
+@pytest.mark.parametrize("name", ["a" * 200, "ü" * 127, BYTES])
 def test_any_name_that_the_file_system_takes_will_do(name, tmp_path):
     files.write_atomically(tmp_path / name, b"new")
     assert names(tmp_path) == [name]
@@ -245,7 +251,7 @@ def test_the_same_tensors_give_the_same_bytes(tmp_path):
 def test_json_holds_a_name_that_is_not_utf_8(tmp_path):
     import json
 
-    name = os.fsdecode(b"caf\xe9 \xc3\xbc")
+    name = "caf\udce9 ü"
     files.write_json(tmp_path / "a.json", {"name": name})
     assert json.loads((tmp_path / "a.json").read_text("utf-8")) == {"name": name}
 
@@ -268,7 +274,7 @@ def test_json_never_holds_what_json_cannot_say(number, tmp_path):
 
 
 @POSIX
-@pytest.mark.parametrize("name", ["a b", "füü", os.fsdecode(b"caf\xe9")])
+@pytest.mark.parametrize("name", ["a b", "füü", BYTES])
 def test_tensors_come_back_from_a_file_of_any_name(name, tmp_path):
     path = tmp_path / f"{name}.safetensors"
     files.save_tensors(path, {"weight": torch.arange(3)}, {"fact": name})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import multiprocessing
+import os
 import random
 import socket
 import time
@@ -197,6 +198,7 @@ def _fetch_in_process(folder: Path, remote: Remote, queue) -> None:
     queue.put(hashlib.sha256(paths["a.gz"].read_bytes()).hexdigest())
 
 
+@pytest.mark.skipif(os.name == "nt", reason="POSIX processes and locks")
 def test_processes_that_download_at_once_share_one_download(host, cache, remote):
     context = multiprocessing.get_context("fork")
     queue = context.Queue()

@@ -259,7 +259,10 @@ def test_a_run_whose_minutes_are_over_makes_no_step_more(tokenizer, tmp_path):
 
 # --- two runs in one folder --------------------------------------------------------
 
+POSIX = pytest.mark.skipif(os.name == "nt", reason="POSIX locks")
 
+
+@POSIX
 def test_a_second_run_in_the_folder_is_told_who_is_there(tokenizer, tmp_path):
     refused = []
 
@@ -287,6 +290,7 @@ with RunFolder({folder!r}).locked():
 """
 
 
+@POSIX
 def test_the_lock_of_a_killed_process_holds_nobody_up(tokenizer, tmp_path):
     package = str(Path(train.__file__).parents[2])
     script = HOLDER.format(package=package, folder=str(tmp_path))

@@ -374,7 +374,7 @@ def test_a_run_killed_in_the_middle_resumes_to_the_same_bits(tokenizer, tmp_path
             break
     child.wait()
     child.stdout.close()
-    assert child.returncode < 0
+    assert child.returncode != 0
     assert (killed / "checkpoint.safetensors").is_file()
     assert not (killed / "model.safetensors").exists()
 
