@@ -69,6 +69,8 @@ FILLS = frozenset(
         "where",
         "nan_to_num",
         "clamp",
+        "clamp_min",
+        "maximum",
         "index_put",
         "index_put_",
         "fill_",
@@ -187,7 +189,7 @@ class Watch(TorchDispatchMode):
                 self._parameters.add(storage(tensor))
         taken = [
             Input(
-                tensor,
+                tensor.detach(),  # a view of weights that a step of training may move
                 self._makers.get(_key(tensor)),
                 storage(tensor) in self._parameters,
                 tensor.detach().clone()
