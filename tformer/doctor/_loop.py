@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import SEED, Patient, Skip, n_places
-from tformer.doctor._watch import PRODUCTS, Op, Watch, name_of_op, storage
+from tformer.doctor._watch import PRODUCTS, Op, Watch, in_parts, name_of_op, storage
 
 STEPS = 600  # more than a loop should take for a few words
 ROUNDS = 2  # of the four words; then the end
@@ -60,6 +60,9 @@ class Listener(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
+        parts = in_parts(self, func, args, kwargs)
+        if parts is not NotImplemented:
+            return parts
         result = func(*args, **(kwargs or {}))
         name = name_of_op(func)
         given = {storage(each) for each in args if isinstance(each, Tensor)}

@@ -179,6 +179,9 @@ class Watch(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
+        parts = in_parts(self, func, args, kwargs)
+        if parts is not NotImplemented:
+            return parts
         name = name_of_op(func)
         given = list(_tensors((args, kwargs or {})))
         for tensor in given:
@@ -224,6 +227,21 @@ class Watch(TorchDispatchMode):
             is_weight or storage(each.tensor) in self._constants
             for is_weight, each in zip(weights, taken, strict=True)
         )
+
+
+def in_parts(mode: TorchDispatchMode, func: Any, args: Any, kwargs: Any) -> Any:
+    """The result of an operation that is made of others, each seen by the mode.
+
+    In inference mode PyTorch shows such a whole, elsewhere its parts. For any other
+    operation the result is ``NotImplemented``.
+    """
+    if not (torch.is_inference_mode_enabled() and func._can_decompose()):
+        return NotImplemented
+    TorchDispatchMode.__enter__(mode)
+    try:
+        return func.decompose(*args, **(kwargs or {}))
+    finally:
+        TorchDispatchMode.__exit__(mode, None, None, None)
 
 
 def name_of_op(func: Any) -> str:

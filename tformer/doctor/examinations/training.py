@@ -1,20 +1,33 @@
-"""A step of training empties the gradients, and moves the weights."""
+"""A step of training reads the batch, empties the gradients, and goes downhill."""
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+from torch.utils._python_dispatch import TorchDispatchMode
 
+from tformer.doctor import _anatomy
 from tformer.doctor._keep import as_found
 from tformer.doctor._patient import Patient, Skip
+from tformer.doctor._watch import name_of_op
+from tformer.doctor.examinations.schedule import HIGH
 from tformer.doctor.report import Finding
 
 ARGUMENT = "train_step"
 APART = 0.5  # of the gradient: noise of dropout stays below
+UPHILL = 0.3  # cosine of what a step changes and of the gradient's signs
+MISUSED = (TypeError, KeyError, AttributeError)  # the step wants other arguments
+NO_STEP = (
+    "backward() and optimizer.step(), a learning rate of 0 in the first step, an "
+    "optimizer made for another model."
+)
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
@@ -22,21 +35,21 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if patient.train_step is None or patient.batches is None:
         missing = "train_step=…" if patient.train_step is None else "batches=…"
         raise Skip(f"{missing} was not given")
-    parameters: list[Tensor] = list(patient.model.parameters())
-    for each in parameters:
+    parameters = _held(patient)
+    for each in patient.model.parameters():
         each.grad = None
-    left, moved = _step(patient, parameters)
-    if not moved:
-        yield Finding(
-            code="step-moves-nothing",
-            title="a step of training doesn't change the weights",
-            tried="made one step and compared the weights.",
-            seen="each is what it was.",
-            means="nothing is learned.",
-            look="backward() and optimizer.step(), a learning rate of 0 in the first "
-            "step, an optimizer made for another model.",
-            chapter="Training",
-        )
+    try:
+        step = _step(patient, parameters)
+    except MISUSED:
+        raise
+    except Exception as problem:
+        yield _stops(patient, problem)
+        return
+    if not any(bool(each.any()) for each in step.moves):
+        yield _still(step)
+    else:
+        yield from _moved(patient, step)
+    left = step.left
     if not any(each is not None and bool(each.any()) for each in left):
         return  # emptied after the step, which is as good
     size = float(_flat(left).norm())
@@ -46,51 +59,318 @@ def examine(patient: Patient) -> Iterator[Finding]:
     scale = 10 * size / float(_flat(noise).norm())
     for each, other in zip(parameters, noise, strict=True):
         each.grad = other * scale
-    again, _ = _step(patient, parameters)
+    again = _step(patient, parameters).left
     alike = float(torch.cosine_similarity(_flat(left), _flat(again), dim=0))
     for each in parameters:
         each.grad = None
     if alike < APART:
-        yield Finding(
-            code="gradients-never-zeroed",
-            title="the gradients are never set to zero",
-            tried="made one step, put other numbers in .grad, and made it once more.",
-            seen="the gradients of the second step still have the old numbers in them "
+        yield _finding(
+            "gradients-never-zeroed",
+            "the gradients are never set to zero",
+            "made one step, put other numbers in .grad, and made it once more.",
+            "the gradients of the second step still have the old numbers in them "
             f"(their direction agrees by {alike:.0%}).",
-            means="every step goes on in the direction of all earlier ones.",
-            look="optimizer.zero_grad(), once for each step, before backward().",
-            chapter="Training",
+            "every step goes on in the direction of all earlier ones.",
+            "optimizer.zero_grad(), once for each step, before backward().",
         )
 
 
-def _step(
-    patient: Patient, parameters: list[Tensor]
-) -> tuple[list[Tensor | None], bool]:
-    """The gradients that a step leaves, and whether it moved anything.
+def _held(patient: Patient) -> list[Tensor]:
+    """The weights that the optimizer holds; all of them if that isn't known."""
+    own: list[Tensor] = list(patient.model.parameters())
+    if patient.optimizer is None:
+        return own
+    held = {id(p) for group in patient.optimizer.param_groups for p in group["params"]}
+    return [each for each in own if id(each) in held] or own
 
-    Weights and the optimizer's state are put back.
+
+def _finding(code: str, title: str, tried: str, seen: str, means: str, look: str,
+             design: str = "") -> Finding:  # fmt: skip
+    return Finding(code, title, tried, seen, means, look, "Training",
+                   because=("not-in-optimizer",), design=design)  # fmt: skip
+
+
+@dataclass
+class Step(TorchDispatchMode):
+    """What happened in one call of ``train_step``.
+
+    Attributes:
+        parameters: the weights that are watched.
+        read: ids that were looked up, in order.
+        drops: whether dropout struck anything out.
+        n_steps: how often an optimizer stepped.
+        n_in_vain: how often it did so once more with the gradients it had used before.
+        arrived: whether a gradient arrived at a weight: before a step, after the last.
+        used: the gradients that the first step found.
+        left: those that the call left.
+        moves: by how much each weight changed.
     """
+
+    parameters: list[Tensor]
+    read: list[Tensor] = field(default_factory=list)
+    drops: bool = False
+    n_steps: int = 0
+    n_in_vain: int = 0
+    arrived: list[bool] = field(default_factory=lambda: [False, False])
+    used: list[Tensor | None] = field(default_factory=list)
+    left: list[Tensor | None] = field(default_factory=list)
+    moves: list[Tensor] = field(default_factory=list)
+    _stepped: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        name = name_of_op(func)
+        if name == "embedding":
+            self.read.append(args[1].detach().cpu().clone())
+        self.drops |= name in ("native_dropout", "bernoulli_")
+        return func(*args, **(kwargs or {}))
+
+    @contextlib.contextmanager
+    def watching(self) -> Iterator[None]:
+        """Watches gradients arrive, and optimizers step."""
+        hooks = [register_optimizer_step_pre_hook(self._steps)]
+        hooks += [each.register_post_accumulate_grad_hook(self._arrives)
+                  for each in self.parameters if each.requires_grad]  # fmt: skip
+        try:
+            with self:
+                yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def _arrives(self, parameter: Tensor) -> None:
+        if parameter.grad is not None and bool(parameter.grad.any()):
+            self.arrived[self.n_steps > 0] = True
+            self._stepped.clear()
+
+    def _steps(self, optimizer: Any, *_: Any) -> None:
+        if not self.n_steps:
+            self.used = _gradients(self.parameters)
+        self.n_steps += 1
+        self.n_in_vain += id(optimizer) in self._stepped
+        self._stepped.add(id(optimizer))
+
+
+def _gradients(parameters: list[Tensor]) -> list[Tensor | None]:
+    return [None if e.grad is None else e.grad.clone() for e in parameters]
+
+
+def _step(patient: Patient, parameters: list[Tensor]) -> Step:
+    """One step. Weights and the optimizer's state are put back."""
     assert patient.train_step is not None and patient.batches is not None
     optimizer: Any = patient.optimizer
     state = None if optimizer is None else copy.deepcopy(optimizer.state_dict())
     before = [each.detach().clone() for each in parameters]
     given = [each.grad for each in parameters]
-    with as_found(patient.model):
-        for each, grad in zip(parameters, given, strict=True):
-            each.grad = grad
-        patient.model.train()
-        torch.manual_seed(3)
-        batch = tuple(each.clone() for each in patient.batches[0])
-        with torch.enable_grad():
-            patient.train_step(patient.model, batch)
-        left = [None if e.grad is None else e.grad.clone() for e in parameters]
-        moved = any(
-            not torch.equal(one, other)
-            for one, other in zip(before, parameters, strict=True)
+    step = Step(parameters)
+    try:
+        with as_found(patient.model):
+            for each, grad in zip(parameters, given, strict=True):
+                each.grad = grad
+            patient.model.train()
+            torch.manual_seed(3)
+            batch = tuple(each.clone() for each in patient.batches[0])
+            with torch.enable_grad(), step.watching():
+                patient.train_step(patient.model, batch)
+            step.left = _gradients(parameters)
+            step.moves = [
+                each.detach() - old for each, old in zip(parameters, before, strict=True)
+            ]
+    finally:
+        if optimizer is not None:
+            optimizer.load_state_dict(state)
+    return step
+
+
+def _stops(patient: Patient, problem: Exception) -> Finding:
+    """The step ended with an error: is it the model that can't take the batch?"""
+    reason = f"{type(problem).__name__}: {problem}".splitlines()[0][:200]
+    *sources, read, _ = patient.batches[0]  # type: ignore[index]
+    look = "the line of your step that the error names."
+    try:
+        patient.logits(sources[0] if sources else None, read)
+    except Exception:
+        n = read.size(1)
+        reason += f". The model alone stops at this batch, too, of length {n}"
+        if patient.longest is not None:
+            reason += f"; it takes up to {patient.longest} words"
+        look = (
+            "ids outside the table of words (-100 among what is read), and a table of "
+            "positions that is too short, or whose positions begin at 1, not at 0."
         )
-    if optimizer is not None:
-        optimizer.load_state_dict(state)
-    return left, moved
+    return _finding(
+        "train-step-stops",
+        "a step of training stops with an error",
+        "made one step with your first batch.",
+        f"{reason}.",
+        "no training with such batches.",
+        look,
+    )
+
+
+def _still(step: Step) -> Finding:
+    """Why a step left every weight as it was."""
+    seen, look = "each is what it was.", NO_STEP
+    before, after = step.arrived
+    if not before and not after:
+        seen += " No gradient arrived at any weight."
+        look = (
+            "loss.backward(), and what cuts its way: detach(), .data, .item(), "
+            "torch.no_grad(), requires_grad=False, an optimizer made for another model."
+        )
+    elif step.n_steps and not before:
+        seen += " The optimizer stepped before any gradient had arrived."
+        look = "the order: zero_grad(), loss.backward(), optimizer.step()."
+    elif step.n_steps and not any(e is not None and bool(e.any()) for e in step.used):
+        seen += " Gradients arrived, and were gone when the optimizer stepped."
+        look = "zero_grad() between backward() and step(): it goes before backward()."
+    elif not step.n_steps:
+        seen += " Gradients arrived, and no optimizer stepped."
+        look = "optimizer.step(), after backward()."
+    return _finding(
+        "step-moves-nothing",
+        "a step of training doesn't change the weights",
+        "made one step and compared the weights.",
+        seen,
+        "nothing is learned.",
+        look,
+    )
+
+
+def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
+    """Faults of a step that does move the weights."""
+    tried = "made one step, and watched gradients, optimizer and weights."
+    if step.n_in_vain:
+        yield _finding(
+            "steps-twice",
+            "the optimizer steps twice with one gradient",
+            tried,
+            f"it stepped {step.n_steps} times, and no gradient arrived in between.",
+            "the second step goes on where the gradient no longer holds; with Adam "
+            "the rate is doubled, and so are its averages.",
+            "optimizer.step() twice, or once in the loop and once in a helper.",
+        )
+    if _is_shorter(step):
+        yield _finding(
+            "clipped-after-step",
+            "the gradients are clipped after the step",
+            tried,
+            "the optimizer used gradients of length "
+            f"{float(_flat(step.used).norm()):.3g}, and they were cut to "
+            f"{float(_flat(step.left).norm()):.3g} afterwards.",
+            "clipping has no effect: a wild gradient goes into the weights as it is.",
+            "clip_grad_norm_ between backward() and step().",
+        )
+    if not step.drops and any(map(_anatomy.strikes_out, patient.watch_training())):
+        yield _finding(
+            "trains-in-eval-mode",
+            "a step of training runs with dropout off",
+            "called model.train(), then made one step.",
+            "nothing was struck out, though in training mode the model has dropout.",
+            "the model trains without the regularisation that it was built with.",
+            "model.eval() in the training step, or after an evaluation without "
+            "model.train() to follow.",
+        )
+    if _reads_labels(patient, step):
+        yield _finding(
+            "step-reads-labels",
+            "a step of training gives the decoder its labels to read",
+            tried,
+            "the labels of the batch were looked up in a table of words, and what the "
+            "batch has for the decoder to read was not.",
+            "each position reads the word that it has to say: the loss falls to 0, and "
+            "nothing can be written with the model.",
+            "what the step passes to the model: the words before, ids[:, :-1].",
+        )
+    if (slope := _slope(patient, step)) is not None and slope > UPHILL:
+        yield _finding(
+            "loss-goes-up",
+            "a step of training goes uphill",
+            "compared what a step changes with the gradient of the loss.",
+            f"the two point the same way (cosine {slope:.2f}): the loss rises.",
+            "the model learns to be as wrong as it can.",
+            "the sign of the loss before backward(), and maximize=True.",
+        )
+    yield from _too_far(patient, step)
+
+
+def _is_shorter(step: Step) -> bool:
+    """Whether the gradients that are left are those that were used, cut down."""
+    pairs = [
+        (a, b) for a, b in zip(step.used, step.left, strict=False)
+        if a is not None and b is not None
+    ]  # fmt: skip
+    if not pairs or step.arrived[1]:
+        return False
+    used, left = (_flat([pair[i] for pair in pairs]) for i in (0, 1))
+    alike = float(torch.cosine_similarity(used, left, dim=0))
+    return alike > 0.999 and 0 < float(left.norm()) < 0.99 * float(used.norm())
+
+
+def _reads_labels(patient: Patient, step: Step) -> bool:
+    *_, read, labels = (each.cpu() for each in patient.batches[0])  # type: ignore[index]
+
+    def was_read(ids: Tensor) -> bool:
+        return any(
+            each.shape in (ids.shape, ids.t().shape)
+            and (torch.equal(each, ids) or torch.equal(each, ids.t()))
+            for each in step.read
+        )
+
+    return was_read(labels.clamp_min(0)) and not was_read(read)
+
+
+def _slope(patient: Patient, step: Step) -> float | None:
+    """The cosine of what a step changed and of the signs of the loss's gradient.
+
+    Signs, since Adam's step is as large where the gradient is small.
+    """
+    if patient.loss is None:
+        return None
+    *sources, read, labels = (each.clone() for each in patient.batches[0])  # type: ignore[index]
+    for each in step.parameters:
+        each.grad = None
+    patient.model.train()
+    torch.manual_seed(3)
+    with torch.enable_grad():
+        value = patient.loss(patient.run(sources[0] if sources else None, read), labels)
+        value = value[0] if isinstance(value, tuple) else value
+        value.backward()
+    found = _gradients(step.parameters)
+    for each in step.parameters:
+        each.grad = None
+    pairs = [(m, g) for m, g in zip(step.moves, found, strict=True) if g is not None]
+    if not pairs:
+        return None
+    moves, gradient = (_flat([pair[i] for pair in pairs]) for i in (0, 1))
+    return float(torch.cosine_similarity(moves, gradient.sign(), dim=0))
+
+
+def _too_far(patient: Patient, step: Step) -> Iterator[Finding]:
+    """Does a step move each weight by more than most weights are large?
+
+    Without a schedule the optimizer's rate has been judged.
+    """
+    moves = torch.cat([each.flatten().abs() for each in step.moves])
+    moves = moves[moves > 0]
+    if patient.schedule is not None and float(moves.median()) > HIGH:
+        yield _finding(
+            "rate-too-high",
+            "a step of training moves the weights too far",
+            "made one step and compared the weights.",
+            f"half of them moved by {float(moves.median()):.2g} or more, and most "
+            "weights of a Transformer are smaller than that.",
+            "the loss jumps, or stays at that of a model that knows only which words "
+            "are frequent.",
+            "the optimizer's rate, and whether the schedule is multiplied by it or "
+            "replaces it.",
+            "That is right if your loop sets the rate from the schedule before it "
+            "calls the step.",
+        )
 
 
 def _flat(tensors: list[Any]) -> Tensor:
