@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -35,26 +35,32 @@ class Written:
         row: ids as they came back.
         words: without the beginning, the prompt, the end and padding.
         scores: what the output projection said at each step, its last row.
+        heard: all that was heard meanwhile.
     """
 
     row: list[int]
     words: list[int]
     scores: list[Tensor]
+    heard: Listener
 
 
 class Listener(TorchDispatchMode):
     """Notes what the output projection says, and may make it say something else.
 
     Attributes:
-        read: the ids of each look-up in a table of target words before the first step.
+        read: for each step, the ids of each look-up before it: (table, ids).
         scores: the last row of each step's logits, as the model computed them.
+        odd_axis: an axis, not the last, along which a softmax of logits ran; or None.
+        in_training: whether the model was in training mode at a step.
     """
 
-    def __init__(self, weight: int, tables: set[int], say: Say | None) -> None:
+    def __init__(self, weight: int, model: nn.Module, say: Say | None) -> None:
         super().__init__()
-        self.read: list[list[int]] = []
+        self.read: list[list[tuple[int, list[int]]]] = [[]]
         self.scores: list[Tensor] = []
-        self._weight, self._tables, self._say = weight, tables, say
+        self.odd_axis: int | None = None
+        self.in_training = False
+        self._weight, self._model, self._say = weight, model, say
         self.check_time: Callable[[], None] = lambda: None
 
     def __torch_dispatch__(
@@ -68,14 +74,23 @@ class Listener(TorchDispatchMode):
         given = {storage(each) for each in args if isinstance(each, Tensor)}
         if name in PRODUCTS and self._weight in given:
             self._hear(result)
-        elif name == "embedding" and not self.scores and given & self._tables:
-            self.read.append(args[1].flatten().tolist())
+        elif name == "embedding":
+            self.read[-1].append((storage(args[0]), args[1].flatten().tolist()))
+        elif (
+            name in ("_softmax", "_log_softmax")
+            and self.scores
+            and args[0].size(-1) == len(self.scores[-1])
+            and args[1] % args[0].dim() < args[0].dim() - 1
+        ):
+            self.odd_axis = args[1] % args[0].dim()
         return result
 
     def _hear(self, logits: Tensor) -> None:
         self.check_time()
         rows = logits.view(-1, logits.size(-1))
         self.scores.append(rows[-1].clone())
+        self.read.append([])
+        self.in_training |= any(each.training for each in self._model.modules())
         if self._say is not None:
             last, others = self._say(len(self.scores) - 1)
             rows[:, others] = FAR
@@ -130,14 +145,14 @@ class Loop:
         self, source: Tensor, *, say: Say | None = None, **how: Any
     ) -> tuple[list[list[int]], Listener]:
         """The rows that come back, one for each source, and what was heard."""
-        listener = Listener(self._weight, self._tables, say)
+        listener = Listener(self._weight, self.patient.model, say)
         listener.check_time = self.patient.check_time
         return _rows(self._run(source, listener, **how), len(source)), listener
 
     def watch(self, source: Tensor) -> list[Op]:
         """Every operation while it writes what `in_turn` says."""
         watch = Watch(self.patient.model)
-        with Listener(self._weight, self._tables, self.in_turn):
+        with Listener(self._weight, self.patient.model, self.in_turn):
             self._run(source, watch)
         return watch.ops
 
@@ -167,7 +182,7 @@ class Loop:
     def write(self, source: Tensor, **how: Any) -> Written:
         """What it writes for one source; `how` is that of `listen`."""
         [row], heard = self.listen(source, **how)
-        return Written(row, self.words(row, source), heard.scores)
+        return Written(row, self.words(row, source), heard.scores, heard)
 
     def in_turn(self, step: int) -> tuple[int, int]:
         """Makes the last row say the four words in turn, and the others the fifth."""
@@ -193,9 +208,23 @@ class Loop:
             _, heard = self._told
         except Skip:
             return None
-        theirs = set(self.source.flatten().tolist())
-        ids = [ids for ids in heard.read if not theirs <= set(ids)]
-        return ids[-1][0] if ids else None
+        ids = self.given(heard, 0)
+        return ids[0] if ids else None
+
+    def given(
+        self, heard: Listener, step: int, source: Tensor | None = None
+    ) -> list[int]:
+        """The ids that the decoder got at a step; empty if no look-up showed them."""
+        theirs = set((self.source if source is None else source).flatten().tolist())
+        found = [ids for table, ids in heard.read[step] if table in self._tables]
+        if not self.patient.decoder_only:
+            found = [ids for ids in found if not theirs <= set(ids)]
+        return found[-1] if found else []
+
+    def forced(self, written: Written) -> list[int]:
+        """The words that `in_turn` made the model say, without the end."""
+        said = [self.in_turn(i)[0] for i in range(len(written.scores))]
+        return self._ended(said)
 
     @cached_property
     def start(self) -> int | None:

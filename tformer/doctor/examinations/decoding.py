@@ -184,20 +184,33 @@ def _against_one_pass(loop: Loop, source: Tensor) -> Iterator[Finding]:
     if not patient.decoder_only and loop.start is None:
         raise Skip("it is not known what begins a target (bos_id=…)")
     written = loop.write(source, say=loop.in_turn)
-    if passed := loop.misheard(written.words):
-        yield _wrong_row(passed)
+    words = loop.forced(written)
+    fed = [loop.given(written.heard, i, source) for i in range(len(words))]
+    is_fed = len(fed) > 1 and all(
+        ids and ids[-1] == word for ids, word in zip(fed[1:], words, strict=False)
+    )
+    passed = loop.misheard(written.words)
+    found, right, apart, row = _compared(loop, source, words, written)
+    if (passed or max(apart, default=0) > APART) and (
+        odd := _fed_otherwise(loop, source, written, fed)
+    ):
+        yield odd
         return
-    if not written.words:
+    if not is_fed:
+        if passed:
+            yield _wrong_row(passed, written)
+            return
+        words = written.words
+        found, right, apart, row = _compared(loop, source, words, written)
+    if not words:
         return
-    found, right = _one_pass(loop, source, written.words)
-    n = min(len(written.words), len(written.scores), len(right))
-    scale = float(right.std()) or 1.0
-    apart = [_gap(written.scores[i], right[i]) / scale for i in range(n)]
     wrong = [i for i, each in enumerate(apart) if each > APART]
     if wrong:
         steps = _anatomy.attentions(loop.watch(source))
-        yield _differs(loop, source, written, steps, found, wrong, apart)
+        yield _differs(loop, source, written, steps, found, wrong, apart, row)
         return
+    if passed:
+        yield _not_returned(written, words)
     free = loop.write(source).words
     ids, skip = _ids(loop, source, free)
     wide = None if patient.decoder_only else source
@@ -205,25 +218,129 @@ def _against_one_pass(loop: Loop, source: Tensor) -> Iterator[Finding]:
     missed = [i for i, each in enumerate(zip(right, free, strict=False))
               if not _is_likeliest(patient, *each)]  # fmt: skip
     if missed:
-        yield _wrong_row(missed)
+        yield _wrong_row(missed, written)
     yield from _crops(loop)
+
+
+def _compared(
+    loop: Loop, source: Tensor, words: list[int], written: Written
+) -> tuple[list[_anatomy.Attention], Tensor, list[float], str]:
+    """One pass over words, and by how much each step of the loop is apart from it.
+
+    Returns:
+        The attention of the pass, its logits at each step, how far the loop's are from
+        them, and which other row they are, if the first or the one before.
+    """
+    found, rows, skip = _one_pass(loop, source, words)
+    right = rows[skip:]
+    n = min(len(words), len(written.scores), len(right))
+    scale = float(right.std()) or 1.0
+    apart = [_gap(written.scores[i], right[i]) / scale for i in range(n)]
+    wrong = [i for i, each in enumerate(apart) if each > APART and skip + i]
+    others = (("first", lambda _: 0), ("last but one", lambda i: skip + i - 1))
+    for name, row in others:
+        gaps = [_gap(written.scores[i], rows[row(i)]) / scale for i in wrong]
+        if gaps and max(gaps) < APART:
+            return found, right, apart, name
+    return found, right, apart, ""
 
 
 def _one_pass(
     loop: Loop, source: Tensor, words: list[int]
-) -> tuple[list[_anatomy.Attention], Tensor]:
-    """The attention of one masked pass over these words, and its raw logits (T, V).
+) -> tuple[list[_anatomy.Attention], Tensor, int]:
+    """The attention of one masked pass over these words, its raw logits, and an index.
 
-    Row i is what the model says at step i, as far as the model reads at once and no
-    padding has been written, which one pass would hide.
+    From that row of the logits on, row after row is what the model says at each step,
+    as far as the model reads at once and no padding has been written, which one pass
+    would hide.
     """
     patient = loop.patient
     ids, skip = _ids(loop, source, words)
     ops, found = patient.watch(None if patient.decoder_only else source, ids)
     last = _anatomy.unembedding(ops, patient.plain.size(-1))
     assert last is not None
-    rows = last.result.reshape(-1, last.result.size(-1))
-    return found, rows[skip:]
+    return found, last.result.reshape(-1, last.result.size(-1)), skip
+
+
+def _fed_otherwise(
+    loop: Loop, source: Tensor, written: Written, fed: list[list[int]]
+) -> Finding | None:
+    """Whether a step gets other ids than the words so far, or than the newest."""
+    prompt = source[0].tolist() if loop.patient.decoder_only else fed[:1] and fed[0]
+    words, longest = loop.forced(written), loop.patient.longest
+    whole = [[*(prompt or []), *words[:i]] for i in range(len(fed))]
+    pairs = [(a, b) for a, b in zip(fed, whole, strict=True)
+             if a and (longest is None or len(b) <= longest)]  # fmt: skip
+    order = _source_order(loop, source, written)
+    if order is not None:
+        code, title, look = "decoding-reads-source-otherwise", ORDERS, ORDER
+        pairs = [order]
+    elif len(pairs) < 3 or pairs[0][0] != pairs[0][1][-len(pairs[0][0]) :]:
+        return None
+    elif all(ids == pairs[0][0] for ids, _ in pairs):
+        code, title, look = NEVER
+    elif all(sorted(ids) == sorted(right) for ids, right in pairs):
+        pairs = [each for each in pairs if each[0] != each[1]]
+        code, title = "decoding-wrong-place", "new words are put in the wrong place"
+        look = "torch.cat([ids, word], dim=1): what has been written, then the word."
+    elif (pairs[0][0] != pairs[0][1]) or not all(len(ids) == 1 for ids, _ in pairs[1:]):
+        pairs = [(a, b) for a, b in pairs if len(a) < len(b) and set(a) <= set(b)]
+        if len(pairs) < 2:
+            return None
+        code, title = "decoding-forgets-past", "the decoding loop leaves out words"
+        look = "ids = torch.cat([ids, word], dim=1), and all of ids in the call."
+    else:
+        return None
+    given, right = pairs[-1] if pairs else ([], [])
+    if not pairs:
+        return None
+    return Finding(
+        code=code,
+        title=title,
+        tried="looked at the ids that the loop looks up at each step.",
+        seen=f"{given[:12]}, where {right[:12]} was expected.",
+        means="words are chosen as if others, or none, had been written.",
+        look=look,
+        chapter="Decoding and scoring",
+        because=("decoding-wrong-start",),
+    )
+
+
+NEVER = (
+    "decoding-never-extends",
+    "the decoding loop gives the model the same words at each step",
+    "ids = torch.cat([ids, word], dim=1) inside the loop, and ids in the call.",
+)
+ORDERS = "the decoding loop reads the source otherwise than training does"
+ORDER = "what the loop gives the encoder: flipped, sorted, or without a sign?"
+
+
+def _source_order(
+    loop: Loop, source: Tensor, written: Written
+) -> tuple[list[int], list[int]] | None:
+    """The order in which the loop reads the source, and training's, if they differ."""
+    patient = loop.patient
+    if patient.decoder_only:
+        return None
+    wanted = sorted(source.flatten().tolist())
+    ops, _ = patient.watch(source, patient.target())
+    usual = [op.inputs[1].tensor.flatten().tolist() for op in ops
+             if op.name == "embedding"]  # fmt: skip
+    usual = [ids for ids in usual if sorted(ids) == wanted]
+    read = [ids for _, ids in written.heard.read[0] if sorted(ids) == wanted]
+    return (read[0], usual[0]) if read and usual and read[0] not in usual else None
+
+
+def _not_returned(written: Written, words: list[int]) -> Finding:
+    return Finding(
+        code="decoding-loses-words",
+        title="the decoding loop doesn't return the words that it has written",
+        tried="made the model say words of the doctor's choice, and compared.",
+        seen=f"it wrote {words[:8]}, and returned {written.words[:8]}.",
+        means="what is scored and shown isn't what the model said.",
+        look="the tensor that is returned, and what is cut off at its ends.",
+        chapter="Decoding and scoring",
+    )
 
 
 def _ids(loop: Loop, source: Tensor, words: list[int]) -> tuple[Tensor, int]:
@@ -269,16 +386,23 @@ def _crops(loop: Loop) -> Iterator[Finding]:
         )
 
 
-def _wrong_row(passed: list[int]) -> Finding:
+def _wrong_row(passed: list[int], written: Written) -> Finding:
+    axis = written.heard.odd_axis
     return Finding(
-        code="decoding-disagrees",
-        title="the decoding loop doesn't take the likeliest word",
+        code="decoding-disagrees" if axis is None else "decoding-softmax-axis",
+        title="the decoding loop doesn't take the likeliest word"
+        if axis is None
+        else "the decoding loop's softmax doesn't run over the vocabulary",
         tried="made a word of its choice the likeliest at the last position, step by "
         "step, and compared these words with what the loop wrote.",
-        seen=f"{len(passed)} words differ, the first at step {passed[0] + 1}.",
+        seen=f"{len(passed)} words differ, the first at step {passed[0] + 1}."
+        + (f" A softmax of logits runs along axis {axis}." if axis is not None else ""),
         means="it reads the wrong row of the logits, or chooses in some other way.",
         look="logits[:, -1], the last position that was written, and argmax over "
-        "the vocabulary. (Give a greedy loop, without sampling.)",
+        "the vocabulary. (Give a greedy loop, without sampling.)"
+        if axis is None
+        else "dim=…: -1, the vocabulary; along the batch, each sentence depends on "
+        "its neighbours, and a lone one has 1 everywhere.",
         chapter="Decoding and scoring",
     )
 
@@ -305,6 +429,7 @@ def _differs(
     found: list[_anatomy.Attention],
     wrong: list[int],
     apart: list[float],
+    row: str,
 ) -> Finding:
     """Why the loop's logits are not those of one pass, as its attention tells."""
     code, title, means, look = (
@@ -319,41 +444,30 @@ def _differs(
         f"{wrong[0] + 1}, by up to {max(apart):.2g} standard deviations."
     )
     at = source.size(1) if loop.patient.decoder_only else 1
-    size = max((e.shape[0] for e in found), default=0)
-    one_pass = [e for e in found if e.shape == (size, size)]
-    whole = [e for e in steps if e.shape == (at + 1, at + 1)]
-    cached = [e for e in steps if e.shape == (1, at + 1)]
     odd = _odd_cache(loop, source, steps, at)
     if odd:
         code, title, look = odd
         means = "each word attends to keys that one pass doesn't have."
+    elif written.heard.in_training:
+        code, title = "decoding-in-training-mode", "the decoding loop runs in train()"
+        means = "dropout is on, so each sentence comes from a model with parts off."
+        look = "model.eval() before the loop (and no train() inside it)."
+    elif row:
+        code, title = (
+            "decoding-wrong-row",
+            f"the decoding loop reads the {row} position",
+        )
+        seen += f" They are those of the {row} position."
+        means = "it writes what follows other words than the newest."
+        look = "logits[:, -1] or out[:, -1]: the last position, along the right axis."
     elif all(_gap(e, written.scores[0]) == 0 for e in written.scores[: len(apart)]):
-        code, title, means, look = (
-            "decoding-never-extends",
-            "the decoding loop gives the model the same words at each step",
-            "every word is chosen as if none had been written.",
-            "ids = torch.cat([ids, word], dim=1) inside the loop, and ids in the call.",
-        )
-    elif wrong[0] >= 1 and not whole and cached:
-        seen += " Each later step gets one word, and the rest from a cache."
-        means = "what the cache gives back is not what one pass computes."
-        look = (
-            "the position of the new word; what is stored as k and as v; the mask "
-            "over past keys (a single new query may see all of them)."
-        )
-        if one_pass and cached[0].key.shape[0] == one_pass[0].key.shape[0]:
-            part = _first_difference(cached[0], one_pass[0], at)
-            if part is not None:
-                code, title, what = CACHES[part]
-                seen += f" In the first layer, {what} differ."
-    elif wrong[0] >= 1 and not whole and steps:
-        code, title, means, look = (
-            "decoding-forgets-past",
-            "each step sees nothing but its own word",
-            "every word is written without those before it.",
-            "is the cache returned, kept and passed on? Or give the model all "
-            "words so far.",
-        )
+        code, title, look = NEVER
+        means = "every word is chosen as if none had been written."
+    else:
+        told = _by_attention(steps, found, wrong[0], at)
+        if told is not None:
+            code, title, more, means, look = told
+            seen += more
     return Finding(
         code=code,
         title=title,
@@ -364,6 +478,49 @@ def _differs(
         chapter="Decoding and scoring",
         because=STRANGE,
     )
+
+
+def _by_attention(
+    steps: list[_anatomy.Attention],
+    found: list[_anatomy.Attention],
+    first: int,
+    at: int,
+) -> tuple[str, str, str, str, str] | None:
+    """A cache, or what each step sees: code, title, more that was seen, means, look."""
+    size = max((e.shape[0] for e in found), default=0)
+    one_pass = [e for e in found if e.shape == (size, size)]
+    whole = [e for e in steps if e.shape == (at + 1, at + 1)]
+    cached = [e for e in steps if e.shape == (1, at + 1)]
+    prompts = [e for e in steps if e.shape == (at, at)] if first == 0 else cached
+    if not whole and cached:
+        code, title = (
+            "decoding-disagrees",
+            "with a cache, the model says something else",
+        )
+        seen = " Each later step gets one word, and the rest from a cache."
+        if prompts and one_pass and prompts[0].key.shape[0] == one_pass[0].key.shape[0]:
+            part = _first_difference(prompts[0], one_pass[0])
+            if part is not None:
+                code, title, what = CACHES[part]
+                seen += f" In the first layer, {what} differ."
+        means = "what the cache gives back is not what one pass computes."
+        look = (
+            "the position of the new word; what is stored as k and as v; the mask "
+            "over past keys (a single new query may see all of them)."
+        )
+        return code, title, seen, means, look
+    if first >= 1 and not whole and steps:
+        few = max((e.shape[1] for e in steps if e.shape[0] == 1), default=1)
+        sees = "nothing but its own word" if few == 1 else f"the last {few} words alone"
+        return (
+            "decoding-forgets-past",
+            f"each step sees {sees}",
+            "",
+            "every word is written without those before it.",
+            "is the cache returned, kept and passed on, with all its words? Or give "
+            "the model all words so far.",
+        )
+    return None
 
 
 CACHES = {  # what differs first: the finding's code, its title, and how to say it
@@ -423,17 +580,18 @@ def _odd_cache(
 
 
 def _first_difference(
-    step: _anatomy.Attention, whole: _anatomy.Attention, at: int
+    step: _anatomy.Attention, whole: _anatomy.Attention
 ) -> str | None:
     """Where a step with a cache leaves one pass: its position, or what of the cache."""
-    keys, n = whole.key[:, : at + 1], at + 1
-    if _apart(step.key[:, at:], keys[:, at:]):
+    n = step.shape[1]
+    keys, new = whole.key[:, :n], n - step.shape[0]
+    if _apart(step.key[:, new:], keys[:, new:]):
         return "position"
     if _apart(step.key, keys):
         return "keys"
-    if _apart(step.weights[:, 0], whole.weights[:, at, :n]):
+    if _apart(step.weights[:, -1], whole.weights[:, n - 1, :n]):
         return "mask"
-    if _apart(step.context[:, 0], whole.context[:, at]):
+    if _apart(step.context[:, -1], whole.context[:, n - 1]):
         return "values"
     return None
 

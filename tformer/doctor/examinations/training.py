@@ -178,7 +178,8 @@ def _step(patient: Patient, parameters: list[Tensor]) -> Step:
                 patient.train_step(patient.model, batch)
             step.left = _gradients(parameters)
             step.moves = [
-                each.detach() - old for each, old in zip(parameters, before, strict=True)
+                each.detach() - old
+                for each, old in zip(parameters, before, strict=True)
             ]
     finally:
         if optimizer is not None:
