@@ -111,6 +111,20 @@ def attentions(ops: list[Op]) -> list[Attention]:
     return found
 
 
+def summed_up(ops: list[Op]) -> list[Op]:
+    """Softmaxes of scores whose weights are added up, and used in no other way."""
+    found = []
+    for op in ops:
+        if op.name in SOFTMAXES and _scores(op.inputs[0]) is not None:
+            ends, stack = [], [op]
+            while stack:
+                for each in stack.pop().used_by:
+                    (stack if each.name in VIEWS | DROPS else ends).append(each)
+            if ends and all(each.name == "sum" for each in ends):
+                found.append(op)
+    return found
+
+
 def unnormalised(ops: list[Op], lengths: set[int]) -> list[Tensor]:
     """What multiplies the values where it comes from scores, but from no softmax.
 
@@ -536,13 +550,13 @@ WEAK = -50.0  # a score that is filled with more than this keeps some weight
 
 
 def weak_fill(each: Attention) -> float | None:
-    """What the scores that a mask hides become, if that doesn't hide them."""
-    stack, depth = [each.softmax.inputs[0]], 0
-    while stack and depth < DEEP:
-        depth += 1
-        op = stack.pop().made_by
+    """What the scores that a mask hides become, or get added, if that is too little."""
+    current: Input | None = each.softmax.inputs[0]
+    for _ in range(DEEP):
+        op = None if current is None else current.made_by
         if op is None or op.name not in SUMS | VIEWS | FACTORS | FILLS:
-            continue
+            break
+        lines = [e for e in op.inputs if _scores(e) is not None]
         masks = [e.tensor for e in op.inputs if e.tensor.dtype == torch.bool]
         if op.name in ("masked_fill", "masked_fill_", "where") and masks:
             numbers = [a for a in op.arguments if isinstance(a, int | float)]
@@ -550,7 +564,12 @@ def weak_fill(each: Attention) -> float | None:
                         and e.tensor.is_floating_point()]  # fmt: skip
             if any(number > WEAK for number in numbers) and masks[0].numel() > 1:
                 return max(numbers)
-        stack += [e for e in op.inputs if e.tensor.is_floating_point()]
+        elif op.name in SUMS:
+            for other in (e.tensor for e in op.inputs if _scores(e) is None):
+                values = other.unique() if other.numel() > 1 else other[:0]
+                if len(values) == 2 and values[1] == 0 and WEAK < values[0] < -1:
+                    return float(values[0])
+        current = lines[0] if lines else None
     return None
 
 

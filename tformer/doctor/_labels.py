@@ -45,10 +45,15 @@ def shift(patient: Patient) -> int:
 
 
 def same(patient: Patient, distance: int) -> float:
-    """The share of the labels that equal what is read, so many places further on."""
+    """The share of the labels that equal what is read, so many places further on.
+
+    At the same place the first is left out, which the start sign has.
+    """
     found = n = 0
     for batch in patient.batches or ():
         read, labels = batch[-2].cpu(), batch[-1].cpu()
+        if distance == 0:
+            read, labels = read[:, 1:], labels[:, 1:]
         length = labels.size(1)
         here = slice(max(0, -distance), length - max(0, distance))
         there = slice(max(0, distance), length + min(0, distance))

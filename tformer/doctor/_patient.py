@@ -45,6 +45,7 @@ class Patient:
     Attributes:
         pads: ids of padding of source and target.
         knows_pad: whether `pad_id` was given, or the model's configuration has it.
+        knows: the names of the other ids of which that is so.
         deadline: the computing time of the process at which the budget is spent.
         n_source, n_target: lengths of the probes.
         lengths_must_agree: whether the model runs only where both are equal.
@@ -112,6 +113,7 @@ class Patient:
             if isinstance(each, nn.Embedding) and each.padding_idx is not None
         }
         self.knows_pad = self.pad_id is not NO_ID or "pad_id" in said
+        self.knows = {n for n in USUAL if getattr(self, n) is not NO_ID or n in said}
         if len(padding) == 1 and not self.knows_pad:
             (found,) = padding
             if not _ends_rows(USUAL["pad_id"], self.batches) or _ends_rows(

@@ -147,7 +147,7 @@ def examine(
         sound=tuple(sound),
         not_tried=tuple(not_tried),
         seconds=time.perf_counter() - began,
-        remarks=tuple(e for e in remarks if e.code not in accepted),
+        remarks=tuple(e for e in remarks if e.code not in accepted | codes),
         accepted=tuple(sorted(accepted)),
         saw_attention=saw,
     )

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from tformer.doctor._labels import asked
 from tformer.doctor._patient import Patient, Skip
+from tformer.doctor.examinations.loss import not_averaged
 from tformer.doctor.report import Finding
 
 ARGUMENT = "gradients"
@@ -53,6 +54,19 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "before it, once.",
             chapter="Training",
         )
+    elif apart > limit and not_averaged(patient) is not None:
+        yield Finding(
+            code="loss-not-averaged",
+            title="the loss is a sum, and its parts are weighted as if it were a mean",
+            tried=f"accumulated two halves of a batch, with {counts} words, and the "
+            "whole batch.",
+            seen="the two gradients differ in direction, by "
+            f"{apart:.1%} of their length.",
+            means="the sum has as many terms as there are words: weighted by words "
+            "once more, long batches count twice.",
+            look='reduction="mean" in the loss, or sums and one division at the end.',
+            chapter="Training",
+        )
     elif apart > limit:
         yield Finding(
             code="accumulation-not-weighted",
@@ -72,6 +86,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
                 "norm-wrong-axis",
                 "positions-along-batch",
                 "mask-of-another-row",
+                "loss-over-padding",
+                "loss-misaligned",
+                "loss-wrong-axis",
             ),
         )
     elif abs(times - 1) > 0.02:
@@ -81,9 +98,11 @@ def examine(patient: Patient) -> Iterator[Finding]:
             tried=f"accumulated two halves of a batch, with {counts} words, and the "
             "whole batch.",
             seen=f"the gradient of the halves is {times:.2f} times that of the whole.",
-            means="steps grow with the number of parts. Adam evens that out; plain "
+            means="steps change with the number of parts. Adam evens that out; plain "
             "gradient descent and clipping don't.",
-            look="divide each loss by the number of parts, or by all words.",
+            look="divide each loss by the number of parts, or by all words."
+            if times > 1
+            else "what is divided twice: by all words, and by the number of parts.",
             chapter="Training",
         )
 

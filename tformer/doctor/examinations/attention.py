@@ -30,8 +30,16 @@ def examine(patient: Patient) -> Iterator[Finding]:
             _no_softmax(loose, len(found)),
             design=SIGMOID if _anatomy.by_sigmoid(ops, lengths) else "",
         )
+    elif summed := _anatomy.summed_up(ops):
+        yield _mixes_nothing(summed)
     elif not found:
         raise Skip("no softmax between two matrix products was seen")
+    yield from _groups(found)
+    turned = [e for e in found if _is_average(e.weights.transpose(-1, -2))
+              and not _is_average(e.weights)]  # fmt: skip
+    if turned:
+        yield _transposed(turned, len(found))
+        return
     wrong: list[tuple[int, float, int]] = []
     cut: list[tuple[int, float, int]] = []
     for number, each in enumerate(found):
@@ -78,6 +86,64 @@ def examine(patient: Patient) -> Iterator[Finding]:
             chapter="Masks",
             because=("dropout-while-evaluating",),
         )
+
+
+def _is_average(weights: Tensor) -> bool:
+    return float((weights.sum(dim=-1) - 1).abs().max()) < 1e-3
+
+
+def _transposed(turned: list[_anatomy.Attention], n: int) -> Finding:
+    return Finding(
+        code="weights-transposed",
+        title="the attention weights are transposed before they meet the values",
+        tried="added up the weights of each query, and of each key.",
+        seen=f"in {len(turned)} of {n} attentions "
+        f"({_anatomy.places(e.softmax for e in turned)}) it is each key's that add up "
+        "to 1.",
+        means="each word is handed to those that it attends to, and gets what the "
+        "others think of it: masks work the wrong way round.",
+        look="weights @ values, (T, S) times (S, Dh), without a transpose of the "
+        "weights.",
+        chapter="Attention",
+    )
+
+
+def _mixes_nothing(summed: list[_anatomy.Op]) -> Finding:
+    return Finding(
+        code="weights-mix-nothing",
+        title="the attention weights are added up before they meet the values",
+        tried="followed the weights from the softmax on.",
+        seen=f"each query's become their sum, 1: {_anatomy.places(summed)}.",
+        means="each word keeps its own value, and nothing passes from word to word.",
+        look='the letters of the einsum: keys and values share one, "bhij,bhjd->bhid".',
+        chapter="Attention",
+    )
+
+
+def _groups(found: list[_anatomy.Attention]) -> Iterator[Finding]:
+    """Do the heads that share keys share values, too?"""
+    wrong = [e for e in found if _alike(e.key) != _alike(e.value)
+             and len(set(_alike(e.key))) == len(set(_alike(e.value)))]  # fmt: skip
+    if wrong:
+        yield Finding(
+            code="groups-differ",
+            title="heads use the keys of one group and the values of another",
+            tried="compared which heads have the same keys, and the same values.",
+            seen=f"in {len(wrong)} of {len(found)} attentions keys go to the heads as "
+            f"{_alike(wrong[0].key)}, values as {_alike(wrong[0].value)}.",
+            means="what a head looks for and what it gets belong to different "
+            "projections.",
+            look="repeat_interleave(n, dim) for both, not repeat for one of them.",
+            chapter="Multi-head attention",
+        )
+
+
+def _alike(heads: Tensor) -> tuple[int, ...]:
+    """For each head, the first one with the same numbers."""
+    return tuple(
+        next(i for i in range(len(heads)) if torch.equal(heads[i], each))
+        for each in heads.nan_to_num()
+    )
 
 
 def _no_softmax(loose: list[Tensor], n_others: int) -> Finding:

@@ -59,7 +59,10 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if _hides_itself(patient):
         yield _blind(n)
         return
-    if ahead and not back:
+    turned = [(p, t) for p in range(n) for t in range(n - 1 - p, n)]
+    if ahead and turned == [(p, t) for p in range(n) for t in range(n) if moves[p, t]]:
+        yield _turned(n)
+    elif ahead and not back:
         yield _inverted(influence, n)
     elif ahead:
         leak = _leak(patient, influence, ahead, n)
@@ -202,6 +205,19 @@ def _inverted(influence: Tensor, n: int) -> Finding:
     )
 
 
+def _turned(n: int) -> Finding:
+    return Finding(
+        code="words-in-reverse",
+        title="the decoder reads its words in reverse",
+        tried=f"changed each of the {n} target words in turn.",
+        seen="the last word moves every logit, the first one only the last.",
+        means=LEAKS,
+        look="flip, [::-1] or a reversed order of positions, after the embedding.",
+        chapter="Masks",
+        because=SPOILED,
+    )
+
+
 def _blind(n: int) -> Finding:
     return Finding(
         code="mask-off-by-one",
@@ -225,7 +241,23 @@ def _length(patient: Patient) -> Iterator[Finding]:
     source, target = patient.source(), patient.target()
     short = patient.logits(source, target[:, :4])
     moved = float(patient.moved(patient.plain[:, :4], short).max())
-    if moved > patient.tolerance:
+    if moved <= patient.tolerance:
+        return
+    ahead = [e for e in patient.self_attention(1) if bool(e.weights.triu(1).any())]
+    fills = [f for e in ahead if (f := _anatomy.weak_fill(e)) is not None]
+    if fills:
+        yield Finding(
+            code="mask-fills-weakly",
+            title="the mask's filling doesn't hide a score",
+            tried="cut the target off after four words.",
+            seen=f"the logits of these four moved by up to {moved:.2g}. Where the mask "
+            f"hides, scores become {fills[0]:.3g}, and keep some weight.",
+            means=LEAKS,
+            look='the value in masked_fill: float("-inf"), before the softmax.',
+            chapter="Masks",
+            because=SPOILED,
+        )
+    else:
         yield Finding(
             code="length-leak",
             title="the logits depend on how long the target is going to be",
@@ -236,5 +268,5 @@ def _length(patient: Patient) -> Iterator[Finding]:
             look="positions that are counted from the end or divided by the length, "
             "statistics over positions, a mask built for another length.",
             chapter="Masks",
-            because=SPOILED,
+            because=(*SPOILED, "scaled-by-length"),
         )

@@ -6,11 +6,15 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
+ALL = 0.9  # of the rows
+MANY_ROWS = 16  # enough for a correlation to say something
+UNLIKE = 0.35  # a correlation of lengths that no translation has
 MANY = 300  # batches of training in which rows of the test are looked up
 
 
@@ -33,6 +37,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if patient.batches is not None and not patient.decoder_only:
         yield from _batches(patient)
         yield from _torn(patient)
+        yield from _lengths(patient)
+        yield from _answered(patient)
 
 
 def _key(sentence: Any) -> Any:
@@ -102,6 +108,74 @@ def _torn(patient: Patient) -> Iterator[Finding]:
             "of the target alone.",
             look="what shuffles or sorts: one order for both sides.",
             chapter="Data",
+        )
+
+
+def _words(patient: Patient) -> list[list[tuple[list[int], list[int]]]]:
+    """The words of each row's source and labels, batch by batch."""
+    return [
+        [
+            tuple([i for i in row.tolist() if i >= 0 and i not in patient.special]
+                  for row in pair)  # type: ignore[misc]
+            for pair in zip(batch[0], batch[-1], strict=True)
+        ]
+        for batch in patient.batches or ()
+    ]  # fmt: skip
+
+
+def _lengths(patient: Patient) -> Iterator[Finding]:
+    """Do long sources have long targets, as those of a translation have?"""
+    sizes = [torch.tensor([[len(a), len(b)] for a, b in rows]).double()
+             for rows in _words(patient)]  # fmt: skip
+    whole = torch.cat(sizes)
+    if len(whole) < MANY_ROWS or float(whole.std(dim=0).min()) < 1:
+        return
+
+    def alike(by: int) -> float:
+        turned = [torch.stack([e[:, 0].roll(by), e[:, 1]]) for e in sizes]
+        return float(torch.corrcoef(torch.cat(turned, dim=1))[0, 1])
+
+    own, others = alike(0), {by: alike(by) for by in (1, -1)}
+    if own > UNLIKE:
+        return
+    by = max(others, key=lambda each: others[each])
+    is_shifted = others[by] > 0.8
+    yield Finding(
+        code="pairs-torn-apart",
+        title="sources stand beside the translations of others",
+        tried=f"compared the lengths of sources and labels in {len(whole)} rows.",
+        seen=f"their correlation is {own:.2f}"
+        + (f"; with the next row's it is {others[by]:.2f}." if is_shifted else "."),
+        means="nothing can be learned from the source, and the model becomes one of "
+        "the target alone.",
+        look="what shuffles or sorts: one order for both sides.",
+        chapter="Data",
+        design=""
+        if is_shifted
+        else "That is right where the length of a target has nothing to do with its "
+        'source\'s, as in summaries (accept=["pairs-torn-apart"]).',
+    )
+
+
+def _answered(patient: Patient) -> Iterator[Finding]:
+    """Does the source have the whole target, before or after words of its own?"""
+    rows = [row for batch in _words(patient) for row in batch if len(row[1]) > 1]
+    answered = [(a, b) for a, b in rows if len(a) > len(b) + 1
+                and b in (a[-len(b) :], a[: len(b)])]  # fmt: skip
+    if len(answered) > ALL * len(rows) and len(answered) > 3:
+        source, target = answered[0]
+        yield Finding(
+            code="target-in-source",
+            title="the source has its target in it",
+            tried=f"looked for the labels of {len(rows)} rows in their sources.",
+            seen=f"{len(answered)} sources begin or end with all of them, such as "
+            f"{target[:6]} in {source[:12]}.",
+            means="the model learns to copy, and without the answer it can't "
+            "translate.",
+            look="what is joined before a source is encoded.",
+            chapter="Data",
+            design="That is right where the task is to pick out a part of the source "
+            '(accept=["target-in-source"]).',
         )
 
 

@@ -21,6 +21,7 @@ STRANGE = (  # a model of which one pass is no measure
     "softmax-wrong-axis", "heads-split-wrongly", "heads-merged-wrongly",
     "norm-wrong-axis", "dropout-while-evaluating", "hidden-parameters",
     "positions-along-batch", "batch-leak", "mask-of-another-row",
+    "mask-fills-weakly", "softmax-over-time", "words-in-reverse", "scaled-by-length",
 )  # fmt: skip
 
 
@@ -43,6 +44,7 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
             look="what the loop gives the model at each step: the words so far, the "
             "masks, and the shapes of what is kept in a cache.",
             chapter="The decoder",
+            because=("keys-from-wrong-side", "mask-on-queries", "weights-mix-nothing"),
         )
 
 
@@ -404,6 +406,7 @@ def _wrong_row(passed: list[int], written: Written) -> Finding:
         else "dim=…: -1, the vocabulary; along the batch, each sentence depends on "
         "its neighbours, and a lone one has 1 everywhere.",
         chapter="Decoding and scoring",
+        because=STRANGE,
     )
 
 

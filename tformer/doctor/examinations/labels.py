@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import torch
+from torch import nn
 
-from tformer.doctor._labels import asks_masked, same, shift
+from tformer.doctor._labels import asked, asks_masked, ignored, same, shift, writes
 from tformer.doctor._patient import Patient, Skip
-from tformer.doctor.report import Finding
+from tformer.doctor.report import Finding, Remark
 
+FEW = 0.5  # of the labels: of hidden words, one in ten is left to be read
 WHERE = {
     -1: "one place earlier",
     0: "at the same place",
@@ -23,14 +25,98 @@ SHIFTED_INSIDE = (
 )
 
 
-def examine(patient: Patient) -> Iterator[Finding]:
+def examine(patient: Patient) -> Iterator[Finding | Remark]:
     """Compare what the decoder reads with the labels, and look for the end."""
     if patient.batches is None:
         raise Skip("batches=… was not given")
-    yield from _shifted(patient)
-    yield from _wrapped(patient)
+    outside = list(_outside(patient))
+    yield from outside
+    if outside:
+        return
+    yield from _counted(patient)
     yield from _ended(patient)
     yield from _signs_twice(patient)
+    yield from _wrapped(patient)
+    if writes(patient) is False:
+        yield from _seen(patient)
+    else:
+        yield from _shifted(patient)
+
+
+def _outside(patient: Patient) -> Iterator[Finding]:
+    """Is there an id among what is read that no table has a row for?"""
+    assert patient.batches is not None
+    tables = [each.num_embeddings for each in patient.model.modules()
+              if isinstance(each, nn.Embedding)]  # fmt: skip
+    size = max(*patient.sizes, *tables)
+    for batch in patient.batches:
+        for side, ids in zip(
+            ("source", "decoder")[-len(batch) + 1 :], batch, strict=False
+        ):
+            wrong = ids[(ids < 0) | (ids >= size)]
+            if len(wrong):
+                yield Finding(
+                    code="ids-out-of-range",
+                    title=f"what the {side} reads has ids that are no words",
+                    tried="looked for the smallest and the largest id of each batch.",
+                    seen=f"{int(wrong[0])} is among them, {len(wrong)} times.",
+                    means="the look-up fails, on a GPU without a clear message.",
+                    look="-100 is for labels: what is read has pad_id there, "
+                    "read.masked_fill(read == -100, pad_id).",
+                    chapter="Data",
+                )
+                return
+
+
+def _counted(patient: Patient) -> Iterator[Finding]:
+    """Are labels padded with an id that isn't the one which the loss leaves out?"""
+    assert patient.batches is not None
+    pad, nothing = patient.pads[1], ignored(patient)
+    if pad is None or nothing in (None, pad) or not patient.knows_pad:
+        return
+    rows = [row for batch in patient.batches for row in batch[-1]]
+    padded = [row for row in rows if len(row) > 1 and bool((row[-2:] == pad).all())]
+    if padded:
+        yield Finding(
+            code="loss-over-padding",
+            title="the labels are padded with an id that the loss counts",
+            tried="looked at the ends of the labels.",
+            seen=f"{len(padded)} of {len(rows)} rows end in {patient.named(pad)}, and "
+            f"what the loss leaves out is {nothing}.",
+            means="the model is asked to predict padding, which is easy, so the loss "
+            "looks better than it is.",
+            look=f"labels.masked_fill(labels == {pad}, {nothing}), or "
+            f"ignore_index={pad} in the loss and here.",
+            chapter="Data",
+        )
+
+
+def _seen(patient: Patient) -> Iterator[Finding]:
+    """Is a model that guesses hidden words asked for those that it can read?"""
+    share = same(patient, 0)
+    if share <= FEW:
+        return
+    n_read = n_asked = 0
+    for *_, read, labels in patient.batches or ():
+        n_asked += int(asked(patient, labels).sum())
+        n_read += int(
+            (read != (-1 if patient.pad_id is None else patient.pad_id)).sum()
+        )
+    yield Finding(
+        code="labels-not-hidden",
+        title="the words that are asked for stand in the input",
+        tried="compared what is asked with what is read at the same place.",
+        seen=f"{share:.0%} of {n_asked} labels equal the word that is read there.",
+        means="the model learns to copy its input, and next to nothing about words "
+        "that it can't see.",
+        look="labels only where a word was chosen, ignore_index elsewhere; and there "
+        "ids[chosen] = mask_id, for eight in ten.",
+        chapter="Data",
+        design="That is right where the whole text has to be repeated, as in "
+        'denoising (accept=["labels-not-hidden"]).'
+        if n_asked > 0.9 * n_read and share < 1
+        else "",
+    )
 
 
 def _wrapped(patient: Patient) -> Iterator[Finding]:
@@ -56,12 +142,27 @@ def _wrapped(patient: Patient) -> Iterator[Finding]:
         )
 
 
-def _ended(patient: Patient) -> Iterator[Finding]:
-    """A translation ends; a language model may read an endless text."""
+def _ended(patient: Patient) -> Iterator[Finding | Remark]:
+    """A translation ends; a language model may read an endless text.
+
+    It does so unless its rows are padded, and so end before the batch does.
+    """
     assert patient.batches is not None
-    if patient.decoder_only or patient.eos_id is None:
+    if patient.eos_id is None:
         return
     rows = torch.cat([(e[-1] == patient.eos_id).any(dim=1) for e in patient.batches])
+    if patient.decoder_only:
+        short = any(
+            bool((~asked(patient, e[-1])[:, -1]).any()) for e in patient.batches
+        )
+        if writes(patient) is False or "eos_id" not in patient.knows or not short:
+            return
+        begins = {int(i) for batch in patient.batches for i in batch[0][:, 0]}
+        if patient.bos_id not in {None, *begins} and "bos_id" in patient.knows:
+            yield Remark(
+                f"no row of your batches begins with bos_id, {patient.bos_id}: if a "
+                "text is begun with it when the model writes, training needs it, too"
+            )
     if not bool(rows.any()):
         yield Finding(
             code="labels-without-end",

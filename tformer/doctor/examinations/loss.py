@@ -22,6 +22,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
         raise Skip("loss=… was not given")
     patient.has_numbers()
     yield from _softmaxes(patient)
+    if (size := not_averaged(patient)) is not None:
+        yield _not_averaged(*size)
     yield from _places(patient)
     yield from _padding(patient)
 
@@ -31,6 +33,38 @@ def _ask(patient: Patient, scores: Tensor, labels: Tensor) -> Tensor:
     assert patient.loss is not None
     value = patient.loss(_as_the_model(patient)(scores), labels.clone())
     return value[0] if isinstance(value, tuple) else value
+
+
+def not_averaged(patient: Patient) -> tuple[float, float] | None:
+    """How much twice the rows, and twice the length, multiply the loss, if they do."""
+    if patient.loss is None:
+        return None
+    n = patient.plain.size(-1)
+    one, rows, length = (
+        float(_ask(patient, torch.zeros(*shape, n), patient.words(
+            shape[1], seed=64, rows=shape[0]
+        )))
+        for shape in ((2, 6), (4, 6), (2, 12))
+    )  # fmt: skip
+    both = rows / one, length / one
+    return both if max(both) > 1.5 and min(both) > 0.8 else None
+
+
+def _not_averaged(rows: float, length: float) -> Finding:
+    per = "sentences" if rows < 1.5 else "nothing"
+    return Finding(
+        code="loss-not-averaged",
+        title="the loss is a sum over words, not a mean",
+        tried="asked for the loss of twice as many rows, and of rows twice as long.",
+        seen=f"it is {rows:.2g} and {length:.2g} times as large: divided by {per}.",
+        means="long sentences and large batches make large steps, and clipping cuts "
+        "nearly all of them; no two losses can be compared.",
+        look='reduction="mean" (with ignore_index), or divide by the number of real '
+        "labels.",
+        chapter="Training",
+        design="That is right if your training divides it by the number of words "
+        'afterwards (accept=["loss-not-averaged"]).',
+    )
 
 
 def _form(patient: Patient) -> str:
@@ -84,7 +118,7 @@ def _softmaxes(patient: Patient) -> Iterator[Finding]:
             "mean log-probability for the smoothing.",
             chapter="Training",
         )
-    elif grows and good > 0.5 * bad:
+    elif grows and good > 0.4 * bad:
         yield Finding(
             code="smoothing-too-strong",
             title="label smoothing gives more to the other words than to the label",
@@ -97,7 +131,7 @@ def _softmaxes(patient: Patient) -> Iterator[Finding]:
             "been exchanged? 0.1 is usual.",
             chapter="Training",
         )
-    elif bad - good < 5:
+    elif bad - good < 5 and not grows:
         yield Finding(
             code="double-softmax",
             title="the softmax is applied twice",
@@ -123,6 +157,7 @@ def _no_softmax(moved: float) -> Finding:
         look="cross_entropy instead of nll_loss, or log_softmax at the end of the "
         "model.",
         chapter="Training",
+        because=("softmax-over-time",),
     )
 
 
@@ -228,7 +263,7 @@ def _padding(patient: Patient) -> Iterator[Finding]:
             "and long sentences weigh less.",
             look="ignore_index=pad_id in the loss; a mean over real labels only.",
             chapter="Data",
-            because=("loss-misaligned",),
+            because=("loss-misaligned", "loss-wrong-axis"),
             design=_ignores_another(patient, scores, labels, blank),
         )
     elif float(uneven[blank].max()) > 1e-3 * float(uneven[~blank].max()):
@@ -257,7 +292,7 @@ def _padding(patient: Patient) -> Iterator[Finding]:
             look="divide by the number of real labels: .sum() / words.sum(), not "
             ".mean() over all places.",
             chapter="Data",
-            because=("loss-misaligned",),
+            because=("loss-misaligned", "loss-wrong-axis"),
         )
 
 

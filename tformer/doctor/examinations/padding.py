@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from tformer.doctor import _anatomy
-from tformer.doctor._labels import ignored
+from tformer.doctor._labels import ignored, writes
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.examinations.causality import FLOATS
 from tformer.doctor.report import Finding, listed
@@ -24,6 +24,8 @@ SPOILED = (
     "future-leak",
     "length-leak",
     "softmax-wrong-axis",
+    "weights-transposed",
+    "words-in-reverse",
     "norm-wrong-axis",
     "heads-split-wrongly",
     "heads-merged-wrongly",
@@ -74,20 +76,61 @@ def _tried(patient: Patient) -> Iterator[Finding]:
 
 
 def _target(patient: Patient) -> Iterator[Finding]:
-    source, target = patient.source(), patient.target()[:, :4]
-    wide = patient.logits(source, patient.padded(target, patient.n_target))[:, :4]
+    n, real = patient.n_target, 4
+    source, target = patient.source(), patient.target()[:, :real]
+    padded = patient.padded(target, n)
+    wide = patient.logits(source, padded)[:, :real]
     moved = float(patient.moved(patient.logits(source, target), wide).max())
-    if moved > patient.tolerance:
-        yield Finding(
-            code="padding-counts-in-target",
-            title="padding after the target changes the logits before it",
-            tried=f"added {patient.n_target - 4} columns of padding to the target.",
-            seen=f"the logits of its four words moved by up to {moved:.2g}.",
-            means="a sentence is scored differently beside a longer one.",
-            look="the decoder's mask, and anything that averages over positions.",
-            chapter="Masks",
-            because=(*SPOILED, "mask-off-by-one", "mask-inverted"),
-        )
+    if moved <= patient.tolerance:
+        return
+    own = [e for e in patient.watch(source, padded)[1] if e.shape == (n, n)]
+    hidden = [e for e in own if float(e.weights[:, :real, :real].max()) < 1e-6]
+    tried = f"added {n - real} columns of padding to the target."
+    if hidden and writes(patient) is False:
+        yield _inverted(tried, len(hidden), len(own))
+        return
+    on_queries = bool(of_queries(own, real))
+    yield Finding(
+        code="mask-on-queries" if on_queries else "padding-counts-in-target",
+        title="the padding mask hides padding as queries instead of keys"
+        if on_queries
+        else "padding after the words changes their logits",
+        tried=tried,
+        seen=f"the logits of its four words moved by up to {moved:.2g}.",
+        means="a sentence is scored differently beside a longer one.",
+        look=KEYS
+        if on_queries
+        else "the mask over the keys, and anything that averages over positions.",
+        chapter="Masks",
+        because=(*SPOILED, "mask-off-by-one", "mask-inverted", "mask-fills-weakly"),
+    )
+
+
+KEYS = "the mask's axes: padding is hidden over the keys, (B, 1, 1, S)."
+
+
+def of_queries(found: list[_anatomy.Attention], real: int) -> list[_anatomy.Attention]:
+    """Attentions whose rows of padding see everything alike, and words see padding."""
+    return [
+        each
+        for each in found
+        if float(each.weights[:, real:].max() - each.weights[:, real:].min()) < 1e-5
+        and float(each.weights[:, :real, real:].max()) > 1e-4
+    ]
+
+
+def _inverted(tried: str, n_hidden: int, n: int) -> Finding:
+    where = f"in {n_hidden} of {n} attentions the" if n else "the"
+    return Finding(
+        code="mask-inverted",
+        title="the padding mask is the wrong way round",
+        tried=f"{tried[:-1]}, and looked at the weights.",
+        seen=f"{where} words get no weight, and the padding gets all of it.",
+        means="the model reads the padding instead of the sentence.",
+        look="what True means: in torch.nn's key_padding_mask it hides; in "
+        "scaled_dot_product_attention and in many tutorials it shows.",
+        chapter="Masks",
+    )
 
 
 def _source(patient: Patient) -> Iterator[Finding]:
@@ -111,18 +154,8 @@ def _source(patient: Patient) -> Iterator[Finding]:
     both = inside + across
     hidden = [e for e, weights in both if float(weights[..., :REAL].max()) < 1e-6]
     if hidden or (deaf and len(deaf) == REAL and moved > patient.tolerance):
-        yield Finding(
-            code="mask-inverted",
-            title="the padding mask is the wrong way round",
-            tried=f"ran a source of {REAL} words and {n - REAL} columns of padding, "
-            "and looked at the weights.",
-            seen=f"in {len(hidden) or 'some'} of {len(both)} attentions the "
-            "words get no weight, and the padding gets all of it.",
-            means="the model reads the padding instead of the sentence.",
-            look="what True means: in torch.nn's key_padding_mask it hides; in "
-            "scaled_dot_product_attention and in many tutorials it shows.",
-            chapter="Masks",
-        )
+        tried = f"ran a source of {REAL} words and {n - REAL} columns of padding."
+        yield _inverted(tried, len(hidden), len(both))
         return
     if moved > patient.tolerance:
         yield _leak(patient, found, (inside, across), moved)
@@ -154,13 +187,7 @@ def _leak(
     of its real rows.
     """
     n = patient.n_source
-    on_queries = [
-        e
-        for e in found
-        if e.shape == (n, n)
-        and float(e.weights[:, REAL:].max() - e.weights[:, REAL:].min()) < 1e-5
-        and float(e.weights[:, :REAL, REAL:].max()) > 1e-4
-    ]
+    on_queries = of_queries([e for e in found if e.shape == (n, n)], REAL)
     seen = [[(e, float(w[..., REAL:].max())) for e, w in side] for side in sides]
     largest = [max((weight for _, weight in side), default=0.0) for side in seen]
     fills = [f for side in sides for e, _ in side

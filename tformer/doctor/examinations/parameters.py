@@ -216,6 +216,8 @@ def _without_gradient(
             "keys-from-wrong-side",
             "mask-inverted",
             "no-positions",
+            "no-final-norm",
+            "weights-mix-nothing",
         ),
     )
 

@@ -47,7 +47,12 @@ def examine(patient: Patient) -> Iterator[Finding]:
                 look="whether the positions are added to the embeddings, and on both "
                 "sides; x + pe(x) has to be kept, since + makes a new tensor.",
                 chapter="Positions",
-                because=("positions-along-batch", "norm-eps-too-large"),
+                because=(
+                    "positions-along-batch",
+                    "norm-eps-too-large",
+                    "mask-inverted",
+                    "weights-all-equal",
+                ),
                 design=NOPE if is_causal and not unused else "",
             )
         elif layers:

@@ -19,6 +19,10 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if not judged:
         raise Skip("no scores with a fixed scale were seen")
     wrong = [e for e in judged if not _is(e.factor, _wanted(patient, e))]
+    of_length = [e for e in wrong if any(_is(e.factor, n**-0.5) for n in e.shape)]
+    if of_length:
+        yield _by_length(of_length[0])
+        return
     for code, here in (
         ("no-scale", [e for e in wrong if _is(e.factor, 1.0)]),
         ("wrong-scale", [e for e in wrong if not _is(e.factor, 1.0)]),
@@ -26,6 +30,21 @@ def examine(patient: Patient) -> Iterator[Finding]:
         if here:
             agree = len(here) == len(judged) and patient.scale is None
             yield _finding(patient, code, here, len(found), may_be_meant=agree)
+
+
+def _by_length(each: _anatomy.Attention) -> Finding:
+    return Finding(
+        code="scaled-by-length",
+        title="the attention scores are divided by the root of the length",
+        tried="followed the scores from the matrix product to the softmax.",
+        seen=f"with {each.shape[0]} queries and {each.shape[1]} keys they are "
+        f"multiplied by {each.factor:.4g}; with heads of size {each.d_head} it should "
+        f"be 1/√{each.d_head} = {_anatomy.expected_factor(each.d_head):.4g}.",
+        means="the same words get other weights in a longer text.",
+        look="which axis the size is read from: key.size(-1), the head's, not "
+        "size(-2), the number of words.",
+        chapter="Attention",
+    )
 
 
 def _wanted(patient: Patient, each: _anatomy.Attention) -> float:

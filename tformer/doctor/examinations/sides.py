@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tformer.doctor._patient import Patient, Skip
+from tformer.doctor.examinations.padding import KEYS, of_queries
 from tformer.doctor.report import Finding
 
 
@@ -12,6 +13,13 @@ def examine(patient: Patient) -> Iterator[Finding]:
     """Exchange the source, and count the attentions to it."""
     if patient.decoder_only:
         raise Skip("a decoder-only model has one side")
+    if patient.lengths_must_agree and patient.pads[0] is not None:
+        words = patient.words(4, seed=21, side=0)
+        padded = patient.padded(words, patient.n_source, side=0)
+        _, found = patient.watch(padded, patient.target())
+        if of_queries(found, 4):
+            yield _on_queries()
+            return
     if patient.lengths_must_agree:
         yield Finding(
             code="keys-from-wrong-side",
@@ -23,20 +31,24 @@ def examine(patient: Patient) -> Iterator[Finding]:
             look="the call of the cross-attention, (query=x, key=memory, "
             "value=memory), and which length its mask has.",
             chapter="The decoder",
+            because=("weights-mix-nothing",),
         )
         return
     patient.has_numbers()
     other = patient.logits(patient.source(31), patient.target())
     moved = float(patient.moved(patient.plain, other).max())
     n_cross, n_self = len(patient.cross_attention()), len(patient.self_attention(1))
+    n_source = len(patient.self_attention(0))
     if n_cross + n_self and n_cross < n_self / 2 + 0.5 and n_self > n_cross:
         yield Finding(
             code="keys-from-wrong-side",
-            title="a cross-attention takes its keys from the target",
+            title="a cross-attention doesn't lead from the target to the source",
             tried="counted the attentions by the lengths of their two sides.",
-            seen=f"{n_self} from target to target, {n_cross} from target to source; a "
-            "decoder layer has one of each.",
-            means="the decoder attends to itself where it should read the source.",
+            seen=f"{n_self} from target to target, {n_cross} from target to source, "
+            f"{n_source} from source to source; a decoder layer has one of the first "
+            "and one of the second.",
+            means="queries or keys come from the wrong side, so no word of the decoder "
+            "asks the source for what it needs.",
             look="the call of the cross-attention: (query=x, key=memory, "
             "value=memory).",
             chapter="The decoder",
@@ -80,3 +92,18 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "else.",
             chapter="Masks",
         )
+
+
+def _on_queries() -> Finding:
+    return Finding(
+        code="mask-on-queries",
+        title="the padding mask hides padding as queries instead of keys",
+        tried="ran a source of 9 words with a target of 7, then 7 with 7, of which 3 "
+        "were padding.",
+        seen="the first stopped with an error; in the second, words attend to padding, "
+        "and padding to nothing in particular.",
+        means="a sentence is translated differently beside a longer one, and the "
+        "cross-attention's mask has the wrong length.",
+        look=KEYS,
+        chapter="Masks",
+    )

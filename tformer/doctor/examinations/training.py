@@ -86,8 +86,8 @@ def _held(patient: Patient) -> list[Tensor]:
 
 def _finding(code: str, title: str, tried: str, seen: str, means: str, look: str,
              design: str = "") -> Finding:  # fmt: skip
-    return Finding(code, title, tried, seen, means, look, "Training",
-                   because=("not-in-optimizer",), design=design)  # fmt: skip
+    because = ("not-in-optimizer", "ids-out-of-range")
+    return Finding(code, title, tried, seen, means, look, "Training", because, design)
 
 
 @dataclass
