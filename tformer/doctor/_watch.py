@@ -56,6 +56,8 @@ VIEWS = frozenset(
         "mT",
         "adjoint",
         "unfold",
+        "view_as_complex",
+        "view_as_real",
     ]
 )
 PRODUCTS = frozenset({"mm", "bmm", "addmm", "baddbmm", "linear"})

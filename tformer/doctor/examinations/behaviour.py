@@ -144,6 +144,8 @@ def _writing(patient: Patient, source: Tensor, labels: Tensor) -> Iterator[Findi
             look="the other findings of this report; then train longer.",
             chapter="When training fails",
             because=("no-positions", "future-leak", "mask-off-by-one"),
+            design="A sound model does so, too, before it has trained for long "
+            '(accept=["repeats-itself"]).',
         )
 
 

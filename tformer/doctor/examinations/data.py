@@ -70,6 +70,7 @@ def _overlap(known: set[Any], test: Sequence[Any]) -> Iterator[Finding]:
             look="split by sentence, not by pair, before anything is sampled or "
             "repeated; remove duplicates first.",
             chapter="Data",
+            because=("tokenizer-loses-text",) if not isinstance(example, str) else (),
         )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import torch
 
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient
+from tformer.doctor._watch import FACTORS, SOFTMAXES, VIEWS
 from tformer.doctor.report import Finding
 
 ROOTS = {"sqrt": "root", "rsqrt": "root", "pow": "root", "log": "logarithm"}
@@ -45,7 +47,12 @@ def examine(patient: Patient) -> Iterator[Finding]:
                 look="the masks: is there a row in which everything is hidden? Let "
                 "each query see at least itself, and hide padding as keys only.",
                 chapter="Masks",
-                because=("mask-off-by-one", "mask-inverted", "root-of-negative"),
+                because=(
+                    "mask-off-by-one",
+                    "mask-inverted",
+                    "root-of-negative",
+                    "norm-not-normalising",
+                ),
             )
             return
     over_time = (patient.plain.exp() if float(patient.plain.max()) <= 0
@@ -63,6 +70,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
             chapter="The whole Transformer",
         )
         return
+    if (bound := _bound(patient)) is not None:
+        yield bound
+        return
     lowest, sums = float(patient.plain.min()), patient.plain.sum(dim=-1)
     if lowest >= 0 and float((sums - 1).abs().max()) > 1e-3:
         yield Finding(
@@ -78,6 +88,59 @@ def examine(patient: Patient) -> Iterator[Finding]:
         )
 
 
+def _bound(patient: Patient) -> Finding | None:
+    """Does a tanh keep the logits so small that no word can be likely?"""
+    ops, _ = patient.watch(patient.source(), patient.target())
+    op = _anatomy.unembedding(ops, patient.plain.size(-1))
+    n, bound = patient.plain.size(-1), None
+    while op is not None and len(op.used_by) == 1:
+        [op] = op.used_by
+        if op.name == "tanh":
+            bound = 1.0
+        elif op.name in FACTORS and bound is not None:
+            number = _anatomy._number(op) or 1.0
+            bound = bound / number if op.name.startswith("div") else bound * number
+        elif op.name not in VIEWS | FACTORS:
+            return None
+    if bound is None or 2 * bound > math.log(n):
+        return None
+    best = 1 / (1 + (n - 1) * math.exp(-2 * bound))
+    return Finding(
+        code="logits-bounded",
+        title="the logits can't get large enough",
+        tried="followed the logits from the output projection to the end.",
+        seen=f"a tanh keeps them within ±{bound:.3g}, so no word of {n} gets more than "
+        f"{best:.1%} of the probability.",
+        means=f"the loss can't fall below {-math.log(best):.2f}.",
+        look="a soft cap multiplies back: cap * tanh(logits / cap), with a cap such as "
+        "30.",
+        chapter="The whole Transformer",
+    )
+
+
+def _overflow(patient: Patient) -> Finding | None:
+    """The first operation that makes infinity out of numbers, if that isn't a mask."""
+    ops, _ = patient.watch(patient.source(), patient.target())
+    for op in ops:
+        numbers = [e.tensor for e in op.inputs if e.tensor.is_floating_point()]
+        if op.output.is_floating_point() and numbers and not op.name.startswith("mask"):
+            largest = max(float(e.abs().max()) for e in numbers if e.numel())
+            if bool(op.result.isinf().any()) and 1e10 < largest < math.inf:
+                return Finding(
+                    code="overflow",
+                    title="numbers grow until they overflow",
+                    tried="ran one sequence and looked for the first infinity.",
+                    seen=f"{op.name} of numbers up to {largest:.2g} makes one, in "
+                    f"{_anatomy.places([op])}.",
+                    means="everything that is computed from it is NaN.",
+                    look="what lets the stream grow from layer to layer: a norm that "
+                    "doesn't divide, an initialisation that is too large.",
+                    chapter="The encoder",
+                    because=("norm-not-normalising",),
+                )
+    return None
+
+
 def _root(patient: Patient) -> Finding | None:
     """The first operation that makes NaN out of numbers, if that is no softmax."""
     ops, _ = patient.watch(patient.source(), patient.target())
@@ -88,7 +151,7 @@ def _root(patient: Patient) -> Finding | None:
                if e.tensor.is_floating_point()):  # fmt: skip
             continue
         if op.name not in ROOTS:
-            return None
+            return _overflow(patient) if op.name not in SOFTMAXES else None
         lowest = float(op.inputs[0].tensor.min())
         return Finding(
             code="root-of-negative",

@@ -36,6 +36,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
             else "what stands between embeddings and logits: a norm with a large eps, "
             "a result that is overwritten, a factor of 0.",
             chapter="The whole Transformer",
+            because=("weights-all-equal",),
             design=READOUT if readout else "",
         )  # fmt: skip
     if patient.changes_ids:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+
+import torch
+from torch import nn
 
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
-from tformer.doctor._watch import DROPS, FACTORS, VIEWS
-from tformer.doctor.report import Finding
+from tformer.doctor._watch import DROPS, FACTORS, PRODUCTS, VIEWS
+from tformer.doctor.report import Finding, listed
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
@@ -15,6 +19,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if patient.lengths_must_agree:
         raise Skip("source and target must have one length: fix that first")
     ops, found = patient.watch(patient.source(), patient.target())
+    yield from _by_hand(patient, ops)
     outs = [each.out for each in found if each.out is not None]
     if not outs:
         raise Skip("no attention with an output projection was seen")
@@ -40,10 +45,11 @@ def examine(patient: Patient) -> Iterator[Finding]:
             chapter="The encoder",
         )
     last = _anatomy.unembedding(ops, patient.plain.size(-1))
-    yield from _feed_forward(
-        [each for each in _anatomy.feed_forwards(ops, found) if each.second is not last]
-    )
+    networks = _anatomy.feed_forwards(ops, found)
+    networks = [each for each in networks if each.second is not last]
+    yield from _feed_forward(networks)
     yield from _skips(ops, d_model)
+    fates += [_anatomy.after(each.second) for each in networks]
     yield from _places(patient, ops, found, last, fates)
 
 
@@ -111,13 +117,14 @@ def _places(
         yield Finding(
             code="norm-misplaced",
             title="the norm is inside the residual branch, at its end",
-            tried="followed the output of each attention.",
-            seen=f"for {fates.count('norm and sum')} of {len(fates)} attentions it is "
+            tried="followed the output of each sublayer.",
+            seen=f"for {fates.count('norm and sum')} of {len(fates)} sublayers it is "
             "x + norm(sublayer(x)), and what enters the attention is not normalised.",
             means="neither the stream nor what a sublayer reads is normalised, so "
             "sizes grow from layer to layer.",
             look="norm(x + sublayer(x)), as in the paper, or x + sublayer(norm(x)).",
             chapter="The encoder",
+            design="" if "sum" in fates else OLMO,
         )
     elif not ends_normed and _is_sum(into) and list(_anatomy.norms(ops)):
         yield Finding(
@@ -148,6 +155,12 @@ def _places(
         )
 
 
+OLMO = (
+    "That is right for a design that norms what each sublayer adds, such as OLMo 2 and "
+    'Swin V2 (accept=["norm-misplaced"]).'
+)
+
+
 def _is_sum(read: _anatomy.Input | None) -> bool:
     """Whether it is a sum of the stream, as nothing but a residual connection makes."""
     origin = None if read is None else _anatomy._origin(read, VIEWS | DROPS | FACTORS)
@@ -161,14 +174,29 @@ def _forgotten(
 ) -> Iterator[Finding]:
     """Does a residual connection start at an earlier stream than its sublayer read?"""
     sums = _anatomy.residuals(ops, width)
-    passed = []
+    passed, twice = [], []
     for each in sums:
         assert each.branch.made_by is not None and each.skip.made_by is not None
         line = _anatomy.current_line(each.branch.made_by)
         kept = _anatomy.current_line(each.skip.made_by)
-        passed += [e for e in sums if e.total in line and e.total not in kept
-                   and e.skip.made_by in kept and _anatomy.comes_from_product(e.branch)
-                   and e.skip.made_by is each.skip.made_by]  # fmt: skip
+        here = [e for e in sums if e.total in line and e.total not in kept
+                and e.skip.made_by in kept and _anatomy.comes_from_product(e.branch)
+                and e.skip.made_by is each.skip.made_by]  # fmt: skip
+        origin = _anatomy._origin(each.branch, VIEWS | DROPS)
+        (twice if any(e.total is origin for e in sums) else passed).extend(here)
+    if twice:
+        yield Finding(
+            code="residual-twice",
+            title="a block's input is added twice",
+            tried="followed both addends of each residual sum.",
+            seen=f"{len(twice)} sums are added to what they already have in them: "
+            f"{_anatomy.places(e.total for e in twice)}.",
+            means="the stream doubles with each block, and what a block adds counts "
+            "for less and less.",
+            look="x = block(x) where the block has residual connections of its own, "
+            "not x = x + block(x).",
+            chapter="The encoder",
+        )
     if passed:
         yield Finding(
             code="residual-forgets-sublayer",
@@ -200,6 +228,72 @@ def _eps(ops: list[_anatomy.Op]) -> Iterator[Finding]:
             look="the sign of the exponent: eps=1e-5, not 1e5.",
             chapter="The encoder",
         )
+
+
+def _by_hand(patient: Patient, ops: list[_anatomy.Op]) -> Iterator[Finding]:
+    """Does each module that is a norm give back one size, whatever it is given?"""
+    modules = dict(patient.model.named_modules())
+    mixed = {op.place for op in ops if op.name in PRODUCTS}
+    places = {op.place: taken.size(-1) for op, axes, taken in _anatomy.norms(ops)
+              if axes == (-1,) and op.place and op.place not in mixed}  # fmt: skip
+    grows, other = {}, {}
+    for place, width in places.items():
+        sizes = _sizes(modules[place], width)
+        if sizes is not None and abs(math.log(sizes[1] / sizes[0])) > 0.1:
+            grows[place] = sizes[1] / sizes[0]
+        elif sizes is not None and abs(math.log(sizes[0] * width**0.5)) < 0.05:
+            other[place] = sizes[0]
+    if grows:
+        yield Finding(
+            code="norm-not-normalising",
+            title="the size of a norm's output depends on the size of its input",
+            tried="gave each norm numbers of one size, then of four times that.",
+            seen=f"what came out was {max(grows.values(), key=_far):.3g} times as "
+            f"large, in {len(grows)} of {len(places)} ({listed(grows)}).",
+            means="large vectors come out larger, or smaller, than others, and from "
+            "layer to layer they grow or shrink without end.",
+            look="x / sqrt(mean of squares), x * rsqrt(…): divide by the standard "
+            "deviation, neither by the variance nor times the root.",
+            chapter="The encoder",
+        )
+    if other:
+        yield Finding(
+            code="norm-sums",
+            title="a norm makes vectors of length 1, not numbers of size 1",
+            tried="gave each norm random numbers.",
+            seen=f"what came out, without its gain, has the size "
+            f"{next(iter(other.values())):.3g}, which is 1/√D, in {listed(other)}.",
+            means="every sublayer reads numbers that are √D times too small.",
+            look="x.pow(2).mean(-1), not .sum(-1).",
+            chapter="The encoder",
+            design="That is right where vectors on the unit sphere are meant "
+            '(accept=["norm-sums"]).',
+        )
+
+
+def _far(ratio: float) -> float:
+    return abs(math.log(ratio))
+
+
+def _sizes(module: nn.Module, width: int) -> tuple[float, float] | None:
+    """Sizes of what a norm makes of random numbers, and of four times these.
+
+    Without its bias, and in units of its gain; None if it can't be asked.
+    """
+    own = [p for p in module.parameters() if p.shape == (width,)]
+    first = own[0] if own else torch.ones(width)
+    x = torch.randn(1, 64, width, generator=torch.Generator().manual_seed(5)) * 8
+    x = x.to(first)
+    gain = _anatomy.spread(first.detach())
+    try:
+        with torch.no_grad():
+            made = [(module(e) - module(-e)) / 2 for e in (x, 4 * x)]
+    except Exception:  # it wants more than numbers
+        return None
+    if any(e.shape != x.shape or not bool(e.any()) for e in made) or not gain:
+        return None
+    one, four = (_anatomy.spread(each) / gain for each in made)
+    return (one, four) if math.isfinite(one * four) else None
 
 
 def _wrong_axis(ops: list[_anatomy.Op], lengths: set[int]) -> Finding | None:

@@ -18,6 +18,7 @@ REAL = 5
 MOST = 0.9  # of the sources
 UNSAID = "If the model has no padding at all, say so (pad_id=None)."
 SPOILED = (
+    "weights-all-equal",
     "state-between-calls",
     "dropout-while-evaluating",
     "ignores-source",
@@ -248,7 +249,7 @@ def _signs(patient: Patient, words: Tensor, exact: Tensor) -> Iterator[Finding]:
             means="the model reads each sentence as if the sign weren't there.",
             look="source != pad_id, not source > eos_id.",
             chapter="Masks",
-            because=("ignores-source",),
+            because=("ignores-source", "weights-all-equal"),
         )
 
 

@@ -14,6 +14,7 @@ from tformer.doctor._patient import Patient
 from tformer.doctor._watch import NORMS, PRODUCTS, storage
 from tformer.doctor.report import Finding, listed
 
+PART = 0.3  # of a matrix that makes two or three things at once
 TRIES = 6  # inputs, each of which may wake other experts
 EXPERTS = (
     "Which weights get one depends on the words, as where experts are chosen, and a "
@@ -70,7 +71,14 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "from_pretrained, which freezes by default.",
             chapter="Training",
         )
-    silent, is_routed = _silent(patient, named)
+    multiplied = {storage(e.tensor) for op in ops if op.name in PRODUCTS
+                  for e in op.inputs if e.is_parameter}  # fmt: skip
+    matrices = [n for n, p in named.items() if p.dim() > 1 and storage(p) in multiplied]
+    yield from _equal(matrices, named)
+    yield from _overlapping(named)
+    silent, is_routed, parts = _silent(patient, named)
+    yield from _part([n for n in matrices if n not in silent], named, parts)
+    yield from _never_wakes(patient, silent)
     thrown = _thrown_away(patient, ops, [n for n in silent if named[n].dim() > 1])
     for code, names in (
         ("gradient-cut", [n for n in silent if storage(named[n]) in used]),
@@ -106,12 +114,21 @@ def _places(ops: list[_anatomy.Op], tables: set[int]) -> set[int]:
     }
 
 
-def _silent(patient: Patient, named: Mapping[str, Tensor]) -> tuple[list[str], bool]:
-    """The weights that no gradient reaches, and whether that depends on the words."""
+def _silent(
+    patient: Patient, named: Mapping[str, Tensor]
+) -> tuple[list[str], bool, dict[str, Tensor]]:
+    """The weights that no gradient reaches, whether that depends on the words, and all.
+
+    The last are the sums of the absolute gradients.
+    """
     silent = {n for n, each in named.items() if each.requires_grad}
     sets = []
+    sums = {n: torch.zeros_like(p) for n, p in named.items()}
     for seed in range(TRIES):
         grads = _gradients(patient, seed)
+        for name, grad in grads.items():
+            if grad is not None:
+                sums[name] += grad.abs()
         here = {
             name
             for name in grads
@@ -123,7 +140,117 @@ def _silent(patient: Patient, named: Mapping[str, Tensor]) -> tuple[list[str], b
         if not silent:
             break
     is_routed = any(each != sets[0] for each in sets)
-    return [name for name in named if name in silent], is_routed
+    return [name for name in named if name in silent], is_routed, sums
+
+
+def _equal(matrices: list[str], named: Mapping[str, Tensor]) -> Iterator[Finding]:
+    """Is every number of a matrix the same?"""
+    same = [n for n in matrices if named[n].numel() > 3
+            and bool((named[n] == named[n].flatten()[0]).all())]  # fmt: skip
+    if same:
+        yield Finding(
+            code="weights-all-equal",
+            title="all numbers of a matrix are the same",
+            tried="looked at each matrix that something is multiplied by.",
+            seen=f"{listed(same)} have one number everywhere, such as "
+            f"{float(named[same[0]].flatten()[0].detach()):.3g}.",
+            means="all units of the layer compute one thing, get one gradient, and so "
+            "stay the same: it is as narrow as one unit.",
+            look="the initialisation: random numbers for every matrix "
+            "(xavier_uniform_, normal_), constants for biases and gains only.",
+            chapter="The whole Transformer",
+        )
+
+
+def _overlapping(named: Mapping[str, Tensor]) -> Iterator[Finding]:
+    """Do two parameters show one memory?"""
+    places: dict[tuple[int, int], list[str]] = {}
+    for name, each in named.items():
+        if each.numel():
+            places.setdefault((each.data_ptr(), each.numel()), []).append(name)
+    twins = [names for names in places.values() if len(names) > 1]
+    if twins:
+        yield Finding(
+            code="parameters-overlap",
+            title="two parameters share their memory, and are not one",
+            tried="compared the memory of all parameters.",
+            seen=f"{listed(twins[0])} are two Parameters over one block of numbers.",
+            means="each gets a part of the gradient, and the optimizer moves the block "
+            "twice in each step.",
+            look="out.weight = embedding.weight, the Parameter itself; not "
+            "nn.Parameter(embedding.weight), nor its .data.",
+            chapter="Embeddings",
+        )
+
+
+def _part(
+    matrices: list[str], named: Mapping[str, Tensor], sums: Mapping[str, Tensor]
+) -> Iterator[Finding]:
+    """Does a block of a matrix that makes several things get no gradient?"""
+    for name in matrices:
+        size = named[name].shape
+        if len(size) != 2 or max(size) < 2 * min(size) or not named[name].requires_grad:
+            continue
+        axis = int(size[1] > size[0])
+        alive = (sums[name] > 0).any(dim=1 - axis)
+        run = longest = end = 0
+        for i, each in enumerate(alive.tolist()):
+            run = 0 if each else run + 1
+            if run > longest:
+                longest, end = run, i + 1
+        if longest > PART * len(alive):
+            yield Finding(
+                code="unused-parameters",
+                title="a part of a matrix is never used",
+                tried="sent a gradient back from every logit.",
+                seen=f"none arrived at {'columns' if axis else 'rows'} {end - longest} "
+                f"to {end - 1} of {name}, {longest / len(alive):.0%} of it.",
+                means="what this part makes (the queries, the keys, the values) is not "
+                "part of the model.",
+                look="what the split result goes into: q @ k.transpose(-2, -1), and "
+                "weights @ v.",
+                chapter="Attention",
+                because=("result-thrown-away", "keys-from-wrong-side", "mask-inverted"),
+            )
+            return
+
+
+def _never_wakes(patient: Patient, silent: list[str]) -> Iterator[Finding]:
+    """Would matrices of zeros ever get a gradient, or does each wait for another?"""
+    asleep = {
+        n: p for n, p in patient.asleep.items() if n not in silent and p.dim() > 1
+    }
+    if len(asleep) < 2:
+        return
+    numbers = {n: p.detach().clone() for n, p in patient.asleep.items()}
+    waiting = dict(asleep)
+    with torch.no_grad():
+        for each in asleep.values():
+            each.zero_()
+    woken = list(waiting)
+    while waiting and woken:
+        grads = [_gradients(patient, seed) for seed in (0, 1)]
+        woken = [n for n in waiting if any(bool(g[n].any()) for g in grads
+                 if g[n] is not None)]  # type: ignore[union-attr]  # fmt: skip
+        for name in woken:
+            with torch.no_grad():
+                waiting.pop(name).copy_(numbers[name])
+    with torch.no_grad():
+        for name, each in patient.asleep.items():
+            each.copy_(numbers[name])
+    if waiting:
+        yield Finding(
+            code="weights-stay-zero",
+            title="matrices that start at zero will stay there",
+            tried="followed the gradient, and let whatever it reaches start to learn.",
+            seen=f"none ever arrives at {listed(waiting)}.",
+            means="each is multiplied by another that is zero, too (queries and keys, "
+            "the two layers of a feed-forward network), so neither gets a gradient.",
+            look="the initialisation: only the last matrix of a branch may start at "
+            "zero.",
+            chapter="The whole Transformer",
+            because=("output-constant",),
+        )
 
 
 def _gradients(patient: Patient, seed: int) -> dict[str, Tensor | None]:

@@ -10,10 +10,11 @@ from torch import Tensor
 
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
-from tformer.doctor._watch import Input, storage
+from tformer.doctor._watch import PRODUCTS, Input, storage
 from tformer.doctor.report import Finding
 
 SIDES = ("source", "target")
+STRANGERS = 0.4  # cosine of one word at two neighbouring places
 FAST = 0.85  # of the columns of a table of waves; half of a sound one's are slow
 
 
@@ -31,7 +32,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
         raise Skip("no softmax between two matrix products was seen")
     for side, n in enumerate((patient.n_source, patient.n_target)):
         layers = [each for each in found if each.shape == (n, n)]
-        if layers and all(_anatomy.uniform(each.weights) for each in layers):
+        if layers and (finding := _one_sided(layers[0], SIDES[side])):
+            yield finding
+        elif layers and all(_anatomy.uniform(each.weights) for each in layers):
             is_causal = not any(bool(each.weights.triu(1).any()) for each in layers)
             unused = _unused_table(patient, n)
             yield Finding(
@@ -72,6 +75,8 @@ def _unused_table(patient: Patient, n: int) -> str:
     last = _anatomy.unembedding(ops, patient.plain.size(-1))
     line = [] if last is None else _anatomy.current_line(last)
     used = {storage(each.tensor) for op in line for each in op.inputs}
+    used |= {storage(each.tensor) for op in ops if op.name in PRODUCTS
+             for each in op.inputs}  # fmt: skip
     widths = {op.output.size(-1) for op in ops if op.name == "embedding"}
     for name, each in [*patient.model.named_parameters(), *_buffers(patient)]:
         if each.dim() < 2 or storage(each) in used or not each.is_floating_point():
@@ -93,6 +98,38 @@ def _buffers(patient: Patient) -> list[tuple[str, Tensor]]:
     return [*patient.model.named_buffers(), *loose]
 
 
+def _one_sided(first: _anatomy.Attention, side: str) -> Finding | None:
+    """Are queries of one word turned from place to place, and its keys are not?
+
+    A query that is longer further on, and points the same way, is sound.
+    """
+    turns = [1 - torch.cosine_similarity(e[:, :1], e, dim=-1).min()
+             for e in (first.query, first.key)]  # fmt: skip
+    if not (min(turns) < 1e-5 and max(turns) > 1e-2):
+        return None
+    turned, still = ("queries", "keys") if turns[0] > turns[1] else ("keys", "queries")
+    return _rotary(
+        f"positions turn the {turned} of the {side}, and not its {still}",
+        f"its {turned} differ from place to place, and its {still} don't.",
+        f"the same rotation for both: apply it to the {still}, too.",
+    )
+
+
+def _rotary(title: str, seen: str, look: str) -> Finding:
+    return Finding(
+        code="rotary-not-relative",
+        title=title,
+        tried="fed one word over and over, and compared queries and keys, and the "
+        "scores of places that are equally far apart.",
+        seen=seen,
+        means="how much one word attends to another doesn't depend on how far apart "
+        "the two are.",
+        look=look,
+        chapter="Positions",
+        because=("heads-split-wrongly",),
+    )
+
+
 def _not_relative(
     first: _anatomy.Attention, side: str, epsilon: float
 ) -> Iterator[Finding]:
@@ -111,20 +148,33 @@ def _not_relative(
     spread = float(scores.max() - scores.min())
     steps = [scores.diagonal(offset, -2, -1) for offset in range(1 - n, n)]
     apart = max(float((e.amax(-1) - e.amin(-1)).max()) for e in steps)
+    lengths = first.query.norm(dim=-1)
+    keeps = float(lengths.std(dim=-1).max()) < 1e-2 * float(lengths.mean())
+    alike = [float(torch.cosine_similarity(e[:, 1:], e[:, :-1], dim=-1).mean())
+             for e in (first.query, first.key)]  # fmt: skip
     if apart > max(1e-2, 30 * epsilon) * spread and spread > 1e-6:
-        yield Finding(
-            code="rotary-not-relative",
-            title=f"the rotary positions of the {side} don't measure distance",
-            tried="fed one word over and over, and compared the scores of places that "
-            "are equally far apart.",
-            seen=f"these differ by up to {apart:.2g}; all scores span {spread:.2g}.",
-            means="queries and keys are turned differently, so how much one word "
-            "attends to another depends on where in the sentence the two stand.",
-            look="the same rotation for both: the same angles, the signs "
+        yield _rotary(
+            f"the rotary positions of the {side} don't measure distance",
+            f"these differ by up to {apart:.2g}; all scores span {spread:.2g}."
+            + ("" if keeps else " Nor do the queries keep their length."),
+            "the same rotation for both: the same angles, the signs "
             "(a cos − b sin, a sin + b cos), and the same pairs of features "
-            "(neighbours, or halves).",
+            "(neighbours, or halves)."
+            if keeps
+            else "the rotation: cos and sin both there, with their signs; complex "
+            "numbers lose their imaginary part in .to(torch.float32).",
+        )
+    elif keeps and max(alike) < STRANGERS:
+        yield Finding(
+            code="positions-too-fast",
+            title=f"the rotary positions of the {side} turn too fast",
+            tried="fed one word over and over, and compared neighbours.",
+            seen=f"the queries of one word at two neighbouring places have a cosine of "
+            f"{alike[0]:.2f}, its keys of {alike[1]:.2f}.",
+            means="neighbours are as unlike as places far apart, so the positions say "
+            "next to nothing about distance.",
+            look="the rates: 1 / theta ** (2i / Dh), which fall from 1 to 1/10000.",
             chapter="Positions",
-            because=("heads-split-wrongly",),
         )
 
 

@@ -62,7 +62,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
             means="the model is a language model of the target, however low its loss.",
             look="whether the decoder gets the encoder's output, and uses it.",
             chapter="The decoder",
-            because=("keys-from-wrong-side", "mask-inverted"),
+            because=("keys-from-wrong-side", "mask-inverted", "weights-all-equal"),
         )
     layers = [e for e in patient.self_attention(0) if bool(e.weights.any())]
     if layers and not any(bool(each.weights.triu(1).any()) for each in layers):

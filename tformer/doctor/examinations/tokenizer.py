@@ -16,12 +16,30 @@ USUAL = (
 )
 
 
+class Undecodable(Exception):
+    """Ids that were encoded, or read in training, can't be decoded."""
+
+
 def examine(patient: Patient) -> Iterator[Finding]:
     """Encode and decode sentences, compare them, and look at the ids."""
     if patient.tokenizer is None:
         raise Skip("tokenizer=… was not given")
     lost, too_large, n = [], [], 0
-    for ids, before, back in _trips(patient):
+    try:
+        trips = list(_trips(patient))
+    except Undecodable as problem:
+        yield Finding(
+            code="tokenizer-loses-text",
+            title="decoding stops with an error",
+            tried="decoded ids that the tokenizer, or a batch, gave.",
+            seen=str(problem),
+            means="what the model writes can't be read.",
+            look="the table from ids to pieces: is it the inverse of the other one, or "
+            "shifted by a place, and are the special ids in it?",
+            chapter="Tokenization",
+        )
+        return
+    for ids, before, back in trips:
         n += 1
         if _letters(before) not in _letters(back):
             lost.append((before, back))
@@ -56,7 +74,15 @@ def _trips(patient: Patient) -> Iterator[tuple[list[int], str, str]]:
     A tokenizer of letters has no id for what its text doesn't contain; then the ids of
     the batches are decoded, and encoded again.
     """
-    encode, decode = patient.tokenizer.encode, patient.tokenizer.decode
+    encode = patient.tokenizer.encode
+
+    def decode(ids: list[int]) -> str:
+        try:
+            return str(patient.tokenizer.decode(ids))
+        except (KeyError, IndexError) as problem:
+            reason = f"{type(problem).__name__}: {problem}"
+            raise Undecodable(f"of {ids[:8]}: {reason}.") from None
+
     pairs = [text for pair in (patient.pairs or ())[:50] for text in pair]
     texts = pairs if pairs and isinstance(pairs[0], str) else list(USUAL)
     try:
@@ -70,7 +96,7 @@ def _trips(patient: Patient) -> Iterator[tuple[list[int], str, str]]:
             yield ids, " ".join(map(str, ids)), " ".join(map(str, again))
         return
     for ids, text in zip(encoded, texts, strict=True):
-        yield ids, text, str(decode(ids))
+        yield ids, text, decode(ids)
 
 
 def _ids(encoded: Any) -> list[int]:
