@@ -10,7 +10,7 @@ from torch import nn
 
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
-from tformer.doctor._watch import DROPS, FACTORS, PRODUCTS, VIEWS
+from tformer.doctor._watch import DROPS, FACTORS, MOMENTS, PRODUCTS, VIEWS
 from tformer.doctor.report import Finding, listed
 
 
@@ -155,6 +155,7 @@ def _places(
         )
 
 
+ROOTS = {"sqrt", "rsqrt", "std", "std_mean", "pow"}
 OLMO = (
     "That is right for a design that norms what each sublayer adds, such as OLMo 2 and "
     'Swin V2 (accept=["norm-misplaced"]).'
@@ -234,8 +235,10 @@ def _by_hand(patient: Patient, ops: list[_anatomy.Op]) -> Iterator[Finding]:
     """Does each module that is a norm give back one size, whatever it is given?"""
     modules = dict(patient.model.named_modules())
     mixed = {op.place for op in ops if op.name in PRODUCTS}
-    places = {op.place: taken.size(-1) for op, axes, taken in _anatomy.norms(ops)
-              if axes == (-1,) and op.place and op.place not in mixed}  # fmt: skip
+    rooted = {op.place for op in ops if op.name in ROOTS} - mixed - {""}
+    places = {op.place: op.inputs[0].tensor.size(-1) for op in ops
+              if op.name in MOMENTS | {"sum"} and op.place in rooted
+              and op.output.size()[-1:] == (1,)}  # fmt: skip
     grows, other = {}, {}
     for place, width in places.items():
         sizes = _sizes(modules[place], width)

@@ -220,30 +220,40 @@ def _never_wakes(patient: Patient, silent: list[str]) -> Iterator[Finding]:
     asleep = {
         n: p for n, p in patient.asleep.items() if n not in silent and p.dim() > 1
     }
-    if len(asleep) < 2:
+    if not asleep:
         return
     numbers = {n: p.detach().clone() for n, p in patient.asleep.items()}
-    waiting = dict(asleep)
+    dead = {n: torch.ones_like(p, dtype=torch.bool) for n, p in asleep.items()}
     with torch.no_grad():
         for each in asleep.values():
             each.zero_()
-    woken = list(waiting)
-    while waiting and woken:
-        grads = [_gradients(patient, seed) for seed in (0, 1)]
-        woken = [n for n in waiting if any(bool(g[n].any()) for g in grads
-                 if g[n] is not None)]  # type: ignore[union-attr]  # fmt: skip
-        for name in woken:
+    wakes = True
+    while wakes:
+        wakes = False
+        found = [_gradients(patient, seed) for seed in (0, 1)]
+        for name, each in asleep.items():
+            grads = [grad for grads in found if (grad := grads[name]) is not None]
+            alive = sum(grad.abs() for grad in grads) > 0  # type: ignore[operator]
+            wakes |= bool((dead[name] & alive).any())
+            dead[name] &= ~alive
             with torch.no_grad():
-                waiting.pop(name).copy_(numbers[name])
+                each.copy_(numbers[name].masked_fill(dead[name], 0))
     with torch.no_grad():
         for name, each in patient.asleep.items():
             each.copy_(numbers[name])
+    waiting = {n: at for n, at in dead.items()
+               if float(at.flatten(1).all(dim=1).double().mean()) > PART}  # fmt: skip
     if waiting:
         yield Finding(
             code="weights-stay-zero",
             title="matrices that start at zero will stay there",
             tried="followed the gradient, and let whatever it reaches start to learn.",
-            seen=f"none ever arrives at {listed(waiting)}.",
+            seen=f"none ever arrives at {listed(waiting)}"
+            + (
+                ", or at rows of them."
+                if not all(e.all() for e in waiting.values())
+                else "."
+            ),
             means="each is multiplied by another that is zero, too (queries and keys, "
             "the two layers of a feed-forward network), so neither gets a gradient.",
             look="the initialisation: only the last matrix of a branch may start at "

@@ -105,18 +105,21 @@ def _too_high(patient: Patient, top: float | None) -> Iterator[Finding]:
               optimizer.param_groups)  # fmt: skip
     decay = max(float(g.get("weight_decay", 0)) for g in optimizer.param_groups)
     rate = own if top is None else top * min(1.0, own)
-    if decay >= 1 and min(rate, 0.01) * decay > 2e-3:
+    slow = min(own, 0.01)
+    if decay >= 1 and slow * decay > 2e-3:
         yield Finding(
             code="decay-too-strong",
             title="the weight decay is far too strong",
             tried="looked at the optimizer's weight_decay and at its rate.",
-            seen=f"it is {decay:.3g}: each step takes {rate * decay:.1%} off the "
+            seen=f"it is {decay:.3g}: each step takes {slow * decay:.1%} off the "
             "weights.",
-            means=f"after {math.log(2) / (rate * decay):.0f} steps half of each weight "
+            means=f"after {math.log(2) / (slow * decay):.0f} steps half of each weight "
             "is gone, whatever it had learned.",
             look="weight_decay: 0.01 to 0.1 is usual with AdamW.",
             chapter="Training",
         )
+    itself = top is not None and HIGH < top < 0.5 and rate <= HIGH
+    rate = top if itself and top is not None else rate
     if rate > HIGH:
         yield Finding(
             code="rate-too-high",
@@ -129,4 +132,8 @@ def _too_high(patient: Patient, top: float | None) -> Iterator[Finding]:
             look="rates from 1e-4 to 5e-3 are usual. The paper's formula is the rate "
             "itself: it goes with lr=1.0.",
             chapter="Training",
+            design="That is right if the schedule is a factor by which the optimizer's "
+            f"own rate, {own:.2g}, is multiplied."
+            if itself
+            else "",
         )
