@@ -84,7 +84,8 @@ def looping(model, source):
 
 def found(model, labels_of, decode=greedy):
     report = doctor.examine(model, batches=batches(labels_of), decode=decode)
-    return {f.code for f in (*report.findings, *report.consequences)}
+    told = (*report.findings, *report.consequences)
+    return {f.code for f in told} | {*report.to_confirm}
 
 
 BEHAVIOUR = {"source-unused", "copies-source", "repeats-itself"}

@@ -406,7 +406,7 @@ def _wrong_row(passed: list[int], written: Written) -> Finding:
         else "dim=…: -1, the vocabulary; along the batch, each sentence depends on "
         "its neighbours, and a lone one has 1 everywhere.",
         chapter="Decoding and scoring",
-        because=STRANGE,
+        because=("softmax-over-time",),
     )
 
 

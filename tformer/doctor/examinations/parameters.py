@@ -78,7 +78,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     yield from _overlapping(named)
     silent, is_routed, parts = _silent(patient, named)
     yield from _part([n for n in matrices if n not in silent], named, parts)
-    yield from _never_wakes(patient, silent)
+    yield from _never_wakes(patient, {*matrices} - {*silent})
     thrown = _thrown_away(patient, ops, [n for n in silent if named[n].dim() > 1])
     for code, names in (
         ("gradient-cut", [n for n in silent if storage(named[n]) in used]),
@@ -215,11 +215,9 @@ def _part(
             return
 
 
-def _never_wakes(patient: Patient, silent: list[str]) -> Iterator[Finding]:
+def _never_wakes(patient: Patient, matrices: set[str]) -> Iterator[Finding]:
     """Would matrices of zeros ever get a gradient, or does each wait for another?"""
-    asleep = {
-        n: p for n, p in patient.asleep.items() if n not in silent and p.dim() > 1
-    }
+    asleep = {n: p for n, p in patient.asleep.items() if n in matrices}
     if not asleep:
         return
     numbers = {n: p.detach().clone() for n, p in patient.asleep.items()}
