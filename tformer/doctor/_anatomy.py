@@ -567,7 +567,7 @@ def weak_fill(each: Attention) -> float | None:
         elif op.name in SUMS:
             for other in (e.tensor for e in op.inputs if _scores(e) is None):
                 values = other.unique() if other.numel() > 1 else other[:0]
-                if len(values) == 2 and values[1] == 0 and WEAK < values[0] < -1:
+                if len(values) == 2 and values[1] == 0 and WEAK < values[0] < 0:
                     return float(values[0])
         current = lines[0] if lines else None
     return None

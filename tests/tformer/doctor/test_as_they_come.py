@@ -6,7 +6,7 @@ import time
 
 import pytest
 import torch
-from cases import admitted
+from cases import admitted, broken
 from designs import PAD, USUAL, made
 from torch import nn
 from torch.nn import functional as F
@@ -239,41 +239,65 @@ def test_a_wide_vocabulary_takes_a_moment():
 # --- a step of training, accumulation, data ------------------------------------------
 
 
-def step_of(*, zeroes=True, steps=True, at_the_end=False):
-    model, given = admitted("gpt")
+def step_of(order="zero backward clip step", *, mode=True, sign=1, cut=False, labels=0,
+            block=48):  # fmt: skip
+    """A GPT whose step of training does these things in order."""
+    size = ("IGNORE = 37, 48", f"IGNORE = 37, {block}")
+    model, given = admitted("gpt", broken("gpt", *size))
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
 
     def train_step(model, batch):
-        ids, labels = batch
-        if zeroes and not at_the_end:
-            optimizer.zero_grad()
-        logits = model(ids)[0]
-        F.cross_entropy(logits.flatten(0, 1), labels.flatten()).backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        if steps:
-            optimizer.step()
-        if zeroes and at_the_end:
-            optimizer.zero_grad()
+        model.train(mode)
+        logits = model(batch[labels])[0]
+        logits = logits.detach().requires_grad_() if cut else logits
+        loss = F.cross_entropy(logits.flatten(0, 1), batch[1].flatten())
+        doing = {
+            "zero": optimizer.zero_grad,
+            "backward": (sign * loss).backward,
+            "clip": lambda: torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1),
+            "step": optimizer.step,
+        }
+        for each in order.split():
+            doing[each]()
 
     return model, given | {"optimizer": optimizer, "train_step": train_step}
 
 
 @pytest.mark.parametrize(
-    ("how", "codes"),
+    ("how", "codes", "says"),
     [
-        ({}, ()),
-        ({"at_the_end": True}, ()),
-        ({"zeroes": False}, ("gradients-never-zeroed",)),
-        ({"steps": False}, ("step-moves-nothing",)),
+        ({}, (), ""),
+        ({"order": "backward clip step zero"}, (), ""),
+        ({"order": "backward clip step"}, ("gradients-never-zeroed",), ""),
+        ({"order": "zero backward"}, ("step-moves-nothing",), "no optimizer stepped"),
+        (
+            {"order": "zero step backward"},
+            ("step-moves-nothing",),
+            "before any gradient",
+        ),
+        ({"order": "backward zero step"}, ("step-moves-nothing",), "were gone when"),
+        ({"cut": True}, ("step-moves-nothing",), "No gradient arrived"),
+        ({"order": "zero backward step clip"}, ("clipped-after-step",), "cut to 0.1"),
+        ({"order": "zero backward step step"}, ("steps-twice",), "stepped 2 times"),
+        ({"mode": False}, ("trains-in-eval-mode",), "nothing was struck out"),
+        ({"sign": -1}, ("loss-goes-up",), "the loss rises"),
+        ({"labels": 1}, ("step-reads-labels",), "the labels of the batch"),
+        ({"block": 15}, ("train-step-stops",), "of length 16; it takes up to 15"),
     ],
 )
-def test_a_step_of_training_is_looked_into_and_undone(how, codes):
+def test_a_step_of_training_is_looked_into_and_undone(how, codes, says):
     model, given = step_of(**how)
     before = [each.clone() for each in model.parameters()]
     report = doctor.examine(model, seconds=None, **given)
-    assert report.codes == codes, str(report)
+    assert report.codes == codes and says in " ".join(f.seen for f in report.findings)
     assert all(map(torch.equal, before, model.parameters()))
     assert not given["optimizer"].state
+
+
+def test_a_step_of_training_leaves_the_tables_to_be_compared():
+    model, given = step_of()
+    model.wte.weight = nn.Parameter(model.wte.weight.detach().clone())
+    assert doctor.examine(model, **given).codes == ("not-in-optimizer", "untied-tables")
 
 
 def test_a_backward_pass_after_the_loop_is_told_from_a_mean_of_means():
@@ -286,6 +310,40 @@ def test_a_backward_pass_after_the_loop_is_told_from_a_mean_of_means():
     given["gradients"] = last_only
     report = doctor.examine(model, seconds=None, **given)
     assert report.codes == ("accumulation-keeps-last",)
+
+
+def rows_of(lengths_t, *, n=24, seed=0):
+    """Batches of sources of various lengths, beside targets of the lengths given."""
+    g = torch.Generator().manual_seed(seed)
+    lengths = torch.randint(3, 9, (n,), generator=g).tolist()
+    rows = [[4 + (i * 7 + k) % 26 for k in range(w)] for i, w in enumerate(lengths)]
+    others = [[4 + (i * 5 + k) % 26 for k in range(w)]
+              for i, w in enumerate(lengths_t(lengths))]  # fmt: skip
+
+    def batch(part):
+        def table(rows):
+            return torch.tensor([row + [0] * (9 - len(row)) for row in rows[part]])
+
+        labels = table([[*row, 2] for row in others])
+        read = torch.cat([torch.ones(len(labels), 1).long(), labels[:, :-1]], dim=1)
+        return table(rows), read, labels
+
+    return [batch(slice(i, i + 8)) for i in range(0, n, 8)]
+
+
+@pytest.mark.parametrize(
+    ("lengths_t", "codes", "confirm"),
+    [
+        (list, (), ()),
+        (lambda sizes: [sizes[-1], *sizes[:-1]], ("pairs-torn-apart",), ()),
+        (lambda sizes: sizes[::2] + sizes[1::2], (), ("pairs-torn-apart",)),
+    ],
+    ids=["together", "shifted", "shuffled"],
+)
+def test_lengths_that_do_not_go_together_are_told(lengths_t, codes, confirm):
+    model, given = admitted("annotated")
+    report = doctor.examine(model, **given | {"batches": rows_of(lengths_t)})
+    assert (report.codes, report.to_confirm) == (codes, confirm), str(report)
 
 
 @pytest.mark.parametrize("torn", [True, False])

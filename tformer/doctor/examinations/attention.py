@@ -35,8 +35,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
     elif not found:
         raise Skip("no softmax between two matrix products was seen")
     yield from _groups(found)
-    turned = [e for e in found if _is_average(e.weights.transpose(-1, -2))
-              and not _is_average(e.weights)]  # fmt: skip
+    turned = [e for e in found if _is_average(e.softmax.result)
+              and _is_average(e.weights.mT) and not _is_average(e.weights)]  # fmt: skip
     if turned:
         yield _transposed(turned, len(found))
         return

@@ -56,7 +56,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     with torch.random.fork_rng():
         torch.manual_seed(7)
         noise = [torch.randn_like(each) for each in parameters]
-    scale = 10 * size / float(_flat(noise).norm())
+    scale = 1e3 * size / float(_flat(noise).norm())
     for each, other in zip(parameters, noise, strict=True):
         each.grad = other * scale
     again = _step(patient, parameters).left

@@ -61,6 +61,7 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
             look="out.weight = embedding.weight (the Parameter); .data.copy_(…), "
             "clone(), deepcopy or a later initialisation makes two.",
             chapter="Embeddings",
+            because=("weights-all-equal",),
         )
 
 
