@@ -9,7 +9,8 @@ you give it (your loss, batches, decoding function, optimizer, schedule, tokeniz
 corpus) is examined, too.
 
 Each examination is a module of `tformer.doctor.examinations`, and needs no further
-registration. If it is about one argument of `examine`, it names that as ``ARGUMENT``.
+registration. If it is about one argument of `examine`, it names that as ``ARGUMENT``,
+and the book's chapter on what it finds as ``CHAPTER``.
 Chapters *When training fails* and *Bring your own model*.
 """
 

@@ -209,7 +209,8 @@ def _round(
                 elif said.design:
                     remarks.append(said.as_remark(name))
                 else:
-                    here.append(said)
+                    chapter = said.chapter or module.CHAPTER
+                    here.append(dataclasses.replace(said, chapter=chapter))
         except (Skip, CannotExamine) as reason:
             if not here or isinstance(reason, OutOfTime):
                 not_tried.append(NotTried(name, str(reason), given))

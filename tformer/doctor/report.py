@@ -31,7 +31,8 @@ class Finding:
         seen: what came out, with numbers.
         means: why that matters.
         look: where in your code to look first.
-        chapter: the title of the book's chapter that explains it.
+        chapter: the title of the book's chapter that explains it; without it, the
+            ``CHAPTER`` of the examination.
         because: codes of findings that would explain this one. If one of them is
             found, too, this one is listed as a consequence.
         design: in which sound design this is right, and which argument says so; then
@@ -44,7 +45,7 @@ class Finding:
     seen: str
     means: str
     look: str
-    chapter: str
+    chapter: str = ""
     because: tuple[str, ...] = ()
     design: str = ""
 

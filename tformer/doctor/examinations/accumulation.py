@@ -12,6 +12,7 @@ from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.examinations.loss import not_averaged
 from tformer.doctor.report import Finding
 
+CHAPTER = "Training"
 ARGUMENT = "gradients"
 
 
@@ -52,7 +53,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             means="all but the last batch are computed for nothing.",
             look="backward() inside the loop over the small batches, and zero_grad() "
             "before it, once.",
-            chapter="Training",
         )
     elif apart > limit and not_averaged(patient) is not None:
         yield Finding(
@@ -65,7 +65,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             means="the sum has as many terms as there are words: weighted by words "
             "once more, long batches count twice.",
             look='reduction="mean" in the loss, or sums and one division at the end.',
-            chapter="Training",
         )
     elif apart > limit:
         yield Finding(
@@ -78,7 +77,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             means="a mean of means: words in short batches count more than words in "
             "long ones, and the result depends on how the batches are cut.",
             look="sum the losses and divide by the words of all parts together.",
-            chapter="Training",
             because=(
                 "batch-leak",
                 "heads-split-wrongly",
@@ -103,7 +101,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             look="divide each loss by the number of parts, or by all words."
             if times > 1
             else "what is divided twice: by all words, and by the number of parts.",
-            chapter="Training",
         )
 
 

@@ -12,6 +12,7 @@ from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
+CHAPTER = "Attention"
 SIGMOID = (
     "That is right for attention with a sigmoid in place of the softmax "
     '(accept=["attention-without-softmax"]).'
@@ -69,7 +70,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "keys should compete for each query: what comes out is no average of the "
             "values.",
             look="dim=… of the softmax: it has to be -1, the axis of the keys.",
-            chapter="Attention",
         )
     if cut:
         number, off, _ = max(cut, key=lambda each: each[1])
@@ -104,7 +104,6 @@ def _transposed(turned: list[_anatomy.Attention], n: int) -> Finding:
         "others think of it: masks work the wrong way round.",
         look="weights @ values, (T, S) times (S, Dh), without a transpose of the "
         "weights.",
-        chapter="Attention",
     )
 
 
@@ -116,7 +115,6 @@ def _mixes_nothing(summed: list[_anatomy.Op]) -> Finding:
         seen=f"each query's become their sum, 1: {_anatomy.places(summed)}.",
         means="each word keeps its own value, and nothing passes from word to word.",
         look='the letters of the einsum: keys and values share one, "bhij,bhjd->bhid".',
-        chapter="Attention",
     )
 
 
@@ -158,5 +156,4 @@ def _no_softmax(loose: list[Tensor], n_others: int) -> Finding:
         means="what comes out is no average of the values: it grows with the number of "
         "words, and a word can't be preferred at another's cost.",
         look="softmax over the keys, dim=-1, between the mask and the values.",
-        chapter="Attention",
     )

@@ -11,6 +11,7 @@ from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient
 from tformer.doctor.report import Finding
 
+CHAPTER = "Attention"
 Pair = tuple[Tensor | None, Tensor]  # source and target ids
 
 SPOILED = ("dropout-while-evaluating",)
@@ -36,7 +37,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "translation in a different batch, and training can cheat.",
             look="which axis is the batch: attention or a norm along it, a transpose "
             "or view that mixes batch and sequence, batch_first.",
-            chapter="Attention",
             because=(
                 *SPOILED,
                 "heads-split-wrongly",

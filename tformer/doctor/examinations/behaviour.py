@@ -16,6 +16,7 @@ from tformer.doctor._patient import Patient, Skip
 from tformer.doctor._watch import storage
 from tformer.doctor.report import Finding, Remark
 
+CHAPTER = "When training fails"
 TRAINED = 0.7  # of what a uniform guess costs
 WORSE = 1.5  # times that: not ignorant, but wrong
 LARGE = 1.5  # times the usual standard deviation of a table
@@ -51,7 +52,6 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
             "a low loss, and fluent nonsense.",
             look="leaks (the answer in the decoder's input), the cross-attention's "
             "mask, pairs that don't belong together.",
-            chapter="When training fails",
             because=(
                 "ignores-source", "future-leak", "mask-off-by-one", "mask-inverted",
                 "labels-not-shifted", "keys-from-wrong-side",
@@ -131,7 +131,6 @@ def _writing(patient: Patient, source: Tensor, labels: Tensor) -> Iterator[Findi
             means="it was trained on pairs whose sides are alike, or decodes into the "
             "wrong language.",
             look="the pairs: is the target there, or the source twice?",
-            chapter="When training fails",
         )
     elif loops > n / 2:
         yield Finding(
@@ -142,7 +141,6 @@ def _writing(patient: Patient, source: Tensor, labels: Tensor) -> Iterator[Findi
             means="the more often a word has been written, the likelier it gets; a "
             "model that doesn't know what it has covered is caught in a loop.",
             look="the other findings of this report; then train longer.",
-            chapter="When training fails",
             because=("no-positions", "future-leak", "mask-off-by-one"),
             design="A sound model does so, too, before it has trained for long "
             '(accept=["repeats-itself"]).',

@@ -13,6 +13,7 @@ from tformer.doctor._labels import writes
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
+CHAPTER = "Masks"
 FLOATS = (
     "the mask: here one of 0 and 1 was added to the scores, which hides nothing. Make "
     "it boolean, or of 0 and −inf."
@@ -97,7 +98,6 @@ def _masked_word_model_is_causal(n: int) -> Finding:
         seen="a change moves the logits at its own place and after it, never before.",
         means="a hidden word is guessed without what follows it.",
         look="a causal mask in a bidirectional encoder: there it hides only padding.",
-        chapter="Masks",
     )
 
 
@@ -201,7 +201,6 @@ def _inverted(influence: Tensor, n: int) -> Finding:
         means="each position sees the future but not the past.",
         look="what True means: in torch.nn, a bool mask hides where it is True; in "
         "scaled_dot_product_attention and many tutorials it shows.",
-        chapter="Masks",
     )
 
 
@@ -213,7 +212,6 @@ def _turned(n: int) -> Finding:
         seen="the last word moves every logit, the first one only the last.",
         means=LEAKS,
         look="flip, [::-1] or a reversed order of positions, after the embedding.",
-        chapter="Masks",
         because=SPOILED,
     )
 
@@ -229,7 +227,6 @@ def _blind(n: int) -> Finding:
         "word, and the first row may see nothing at all.",
         look="the diagonal of the causal mask: torch.tril(ones, diagonal=-1) and "
         "triu(…, diagonal=0) hide the diagonal.",
-        chapter="Masks",
     )
 
 
@@ -254,7 +251,6 @@ def _length(patient: Patient) -> Iterator[Finding]:
             f"hides, scores become {fills[0]:.3g}, and keep some weight.",
             means=LEAKS,
             look='the value in masked_fill: float("-inf"), before the softmax.',
-            chapter="Masks",
             because=SPOILED,
         )
     else:
@@ -267,6 +263,5 @@ def _length(patient: Patient) -> Iterator[Finding]:
             "that decoding doesn't have.",
             look="positions that are counted from the end or divided by the length, "
             "statistics over positions, a mask built for another length.",
-            chapter="Masks",
             because=(*SPOILED, "scaled-by-length"),
         )

@@ -12,6 +12,7 @@ from torch import Tensor
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
+CHAPTER = "Data"
 ALL = 0.9  # of the rows
 MANY_ROWS = 16  # enough for a correlation to say something
 UNLIKE = 0.35  # a correlation of lengths that no translation has
@@ -69,7 +70,6 @@ def _overlap(known: set[Any], test: Sequence[Any]) -> Iterator[Finding]:
             means="the score measures memory as well as translation.",
             look="split by sentence, not by pair, before anything is sampled or "
             "repeated; remove duplicates first.",
-            chapter="Data",
             because=("tokenizer-loses-text",) if not isinstance(example, str) else (),
         )
 
@@ -108,7 +108,6 @@ def _torn(patient: Patient) -> Iterator[Finding]:
             means="nothing can be learned from the source, and the model becomes one "
             "of the target alone.",
             look="what shuffles or sorts: one order for both sides.",
-            chapter="Data",
         )
 
 
@@ -150,7 +149,6 @@ def _lengths(patient: Patient) -> Iterator[Finding]:
         means="nothing can be learned from the source, and the model becomes one of "
         "the target alone.",
         look="what shuffles or sorts: one order for both sides.",
-        chapter="Data",
         design=""
         if is_shifted
         else "That is right where the length of a target has nothing to do with its "
@@ -174,7 +172,6 @@ def _answered(patient: Patient) -> Iterator[Finding]:
             means="the model learns to copy, and without the answer it can't "
             "translate.",
             look="what is joined before a source is encoded.",
-            chapter="Data",
             design="That is right where the task is to pick out a part of the source "
             '(accept=["target-in-source"]).',
         )
@@ -220,7 +217,6 @@ def _batches(patient: Patient) -> Iterator[Finding]:
                 "loop begins with a sign that the decoder doesn't know.",
                 look="ids = [bos, …words, eos] for each target; then inputs ids[:-1], "
                 "labels ids[1:].",
-                chapter="Data",
             )
             return
         if begins[0] > 0.9 and begins[1] < 0.1:
@@ -254,5 +250,4 @@ def _swapped(seen: str) -> Finding:
         means="the model learns to translate the other way round, or reads what it "
         "should write.",
         look="the order of the columns, and of what a batch returns.",
-        chapter="Data",
     )

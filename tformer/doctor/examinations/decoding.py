@@ -14,6 +14,7 @@ from tformer.doctor._loop import FAR, ROUNDS, Loop, Stopped, Written
 from tformer.doctor._patient import Patient, Skip, name_of
 from tformer.doctor.report import Finding, Remark, listed
 
+CHAPTER = "Decoding and scoring"
 ARGUMENT = "decode"
 APART = 1e-4  # standard deviations of the logits
 STRANGE = (  # a model of which one pass is no measure
@@ -114,7 +115,6 @@ def _labels(loop: Loop) -> Iterator[Finding]:
             means="the scores are those of teacher forcing, which no translation "
             "will reach.",
             look="what the loop appends: the word just chosen, never the label.",
-            chapter="Decoding and scoring",
         )
 
 
@@ -141,7 +141,6 @@ def _begin(loop: Loop) -> Iterator[Finding]:
         "guess, and the others build on it.",
         look=f"the tensor that the loop starts from, such as torch.full((B, 1), "
         f"bos_id).{unless}",
-        chapter="Decoding and scoring",
         because=("target-without-start", "source-and-target-swapped"),
     )
 
@@ -166,7 +165,6 @@ def _end(loop: Loop) -> Iterator[Finding | Remark]:
         seen=f"it took {steps} steps and wrote the end sign {n} times.",
         means="whatever comes after the end is rubbish, and it is kept.",
         look="the comparison with eos_id, for every row of the batch, and the break.",
-        chapter="Decoding and scoring",
     )
 
 
@@ -303,7 +301,6 @@ def _fed_otherwise(
         seen=f"{given[:12]}, where {right[:12]} was expected.",
         means="words are chosen as if others, or none, had been written.",
         look=look,
-        chapter="Decoding and scoring",
         because=("decoding-wrong-start",),
     )
 
@@ -341,7 +338,6 @@ def _not_returned(written: Written, words: list[int]) -> Finding:
         seen=f"it wrote {words[:8]}, and returned {written.words[:8]}.",
         means="what is scored and shown isn't what the model said.",
         look="the tensor that is returned, and what is cut off at its ends.",
-        chapter="Decoding and scoring",
     )
 
 
@@ -384,7 +380,6 @@ def _crops(loop: Loop) -> Iterator[Finding]:
             means="as soon as the text is longer than that, every step reads the same "
             "words.",
             look=f"ids[:, -{n}:], the latest words, and not ids[:, :{n}].",
-            chapter="Decoding and scoring",
         )
 
 
@@ -405,7 +400,6 @@ def _wrong_row(passed: list[int], written: Written) -> Finding:
         if axis is None
         else "dim=…: -1, the vocabulary; along the batch, each sentence depends on "
         "its neighbours, and a lone one has 1 everywhere.",
-        chapter="Decoding and scoring",
         because=("softmax-over-time",),
     )
 
@@ -478,7 +472,6 @@ def _differs(
         seen=seen,
         means=means,
         look=look,
-        chapter="Decoding and scoring",
         because=STRANGE,
     )
 
@@ -621,7 +614,6 @@ def _padded(loop: Loop) -> Iterator[Finding]:
             "attends to the padding as well.",
             look="the source mask in the loop: for the encoder, and for every "
             "cross-attention.",
-            chapter="Decoding and scoring",
             because=STRANGE,
         )
 
@@ -661,7 +653,6 @@ def _together(loop: Loop) -> Iterator[Finding | Remark]:
             means="a sentence's translation depends on its neighbours.",
             look="whatever has one value for all rows: `.any()` where every row has "
             "to end by itself, a memory, mask or cache of the first row.",
-            chapter="Decoding and scoring",
             because=STRANGE,
         )
     elif patient.eos_id is not None:
@@ -690,7 +681,6 @@ def _all_stop(loop: Loop, sources: Tensor) -> Iterator[Finding | Remark]:
             means="sentences are cut off where their neighbours happen to end.",
             look="what ends the loop: `.all()` of the rows that are done, not "
             "`.any()`; a done row gets padding.",
-            chapter="Decoding and scoring",
         )
         return
     stops = end in beside[-1] and len(heard.scores) <= 4 * ROUNDS + 1

@@ -11,6 +11,7 @@ from tformer.doctor._patient import Patient
 from tformer.doctor._watch import Op
 from tformer.doctor.report import Finding
 
+CHAPTER = "The encoder"
 MOST = 0.5  # of the stream's sums
 STRONG = 0.6  # more is struck out than is left
 
@@ -49,7 +50,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "from a model with parts switched off.",
             look="F.dropout without training=self.training, nn.Dropout in a plain list "
             "(use nn.ModuleList), a train() in forward, or noise that is always added.",
-            chapter="The encoder",
             because=("hidden-parameters",),
         )
         return
@@ -67,7 +67,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "something that no weight can do. In eval mode you see nothing of it.",
             look="the last line of forward: dropout goes on the states before the "
             "output projection, never on what it returns.",
-            chapter="The encoder",
         )
     yield from _on_stream(patient, ops)
     yield from _on_scores(ops)
@@ -83,7 +82,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             means="hardly anything gets through a layer while training.",
             look="p is the share that is set to 0. Is yours the share that is kept? "
             "0.1 is the paper's, 0.3 is much.",
-            chapter="The encoder",
         )
 
 
@@ -100,7 +98,6 @@ def _on_scores(ops: list[Op]) -> Iterator[Finding]:
             means="a score of 0 still gets a share of the weight, and a place that the "
             "mask hid may become visible. In eval mode you see nothing of it.",
             look="dropout(softmax(scores)), not softmax(dropout(scores)).",
-            chapter="The encoder",
         )
 
 
@@ -127,5 +124,4 @@ def _on_stream(patient: Patient, ops: list[Op]) -> Iterator[Finding]:
             "each layer loses more.",
             look="x + dropout(sublayer(x)): dropout goes on what is added, not on the "
             "sum.",
-            chapter="The encoder",
         )

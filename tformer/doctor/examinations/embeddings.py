@@ -10,6 +10,7 @@ from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding, listed
 
+CHAPTER = "Embeddings"
 QUIET = 0.5  # of the positions' size
 
 
@@ -41,7 +42,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
                     means="at first the model sees places, and hardly any words.",
                     look=f"multiply the embeddings by √d_model = {d_model**0.5:.3g} "
                     "before the positions are added, or initialise them larger.",
-                    chapter="Embeddings",
                     design="A sound design may begin so, and training then makes its "
                     'words larger (accept=["embeddings-without-scale"]).',
                 )
@@ -69,7 +69,6 @@ def _silenced(patient: Patient) -> Iterator[Finding]:
                 means=f"the vector of id {each.padding_idx} gets no gradient, so it "
                 "stays as it was initialised, usually all zeros.",
                 look="nn.Embedding(…, padding_idx=pad_id), or none.",
-                chapter="Embeddings",
             )
 
 

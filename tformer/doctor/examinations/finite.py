@@ -12,6 +12,7 @@ from tformer.doctor._patient import Patient
 from tformer.doctor._watch import FACTORS, SOFTMAXES, VIEWS
 from tformer.doctor.report import Finding
 
+CHAPTER = "The whole Transformer"
 ROOTS = {"sqrt": "root", "rsqrt": "root", "pow": "root", "log": "logarithm"}
 
 
@@ -67,7 +68,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "later ones too.",
             look="dim=… of the last softmax: -1, the vocabulary; or leave it to the "
             "loss.",
-            chapter="The whole Transformer",
         )
         return
     if (bound := _bound(patient)) is not None:
@@ -84,7 +84,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "say that a word is unlikely.",
             look="what follows the output projection: no ReLU and no sigmoid, only the "
             "loss's softmax.",
-            chapter="The whole Transformer",
         )
 
 
@@ -114,7 +113,6 @@ def _bound(patient: Patient) -> Finding | None:
         means=f"the loss can't fall below {-math.log(best):.2f}.",
         look="a soft cap multiplies back: cap * tanh(logits / cap), with a cap such as "
         "30.",
-        chapter="The whole Transformer",
     )
 
 

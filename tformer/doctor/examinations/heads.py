@@ -12,6 +12,8 @@ from tformer.doctor._patient import Patient, Skip
 from tformer.doctor._watch import Input
 from tformer.doctor.report import Finding
 
+CHAPTER = "Multi-head attention"
+
 
 def examine(patient: Patient) -> Iterator[Finding]:
     """Change one word; its query alone may change. Compare both sides of a merge."""
@@ -89,7 +91,6 @@ def _mixed(side: str, name: str, place: int, strangers: list[int]) -> Finding:
         means="each head gets pieces of several words, so attention compares the wrong "
         "things, and a causal mask hides nothing.",
         look=WHERE.get(name, WHERE["query"]),
-        chapter="Multi-head attention",
         because=("norm-wrong-axis", "dropout-while-evaluating", "state-between-calls"),
     )
 
@@ -113,7 +114,6 @@ def _merge(found: list[Attention]) -> Iterator[Finding]:
             "side by side.",
             means="what a word has gathered arrives at other words, past every mask.",
             look="transpose(1, 2) before reshape(B, T, H·Dh).",
-            chapter="Multi-head attention",
         )
 
 

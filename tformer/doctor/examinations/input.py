@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tformer.doctor._patient import Patient
 from tformer.doctor.report import Finding, listed
 
+CHAPTER = "The whole Transformer"
 READOUT = (
     "That is right before training if the output projection is meant to start at zero, "
     'as in muP (accept=["output-constant"]).'
@@ -35,7 +36,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             if zero
             else "what stands between embeddings and logits: a norm with a large eps, "
             "a result that is overwritten, a factor of 0.",
-            chapter="The whole Transformer",
             because=("weights-all-equal",),
             design=READOUT if readout else "",
         )  # fmt: skip
@@ -49,5 +49,4 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "something else.",
             look="an assignment into the ids, such as ids[ids == x] = y, or a method "
             "that ends in an underscore: work on ids.clone().",
-            chapter="The whole Transformer",
         )

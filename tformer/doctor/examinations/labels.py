@@ -11,6 +11,7 @@ from tformer.doctor._labels import asked, asks_masked, ignored, same, shift, wri
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding, Remark
 
+CHAPTER = "Data"
 FEW = 0.5  # of the labels: of hidden words, one in ten is left to be read
 WHERE = {
     -1: "one place earlier",
@@ -63,7 +64,6 @@ def _outside(patient: Patient) -> Iterator[Finding]:
                     means="the look-up fails, on a GPU without a clear message.",
                     look="-100 is for labels: what is read has pad_id there, "
                     "read.masked_fill(read == -100, pad_id).",
-                    chapter="Data",
                 )
                 return
 
@@ -87,7 +87,6 @@ def _counted(patient: Patient) -> Iterator[Finding]:
             "looks better than it is.",
             look=f"labels.masked_fill(labels == {pad}, {nothing}), or "
             f"ignore_index={pad} in the loss and here.",
-            chapter="Data",
         )
 
 
@@ -111,7 +110,6 @@ def _seen(patient: Patient) -> Iterator[Finding]:
         "that it can't see.",
         look="labels only where a word was chosen, ignore_index elsewhere; and there "
         "ids[chosen] = mask_id, for eight in ten.",
-        chapter="Data",
         design="That is right where the whole text has to be repeated, as in "
         'denoising (accept=["labels-not-hidden"]).'
         if n_asked > 0.9 * n_read and share < 1
@@ -138,7 +136,6 @@ def _wrapped(patient: Patient) -> Iterator[Finding]:
             "nothing to do with what comes next.",
             look="torch.roll, which moves the first id to the end. Read one id more "
             "and cut: ids[:-1] and ids[1:].",
-            chapter="Data",
         )
 
 
@@ -172,7 +169,6 @@ def _ended(patient: Patient) -> Iterator[Finding | Remark]:
             means="the model never learns to stop: it writes until the limit.",
             look="append eos_id to each target before it is cut into input and labels. "
             "(If your end sign has another id, give eos_id=….)",
-            chapter="Data",
             because=("labels-not-shifted", "labels-shifted-wrongly"),
         )
 
@@ -197,7 +193,6 @@ def _signs_twice(patient: Patient) -> Iterator[Finding]:
                 "one, or stops at the first.",
                 look="a tokenizer that adds the signs by itself, and a batch that adds "
                 "them once more.",
-                chapter="Data",
             )
 
 
@@ -235,5 +230,4 @@ def _shifted(patient: Patient) -> Iterator[Finding]:
         else "the model learns to predict a word that isn't the next one, and its "
         "decoding loop asks for the next.",
         look="inputs ids[:, :-1], labels ids[:, 1:], shifted once, in one place.",
-        chapter="Data",
     )

@@ -11,6 +11,7 @@ from tformer.doctor._labels import ignored
 from tformer.doctor._patient import Patient, Skip, seeded
 from tformer.doctor.report import Finding
 
+CHAPTER = "Training"
 ARGUMENT = "loss"
 SURE = 30.0  # a logit that leaves no doubt
 TRIED = "looked at the loss where the label is padding, then added columns of padding."
@@ -61,7 +62,6 @@ def _not_averaged(rows: float, length: float) -> Finding:
         "nearly all of them; no two losses can be compared.",
         look='reduction="mean" (with ignore_index), or divide by the number of real '
         "labels.",
-        chapter="Training",
         design="That is right if your training divides it by the number of words "
         'afterwards (accept=["loss-not-averaged"]).',
     )
@@ -116,7 +116,6 @@ def _softmaxes(patient: Patient) -> Iterator[Finding]:
             "the wrong sign, and training makes that part worse on purpose.",
             look="the signs: minus the log-probability of the label, and minus the "
             "mean log-probability for the smoothing.",
-            chapter="Training",
         )
     elif grows and good > 0.4 * bad:
         yield Finding(
@@ -129,7 +128,6 @@ def _softmaxes(patient: Patient) -> Iterator[Finding]:
             "to spread its probability over all words.",
             look="1 - smoothing for the label, smoothing for the others: have they "
             "been exchanged? 0.1 is usual.",
-            chapter="Training",
         )
     elif bad - good < 5 and not grows:
         yield Finding(
@@ -142,7 +140,6 @@ def _softmaxes(patient: Patient) -> Iterator[Finding]:
             "even: the loss stays high, and gradients are tiny.",
             look="cross_entropy takes logits: no softmax in the model, none before "
             "the loss.",
-            chapter="Training",
         )
 
 
@@ -156,7 +153,6 @@ def _no_softmax(moved: float) -> Finding:
         "learned.",
         look="cross_entropy instead of nll_loss, or log_softmax at the end of the "
         "model.",
-        chapter="Training",
         because=("softmax-over-time",),
     )
 
@@ -171,7 +167,6 @@ def _wrong_axis(moved: float) -> Finding:
         "position.",
         look="dim=… of the log_softmax in the loss: it has to be -1, the vocabulary. "
         "cross_entropy wants it as the second axis, so bring the logits to (B T, V).",
-        chapter="Training",
     )
 
 
@@ -186,7 +181,6 @@ def _no_log(form: str, good: float, bad: float) -> Finding:
         "model rules out costs little more than one of which it is unsure.",
         look="log_softmax instead of softmax before the loss, or cross_entropy on "
         "logits.",
-        chapter="Training",
     )
 
 
@@ -204,7 +198,6 @@ def _places(patient: Patient) -> Iterator[Finding]:
             means="each sentence teaches the model a few words instead of all.",
             look="logits[:, -1] in the loss: the last position is for writing, and "
             "training asks all of them at once.",
-            chapter="Training",
         )
         return
     wanted = gradient.argmin(dim=-1)  # the word that each position is pulled towards
@@ -223,7 +216,6 @@ def _places(patient: Patient) -> Iterator[Finding]:
             "model learns only which words are frequent.",
             look="transpose, view and reshape before the loss: both (B, T), or both "
             "(T, B).",
-            chapter="Training",
         )
 
 
@@ -278,7 +270,6 @@ def _padding(patient: Patient) -> Iterator[Finding]:
             "depends on how much padding a batch has.",
             look="hide padding after both parts of the loss have been added, the "
             "label's and the smoothing's.",
-            chapter="Training",
         )
     elif abs(wide - whole) > 1e-3 * abs(whole):
         yield Finding(

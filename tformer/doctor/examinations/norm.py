@@ -13,6 +13,8 @@ from tformer.doctor._patient import Patient, Skip
 from tformer.doctor._watch import DROPS, FACTORS, MOMENTS, PRODUCTS, VIEWS
 from tformer.doctor.report import Finding, listed
 
+CHAPTER = "The encoder"
+
 
 def examine(patient: Patient) -> Iterator[Finding]:
     """Look at the axis of each norm, and at what follows each sublayer."""
@@ -42,7 +44,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             means="whatever a layer doesn't pass on is lost, and gradients shrink from "
             "layer to layer: deep models hardly train.",
             look="x = x + sublayer(x): is x + … there, in every sublayer?",
-            chapter="The encoder",
         )
     last = _anatomy.unembedding(ops, patient.plain.size(-1))
     networks = _anatomy.feed_forwards(ops, found)
@@ -66,7 +67,6 @@ def _feed_forward(networks: list[_anatomy.FeedForward]) -> Iterator[Finding]:
             "network copies it, and gradients have no way around it.",
             look="the last line of the layer: x + feed_forward(norm(x)), or "
             "norm(x + feed_forward(x)). Is x + … there?",
-            chapter="The encoder",
         )
     straight = [each for each in networks if not each.bends]
     if straight:
@@ -79,7 +79,6 @@ def _feed_forward(networks: list[_anatomy.FeedForward]) -> Iterator[Finding]:
             means="two linear layers in a row can do no more than one, so the layer "
             "mixes words by attention and never computes anything about them.",
             look="relu, gelu or silu between the two: l2(relu(l1(x))).",
-            chapter="The encoder",
         )
 
 
@@ -95,7 +94,6 @@ def _skips(ops: list[_anatomy.Op], d_model: int) -> Iterator[Finding]:
             "that earlier layers wrote passes through unchanged.",
             look="h = norm(x), then x = x + sublayer(h): has x been overwritten by the "
             "norm, or is it h + … ?",
-            chapter="The encoder",
         )
 
 
@@ -123,7 +121,6 @@ def _places(
             means="neither the stream nor what a sublayer reads is normalised, so "
             "sizes grow from layer to layer.",
             look="norm(x + sublayer(x)), as in the paper, or x + sublayer(norm(x)).",
-            chapter="The encoder",
             design="" if "sum" in fates else OLMO,
         )
     elif not ends_normed and _is_sum(into) and list(_anatomy.norms(ops)):
@@ -137,7 +134,6 @@ def _places(
             "which grows with each layer; the logits grow with it.",
             look="a last norm after the stack, in a pre-norm model; in a post-norm "
             "model, the norm that is missing after the last sublayer.",
-            chapter="The encoder",
         )
     elif any(
         each.into_key is not None and _anatomy.norm_behind(each.into_key) is None
@@ -150,7 +146,6 @@ def _places(
             seen="the last thing that happens is a sum of the residual stream.",
             means="the encoder's output grows with its depth, and so do the scores.",
             look="a last norm after the encoder's stack.",
-            chapter="The encoder",
             because=("keys-from-wrong-side",),
         )
 
@@ -196,7 +191,6 @@ def _forgotten(
             "for less and less.",
             look="x = block(x) where the block has residual connections of its own, "
             "not x = x + block(x).",
-            chapter="The encoder",
         )
     if passed:
         yield Finding(
@@ -209,7 +203,6 @@ def _forgotten(
             "sublayer.",
             look="x = x + attention(…), then x = x + feed_forward(…): is the second "
             "one added to the first x?",
-            chapter="The encoder",
         )
 
 
@@ -227,7 +220,6 @@ def _eps(ops: list[_anatomy.Op]) -> Iterator[Finding]:
             means="the norm divides by the root of eps, so it normalises nothing, and "
             "may leave hardly anything of its input.",
             look="the sign of the exponent: eps=1e-5, not 1e5.",
-            chapter="The encoder",
         )
 
 
@@ -257,7 +249,6 @@ def _by_hand(patient: Patient, ops: list[_anatomy.Op]) -> Iterator[Finding]:
             "layer to layer they grow or shrink without end.",
             look="x / sqrt(mean of squares), x * rsqrt(…): divide by the standard "
             "deviation, neither by the variance nor times the root.",
-            chapter="The encoder",
         )
     if other:
         yield Finding(
@@ -268,7 +259,6 @@ def _by_hand(patient: Patient, ops: list[_anatomy.Op]) -> Iterator[Finding]:
             f"{next(iter(other.values())):.3g}, which is 1/√D, in {listed(other)}.",
             means="every sublayer reads numbers that are √D times too small.",
             look="x.pow(2).mean(-1), not .sum(-1).",
-            chapter="The encoder",
             design="That is right where vectors on the unit sphere are meant "
             '(accept=["norm-sums"]).',
         )
@@ -319,5 +309,4 @@ def _wrong_axis(ops: list[_anatomy.Op], lengths: set[int]) -> Finding | None:
         means="words (or sentences) are normalised together, so each depends on the "
         "others, on padding, and on the future.",
         look="normalise the features of one word: the last axis, alone.",
-        chapter="The encoder",
     )

@@ -14,6 +14,7 @@ from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.examinations.causality import FLOATS
 from tformer.doctor.report import Finding, listed
 
+CHAPTER = "Masks"
 REAL = 5
 MOST = 0.9  # of the sources
 UNSAID = "If the model has no padding at all, say so (pad_id=None)."
@@ -37,6 +38,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
     """Add padding to source and target, and change each word of a padded source."""
     if patient.pads == (None, None):
         raise Skip("there is no padding (pad_id=None)")
+    if patient.lengths_must_agree:
+        raise Skip("source and target must have one length: fix that first")
     patient.has_numbers()
     for finding in _tried(patient):
         counts = finding.code.startswith("padding-counts")
@@ -69,8 +72,6 @@ def _tried(patient: Patient) -> Iterator[Finding]:
         yield from _target(patient)
     if patient.decoder_only or patient.pads[0] is None:
         return
-    if patient.lengths_must_agree:
-        raise Skip("source and target must have one length: fix that first")
     yield from _source(patient)
     if len({*patient.pads}) == 2 and None not in patient.pads:
         yield from _other_side(patient)
@@ -102,7 +103,6 @@ def _target(patient: Patient) -> Iterator[Finding]:
         look=KEYS
         if on_queries
         else "the mask over the keys, and anything that averages over positions.",
-        chapter="Masks",
         because=(*SPOILED, "mask-off-by-one", "mask-inverted", "mask-fills-weakly"),
     )
 
@@ -130,7 +130,6 @@ def _inverted(tried: str, n_hidden: int, n: int) -> Finding:
         means="the model reads the padding instead of the sentence.",
         look="what True means: in torch.nn's key_padding_mask it hides; in "
         "scaled_dot_product_attention and in many tutorials it shows.",
-        chapter="Masks",
     )
 
 
@@ -169,7 +168,6 @@ def _source(patient: Patient) -> Iterator[Finding]:
             f"{', '.join(map(str, deaf))}).",
             means="part of every sentence is invisible to the model.",
             look="lengths that are off by one, and a pad_id that is also a word.",
-            chapter="Masks",
             because=("ignores-source",),
         )
     else:
@@ -222,7 +220,6 @@ def _leak(
         if fills
         else "the padding mask: is it made with the right pad_id, passed to every "
         "layer of encoder and decoder, and broadcast over keys (…, 1, S)?",
-        chapter="Masks",
         because=(*SPOILED, "mask-after-softmax"),
     )
 
@@ -248,7 +245,6 @@ def _signs(patient: Patient, words: Tensor, exact: Tensor) -> Iterator[Finding]:
             seen=f"it moved no logit: {names}.",
             means="the model reads each sentence as if the sign weren't there.",
             look="source != pad_id, not source > eos_id.",
-            chapter="Masks",
             because=("ignores-source", "weights-all-equal"),
         )
 
@@ -275,5 +271,4 @@ def _other_side(patient: Patient) -> Iterator[Finding]:
             means=f"{theirs} pads the other side only; here it is a word, and the "
             "model never sees it.",
             look=f"which pad_id the mask of the {name} is made with.",
-            chapter="Masks",
         )

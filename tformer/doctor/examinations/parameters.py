@@ -14,6 +14,7 @@ from tformer.doctor._patient import Patient
 from tformer.doctor._watch import NORMS, PRODUCTS, storage
 from tformer.doctor.report import Finding, listed
 
+CHAPTER = "The whole Transformer"
 PART = 0.3  # of a matrix that makes two or three things at once
 TRIES = 6  # inputs, each of which may wake other experts
 EXPERTS = (
@@ -37,7 +38,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             means="no optimizer trains them, no state_dict stores them, and eval() "
             "doesn't reach their layers.",
             look="layers in a plain list or dict: use nn.ModuleList or nn.ModuleDict.",
-            chapter="The whole Transformer",
         )
     tables = {
         id(lookup.op)
@@ -158,7 +158,6 @@ def _equal(matrices: list[str], named: Mapping[str, Tensor]) -> Iterator[Finding
             "stay the same: it is as narrow as one unit.",
             look="the initialisation: random numbers for every matrix "
             "(xavier_uniform_, normal_), constants for biases and gains only.",
-            chapter="The whole Transformer",
         )
 
 
@@ -256,7 +255,6 @@ def _never_wakes(patient: Patient, matrices: set[str]) -> Iterator[Finding]:
             "the two layers of a feed-forward network), so neither gets a gradient.",
             look="the initialisation: only the last matrix of a branch may start at "
             "zero.",
-            chapter="The whole Transformer",
             because=("output-constant",),
         )
 
@@ -315,7 +313,6 @@ def _without_gradient(
             means="a part that you built is not part of the model.",
             look="what reads its result: x = layer(x) in a loop over layers, the "
             "encoder's output (not its embeddings) as the decoder's memory.",
-            chapter="The whole Transformer",
             because=("keys-from-wrong-side", "no-positions", "norm-wrong-axis"),
         )
     if code == "unused-parameters":
@@ -327,7 +324,6 @@ def _without_gradient(
             "the forward pass reads them.",
             means="a part that you built is not part of the model.",
             look="forward: is the layer called, and is its result kept?",
-            chapter="The whole Transformer",
             because=(
                 "keys-from-wrong-side",
                 "no-positions",

@@ -13,6 +13,7 @@ from tformer.doctor._patient import Patient, Skip
 from tformer.doctor._watch import PRODUCTS, Input, storage
 from tformer.doctor.report import Finding
 
+CHAPTER = "Positions"
 SIDES = ("source", "target")
 STRANGERS = 0.4  # cosine of one word at two neighbouring places
 FAST = 0.85  # of the columns of a table of waves; half of a sound one's are slow
@@ -49,7 +50,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
                 else "nothing but the causal mask tells words that came earlier apart.",
                 look="whether the positions are added to the embeddings, and on both "
                 "sides; x + pe(x) has to be kept, since + makes a new tensor.",
-                chapter="Positions",
                 because=(
                     "positions-along-batch",
                     "norm-eps-too-large",
@@ -125,7 +125,6 @@ def _rotary(title: str, seen: str, look: str) -> Finding:
         means="how much one word attends to another doesn't depend on how far apart "
         "the two are.",
         look=look,
-        chapter="Positions",
         because=("heads-split-wrongly",),
     )
 
@@ -174,7 +173,6 @@ def _not_relative(
             means="neighbours are as unlike as places far apart, so the positions say "
             "next to nothing about distance.",
             look="the rates: 1 / theta ** (2i / Dh), which fall from 1 to 1/10000.",
-            chapter="Positions",
         )
 
 
@@ -251,7 +249,6 @@ def _doubled(
         else "one of them is enough; together they count for more beside the words.",
         look="positions in the embedding layer and again in the encoder or the model "
         "around it.",
-        chapter="Positions",
     )
 
 
@@ -267,7 +264,6 @@ def _multiplied(lookup: _anatomy.Lookup, side: str) -> Finding:
         means="where a position is near 0 nothing of the word is left, and the same "
         "word at two places may point in opposite directions.",
         look="x + pe, not x * pe: positions are added.",
-        chapter="Positions",
     )
 
 
@@ -290,7 +286,6 @@ def _badly_made(table: Table, side: str) -> Iterator[Finding]:
             means="the other columns are nearly the same everywhere, so these few "
             "have to tell all places apart.",
             look="the exponent: the rates fall evenly from 1 to 1/10000. " + look,
-            chapter="Positions",
         )
         return
     apart = torch.cdist(moving.T, moving.T, p=float("inf"))
@@ -306,7 +301,6 @@ def _badly_made(table: Table, side: str) -> Iterator[Finding]:
             means="without a cosine beside each sine, no rotation leads from one place "
             "to another, and the model has half the numbers to tell places apart.",
             look=look,
-            chapter="Positions",
         )
     elif float((span > 0.5).float().mean()) > FAST:
         yield Finding(
@@ -318,5 +312,4 @@ def _badly_made(table: Table, side: str) -> Iterator[Finding]:
             means="neighbours are as unlike as places far apart, so the positions say "
             "next to nothing about distance.",
             look="the sign of the exponent: the rates fall from 1 to 1/10000. " + look,
-            chapter="Positions",
         )

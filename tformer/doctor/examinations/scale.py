@@ -9,6 +9,7 @@ from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
+CHAPTER = "Attention"
 MUCH = 2.5  # times too large or too small
 
 
@@ -43,7 +44,6 @@ def _by_length(each: _anatomy.Attention) -> Finding:
         means="the same words get other weights in a longer text.",
         look="which axis the size is read from: key.size(-1), the head's, not "
         "size(-2), the number of words.",
-        chapter="Attention",
     )
 
 
@@ -97,7 +97,6 @@ def _finding(
         + _effect(factor / right),
         look="the line after the product of queries and keys: divide by "
         "math.sqrt(d_head), with the size of one head, once.",
-        chapter="Attention",
         design=_design(factor, one.d_head) if may_be_meant else "",
     )
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
+CHAPTER = "Training"
 ARGUMENT = "schedule"
 HIGH = 0.05  # Adam moves each weight by up to about the rate
 
@@ -32,7 +33,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             seen=f"at step {bad[0]} it is {patient.schedule(bad[0])}.",
             means="one such step ruins the model.",
             look="the formula at its ends: step 0, the last step.",
-            chapter="Training",
         )
         return
     top = max(rates)
@@ -48,7 +48,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "warm-up.",
             look="step / warmup, not step // warmup, and the unit: is the schedule "
             "asked in epochs?",
-            chapter="Training",
         )
     elif rates[0] >= 0.9 * top:
         falls = next((s for s, r in zip(at, rates, strict=True) if r < top / 10), None)
@@ -68,7 +67,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             if early
             else "the warm-up steps, the unit (steps or epochs), and whether "
             "schedule.step() is called for each update.",
-            chapter="Training",
         )
     if rates[-1] >= 0.95 * top:
         first = next(i for i, r in enumerate(rates) if r >= 0.95 * top)
@@ -92,7 +90,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "not minus; progress that counts backwards."
             if rises
             else "the decay, the unit (steps or epochs), the number of steps.",
-            chapter="Training",
         )
 
 
@@ -116,7 +113,6 @@ def _too_high(patient: Patient, top: float | None) -> Iterator[Finding]:
             means=f"after {math.log(2) / (slow * decay):.0f} steps half of each weight "
             "is gone, whatever it had learned.",
             look="weight_decay: 0.01 to 0.1 is usual with AdamW.",
-            chapter="Training",
         )
     itself = top is not None and HIGH < top < 0.5 and rate <= HIGH
     rate = top if itself and top is not None else rate
@@ -131,7 +127,6 @@ def _too_high(patient: Patient, top: float | None) -> Iterator[Finding]:
             "words are frequent.",
             look="rates from 1e-4 to 5e-3 are usual. The paper's formula is the rate "
             "itself: it goes with lr=1.0.",
-            chapter="Training",
             design="That is right if the schedule is a factor by which the optimizer's "
             f"own rate, {own:.2g}, is multiplied."
             if itself

@@ -9,6 +9,7 @@ from torch import nn
 from tformer.doctor._patient import Patient
 from tformer.doctor.report import Finding, listed
 
+CHAPTER = "The encoder"
 ON_PURPOSE = (
     "That is right where layers share their weights on purpose, as in ALBERT "
     "(shared=True), and wrong otherwise (shared=False)."
@@ -56,7 +57,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "if it had a single layer there.",
             look="[layer] * n, and one attention passed to two sublayers: make a new "
             "one each time, or copy.deepcopy it.",
-            chapter="The encoder",
             design=ON_PURPOSE if patient.shared is None else "",
         )
 

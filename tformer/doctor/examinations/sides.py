@@ -8,6 +8,8 @@ from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.examinations.padding import KEYS, of_queries
 from tformer.doctor.report import Finding
 
+CHAPTER = "The decoder"
+
 
 def examine(patient: Patient) -> Iterator[Finding]:
     """Exchange the source, and count the attentions to it."""
@@ -30,7 +32,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "the queries are the target's, keys and values the source's.",
             look="the call of the cross-attention, (query=x, key=memory, "
             "value=memory), and which length its mask has.",
-            chapter="The decoder",
             because=("weights-mix-nothing",),
         )
         return
@@ -51,7 +52,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "asks the source for what it needs.",
             look="the call of the cross-attention: (query=x, key=memory, "
             "value=memory).",
-            chapter="The decoder",
         )
     if moved <= min(patient.tolerance, 1e-4 * float(patient.plain.std())):
         yield Finding(
@@ -61,7 +61,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             seen=f"no logit moved by more than {moved:.1g}.",
             means="the model is a language model of the target, however low its loss.",
             look="whether the decoder gets the encoder's output, and uses it.",
-            chapter="The decoder",
             because=("keys-from-wrong-side", "mask-inverted", "weights-all-equal"),
         )
     layers = [e for e in patient.self_attention(0) if bool(e.weights.any())]

@@ -8,6 +8,7 @@ from typing import Any
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
+CHAPTER = "Tokenization"
 ARGUMENT = "tokenizer"
 USUAL = (
     "A man is riding a horse.",
@@ -36,7 +37,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             means="what the model writes can't be read.",
             look="the table from ids to pieces: is it the inverse of the other one, or "
             "shifted by a place, and are the special ids in it?",
-            chapter="Tokenization",
         )
         return
     for ids, before, back in trips:
@@ -54,7 +54,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             means="what is lost here can never be translated or scored.",
             look="unknown pieces, ids that are shifted by the special ones, stripped "
             "accents, decode of one language with the table of the other.",
-            chapter="Tokenization",
         )
     if too_large:
         yield Finding(
@@ -64,7 +63,6 @@ def examine(patient: Patient) -> Iterator[Finding]:
             seen=f"id {max(too_large)} is beyond the model's {max(patient.sizes)}.",
             means="the look-up will fail, on a GPU without a clear message.",
             look="vocab_size, with the special ids counted.",
-            chapter="Tokenization",
         )
 
 

@@ -12,6 +12,7 @@ from tformer.doctor._patient import Patient, Skip
 from tformer.doctor._watch import Op, storage
 from tformer.doctor.report import Finding, Remark
 
+CHAPTER = "Embeddings"
 ARGUMENT = "tied"
 
 
@@ -45,7 +46,6 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
                 "tied=False.",
                 means="training one changes the other.",
                 look="an assignment such as out.weight = embedding.weight.",
-                chapter="Embeddings",
             )
         return
     alike = _alike(table, weight)
@@ -60,7 +60,6 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
             + (": the values were copied, not the parameter." if alike else "."),
             look="out.weight = embedding.weight (the Parameter); .data.copy_(…), "
             "clone(), deepcopy or a later initialisation makes two.",
-            chapter="Embeddings",
             because=("weights-all-equal",),
         )
 
@@ -102,7 +101,6 @@ def _crossed(
             means="the decoder reads its words as if they were the source's, and the "
             "two sides train one table between them.",
             look=f"the embedding that the decoder calls: it should be {own}.",
-            chapter="Embeddings",
         )
     else:
         yield Remark(f"{seen} If {own} is the target's table, the decoder reads the "
