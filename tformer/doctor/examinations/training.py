@@ -20,14 +20,11 @@ from tformer.doctor._watch import name_of_op
 from tformer.doctor.examinations.schedule import HIGH
 from tformer.doctor.report import Finding
 
+CHAPTER = "Training"
 ARGUMENT = "train_step"
 APART = 0.5  # of the gradient: noise of dropout stays below
 UPHILL = 0.3  # cosine of what a step changes and of the gradient's signs
 MISUSED = (TypeError, KeyError, AttributeError)  # the step wants other arguments
-NO_STEP = (
-    "backward() and optimizer.step(), a learning rate of 0 in the first step, an "
-    "optimizer made for another model."
-)
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
@@ -85,9 +82,9 @@ def _held(patient: Patient) -> list[Tensor]:
 
 
 def _finding(code: str, title: str, tried: str, seen: str, means: str, look: str,
-             design: str = "") -> Finding:  # fmt: skip
+             **more: Any) -> Finding:  # fmt: skip
     because = ("not-in-optimizer", "ids-out-of-range")
-    return Finding(code, title, tried, seen, means, look, "Training", because, design)
+    return Finding(code, title, tried, seen, means, look, because=because, **more)
 
 
 @dataclass
@@ -195,14 +192,12 @@ def _stops(patient: Patient, problem: Exception) -> Finding:
     try:
         patient.logits(sources[0] if sources else None, read)
     except Exception:
-        n = read.size(1)
-        reason += f". The model alone stops at this batch, too, of length {n}"
+        reason += (
+            f". The model alone stops at this batch, too, of length {read.size(1)}"
+        )
         if patient.longest is not None:
             reason += f"; it takes up to {patient.longest} words"
-        look = (
-            "ids outside the table of words (-100 among what is read), and a table of "
-            "positions that is too short, or whose positions begin at 1, not at 0."
-        )
+        look = "ids that no table has, and positions: a table too short, or begun at 1."
     return _finding(
         "train-step-stops",
         "a step of training stops with an error",
@@ -215,28 +210,28 @@ def _stops(patient: Patient, problem: Exception) -> Finding:
 
 def _still(step: Step) -> Finding:
     """Why a step left every weight as it was."""
-    seen, look = "each is what it was.", NO_STEP
     before, after = step.arrived
+    used = any(each is not None and bool(each.any()) for each in step.used)
     if not before and not after:
-        seen += " No gradient arrived at any weight."
-        look = (
-            "loss.backward(), and what cuts its way: detach(), .data, .item(), "
-            "torch.no_grad(), requires_grad=False, an optimizer made for another model."
-        )
-    elif step.n_steps and not before:
-        seen += " The optimizer stepped before any gradient had arrived."
-        look = "the order: zero_grad(), loss.backward(), optimizer.step()."
-    elif step.n_steps and not any(e is not None and bool(e.any()) for e in step.used):
-        seen += " Gradients arrived, and were gone when the optimizer stepped."
-        look = "zero_grad() between backward() and step(): it goes before backward()."
+        why = "No gradient arrived at any weight."
+        look = "loss.backward(), and detach(), .data, no_grad() on its way to the loss."
     elif not step.n_steps:
-        seen += " Gradients arrived, and no optimizer stepped."
+        why = "Gradients arrived, and no optimizer stepped."
         look = "optimizer.step(), after backward()."
+    elif not before:
+        why = "The optimizer stepped before any gradient had arrived."
+        look = "the order: zero_grad(), loss.backward(), optimizer.step()."
+    elif not used:
+        why = "Gradients arrived, and were gone when the optimizer stepped."
+        look = "zero_grad() between backward() and step(): it goes before backward()."
+    else:
+        why = "An optimizer stepped."
+        look = "a learning rate of 0 in the first step, another model's optimizer."
     return _finding(
         "step-moves-nothing",
         "a step of training doesn't change the weights",
         "made one step and compared the weights.",
-        seen,
+        f"each is what it was. {why}",
         "nothing is learned.",
         look,
     )
@@ -251,18 +246,17 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
             "the optimizer steps twice with one gradient",
             tried,
             f"it stepped {step.n_steps} times, and no gradient arrived in between.",
-            "the second step goes on where the gradient no longer holds; with Adam "
-            "the rate is doubled, and so are its averages.",
-            "optimizer.step() twice, or once in the loop and once in a helper.",
+            "the second step goes on where the gradient no longer holds.",
+            "optimizer.step(), in the loop and once more in a helper.",
         )
     if _is_shorter(step):
+        used, left = (float(_flat(each).norm()) for each in (step.used, step.left))
         yield _finding(
             "clipped-after-step",
             "the gradients are clipped after the step",
             tried,
-            "the optimizer used gradients of length "
-            f"{float(_flat(step.used).norm()):.3g}, and they were cut to "
-            f"{float(_flat(step.left).norm()):.3g} afterwards.",
+            f"a gradient of length {used:.3g} was used; afterwards it was cut "
+            f"to {left:.3g}.",
             "clipping has no effect: a wild gradient goes into the weights as it is.",
             "clip_grad_norm_ between backward() and step().",
         )
@@ -270,21 +264,19 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
         yield _finding(
             "trains-in-eval-mode",
             "a step of training runs with dropout off",
-            "called model.train(), then made one step.",
+            tried,
             "nothing was struck out, though in training mode the model has dropout.",
             "the model trains without the regularisation that it was built with.",
-            "model.eval() in the training step, or after an evaluation without "
-            "model.train() to follow.",
+            "model.eval() in the step, or before it without model.train() to follow.",
         )
     if _reads_labels(patient, step):
         yield _finding(
             "step-reads-labels",
             "a step of training gives the decoder its labels to read",
             tried,
-            "the labels of the batch were looked up in a table of words, and what the "
-            "batch has for the decoder to read was not.",
-            "each position reads the word that it has to say: the loss falls to 0, and "
-            "nothing can be written with the model.",
+            "the labels of the batch were looked up, and what it has for the decoder "
+            "to read was not.",
+            "each position reads the word that it has to say: the loss falls to 0.",
             "what the step passes to the model: the words before, ids[:, :-1].",
         )
     if (slope := _slope(patient, step)) is not None and slope > UPHILL:
@@ -296,7 +288,20 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
             "the model learns to be as wrong as it can.",
             "the sign of the loss before backward(), and maximize=True.",
         )
-    yield from _too_far(patient, step)
+    moves = torch.cat([each.flatten().abs() for each in step.moves])
+    half = float(moves[moves > 0].median())
+    if patient.schedule is not None and half > HIGH:  # else the rate has been judged
+        yield _finding(
+            "rate-too-high",
+            "a step of training moves the weights too far",
+            tried,
+            f"half of them moved by {half:.2g} or more; most weights are smaller.",
+            "the loss jumps, or stays at that of a model that knows only which words "
+            "are frequent.",
+            "the optimizer's rate: does the schedule multiply it, or replace it?",
+            design="That is right if your loop sets the rate from the schedule before "
+            "it calls the step.",
+        )
 
 
 def _is_shorter(step: Step) -> bool:
@@ -349,29 +354,6 @@ def _slope(patient: Patient, step: Step) -> float | None:
         return None
     moves, gradient = (_flat([pair[i] for pair in pairs]) for i in (0, 1))
     return float(torch.cosine_similarity(moves, gradient.sign(), dim=0))
-
-
-def _too_far(patient: Patient, step: Step) -> Iterator[Finding]:
-    """Does a step move each weight by more than most weights are large?
-
-    Without a schedule the optimizer's rate has been judged.
-    """
-    moves = torch.cat([each.flatten().abs() for each in step.moves])
-    moves = moves[moves > 0]
-    if patient.schedule is not None and float(moves.median()) > HIGH:
-        yield _finding(
-            "rate-too-high",
-            "a step of training moves the weights too far",
-            "made one step and compared the weights.",
-            f"half of them moved by {float(moves.median()):.2g} or more, and most "
-            "weights of a Transformer are smaller than that.",
-            "the loss jumps, or stays at that of a model that knows only which words "
-            "are frequent.",
-            "the optimizer's rate, and whether the schedule is multiplied by it or "
-            "replaces it.",
-            "That is right if your loop sets the rate from the schedule before it "
-            "calls the step.",
-        )
 
 
 def _flat(tensors: list[Any]) -> Tensor:
