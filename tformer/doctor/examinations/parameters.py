@@ -71,13 +71,13 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "from_pretrained, which freezes by default.",
             chapter="Training",
         )
-    multiplied = {storage(e.tensor) for op in ops if op.name in PRODUCTS
-                  for e in op.inputs if e.is_parameter}  # fmt: skip
-    matrices = [n for n, p in named.items() if p.dim() > 1 and storage(p) in multiplied]
+    outs = {storage(e.tensor): e.tensor.shape for op in ops if op.name in PRODUCTS
+            for e in op.inputs[-1:] if e.is_parameter}  # fmt: skip
+    matrices = [n for n, p in named.items() if p.dim() > 1 and storage(p) in outs]
     yield from _equal(matrices, named)
     yield from _overlapping(named)
     silent, is_routed, parts = _silent(patient, named)
-    yield from _part([n for n in matrices if n not in silent], named, parts)
+    yield from _part([n for n in matrices if n not in silent], named, parts, outs)
     yield from _never_wakes(patient, {*matrices} - {*silent})
     thrown = _thrown_away(patient, ops, [n for n in silent if named[n].dim() > 1])
     for code, names in (
@@ -165,7 +165,7 @@ def _overlapping(named: Mapping[str, Tensor]) -> Iterator[Finding]:
     """Do two parameters show one memory?"""
     places: dict[tuple[int, int], list[str]] = {}
     for name, each in named.items():
-        if each.numel():
+        if each.data_ptr():
             places.setdefault((each.data_ptr(), each.numel()), []).append(name)
     twins = [names for names in places.values() if len(names) > 1]
     if twins:
@@ -183,15 +183,23 @@ def _overlapping(named: Mapping[str, Tensor]) -> Iterator[Finding]:
 
 
 def _part(
-    matrices: list[str], named: Mapping[str, Tensor], sums: Mapping[str, Tensor]
+    matrices: list[str],
+    named: Mapping[str, Tensor],
+    sums: Mapping[str, Tensor],
+    outs: Mapping[int, torch.Size],
 ) -> Iterator[Finding]:
-    """Does a block of a matrix that makes several things get no gradient?"""
+    """Does a block of what a wide matrix makes get no gradient?
+
+    ``outs`` has the shapes in which they multiply, (in, out).
+    """
     for name in matrices:
         size = named[name].shape
-        if len(size) != 2 or max(size) < 2 * min(size) or not named[name].requires_grad:
+        axis = int(outs[storage(named[name])] == size)
+        if len(size) != 2 or size[axis] < 2 * size[1 - axis]:
             continue
-        axis = int(size[1] > size[0])
         alive = (sums[name] > 0).any(dim=1 - axis)
+        if not bool(alive.any()):
+            continue  # it is frozen
         run = longest = end = 0
         for i, each in enumerate(alive.tolist()):
             run = 0 if each else run + 1

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -92,8 +92,10 @@ class Step(TorchDispatchMode):
     """What happened in one call of ``train_step``.
 
     Attributes:
+        model: the model.
         parameters: the weights that are watched.
         read: ids that were looked up, in order.
+        modes: whether modules were in training mode, at any look-up.
         drops: whether dropout struck anything out.
         n_steps: how often an optimizer stepped.
         n_in_vain: how often it did so once more with the gradients it had used before.
@@ -103,7 +105,9 @@ class Step(TorchDispatchMode):
         moves: by how much each weight changed.
     """
 
+    model: nn.Module
     parameters: list[Tensor]
+    modes: set[bool] = field(default_factory=set)
     read: list[Tensor] = field(default_factory=list)
     drops: bool = False
     n_steps: int = 0
@@ -123,6 +127,7 @@ class Step(TorchDispatchMode):
         name = name_of_op(func)
         if name == "embedding":
             self.read.append(args[1].detach().cpu().clone())
+            self.modes.add(any(each.training for each in self.model.modules()))
         self.drops |= name in ("native_dropout", "bernoulli_")
         return func(*args, **(kwargs or {}))
 
@@ -163,7 +168,7 @@ def _step(patient: Patient, parameters: list[Tensor]) -> Step:
     state = None if optimizer is None else copy.deepcopy(optimizer.state_dict())
     before = [each.detach().clone() for each in parameters]
     given = [each.grad for each in parameters]
-    step = Step(parameters)
+    step = Step(patient.model, parameters)
     try:
         with as_found(patient.model):
             for each, grad in zip(parameters, given, strict=True):
@@ -260,7 +265,8 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
             "clipping has no effect: a wild gradient goes into the weights as it is.",
             "clip_grad_norm_ between backward() and step().",
         )
-    if not step.drops and any(map(_anatomy.strikes_out, patient.watch_training())):
+    is_off = step.modes == {False} and not step.drops
+    if is_off and any(map(_anatomy.strikes_out, patient.watch_training())):
         yield _finding(
             "trains-in-eval-mode",
             "a step of training runs with dropout off",
