@@ -100,6 +100,7 @@ class Patient:
             self.decoder_only = self.decoder_only or self._call.decoder_only
         else:
             self.decoder_only = n_places(self.forward) == 2
+        self._attributes = [(each, dict(vars(each))) for each in self.model.modules()]
         first = next(self.model.parameters(), None)
         self.device = torch.device("cpu") if first is None else first.device
         self.sizes = self._sizes()
@@ -452,6 +453,12 @@ class Patient:
                     each.copy_(numbers)
         if self.asleep:
             self.forget()
+
+    def empty_caches(self) -> None:
+        """Give modules the attributes with which they came."""
+        for module, found in self._attributes:
+            vars(module).clear()
+            vars(module).update(found)
 
     def forget(self) -> None:
         """Forget every pass: the weights have changed."""

@@ -34,6 +34,7 @@ SPOILED = (
     "heads-split-wrongly",
     "heads-merged-wrongly",
     "softmax-wrong-axis",
+    "weights-transposed",
     "softmax-over-time",
     "norm-wrong-axis",
     "dropout-while-evaluating",

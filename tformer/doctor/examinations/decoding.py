@@ -626,7 +626,8 @@ def _together(loop: Loop) -> Iterator[Finding | Remark]:
     sources = torch.cat([loop.source, *others])
     try:
         rows, heard = loop.listen(sources)
-    except Exception:  # it was made for one sentence, which is nobody's fault
+    except Exception as problem:
+        yield from _stale(loop, sources, problem)
         return
     seen, steps = "", []
     for i, (row, single) in enumerate(zip(rows, sources.split(1), strict=True)):
@@ -657,6 +658,23 @@ def _together(loop: Loop) -> Iterator[Finding | Remark]:
         )
     elif patient.eos_id is not None:
         yield from _all_stop(loop, sources)
+
+
+def _stale(loop: Loop, sources: Tensor, problem: Exception) -> Iterator[Finding]:
+    """Does it stop on a batch only because it wrote for one sentence before?"""
+    loop.patient.empty_caches()
+    try:
+        loop.listen(sources)
+    except Exception:  # it was made for one sentence, which is nobody's fault
+        return
+    yield Finding(
+        code="decoding-cache-not-reset",
+        title="the cache of one call is in the way of the next",
+        tried="let it write for one source, then for three at once.",
+        seen=f"it stops ({str(problem)[:100]}); without the first call it doesn't.",
+        means="a batch of another size stops, and one of the same reads old keys.",
+        look="where the cache is made: a new, empty one for each call of the loop.",
+    )
 
 
 def _all_stop(loop: Loop, sources: Tensor) -> Iterator[Finding | Remark]:

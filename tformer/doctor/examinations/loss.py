@@ -47,7 +47,7 @@ def not_averaged(patient: Patient) -> tuple[float, float] | None:
         )))
         for shape in ((2, 6), (4, 6), (2, 12))
     )  # fmt: skip
-    both = rows / one, length / one
+    both = (rows / one, length / one) if one else (0.0, 0.0)
     return both if max(both) > 1.5 and min(both) > 0.8 else None
 
 
