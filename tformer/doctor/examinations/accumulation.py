@@ -43,58 +43,24 @@ def examine(patient: Patient) -> Iterator[Finding]:
     last = _gradient(patient, [long], 1)
     share = float(torch.cosine_similarity(parts, last, dim=0))
     limit = max(1e-3, 30 * patient.epsilon)
+    tried = f"accumulated two halves of a batch, with {counts} words, and the whole."
     if apart > limit and share > 1 - limit**2:
         yield Finding(
             code="accumulation-keeps-last",
             title="of several small batches only the last one counts",
-            tried=f"accumulated two halves of a batch, with {counts} words, and the "
-            "second half alone.",
-            seen="the two gradients have one direction.",
+            tried=tried,
+            seen="the gradient of the halves has the direction of the second one's.",
             means="all but the last batch are computed for nothing.",
             look="backward() inside the loop over the small batches, and zero_grad() "
             "before it, once.",
         )
-    elif apart > limit and not_averaged(patient) is not None:
-        yield Finding(
-            code="loss-not-averaged",
-            title="the loss is a sum, and its parts are weighted as if it were a mean",
-            tried=f"accumulated two halves of a batch, with {counts} words, and the "
-            "whole batch.",
-            seen="the two gradients differ in direction, by "
-            f"{apart:.1%} of their length.",
-            means="the sum has as many terms as there are words: weighted by words "
-            "once more, long batches count twice.",
-            look='reduction="mean" in the loss, or sums and one division at the end.',
-        )
     elif apart > limit:
-        yield Finding(
-            code="accumulation-not-weighted",
-            title="accumulated batches are not weighted by their words",
-            tried=f"accumulated two halves of a batch, with {counts} words, and the "
-            "whole batch.",
-            seen=f"the two gradients differ in direction, by {apart:.1%} of their "
-            "length.",
-            means="a mean of means: words in short batches count more than words in "
-            "long ones, and the result depends on how the batches are cut.",
-            look="sum the losses and divide by the words of all parts together.",
-            because=(
-                "batch-leak",
-                "heads-split-wrongly",
-                "heads-merged-wrongly",
-                "norm-wrong-axis",
-                "positions-along-batch",
-                "mask-of-another-row",
-                "loss-over-padding",
-                "loss-misaligned",
-                "loss-wrong-axis",
-            ),
-        )
+        yield _not_weighted(patient, tried, apart)
     elif abs(times - 1) > 0.02:
         yield Finding(
             code="accumulation-not-averaged",
             title="accumulating changes the size of the gradient",
-            tried=f"accumulated two halves of a batch, with {counts} words, and the "
-            "whole batch.",
+            tried=tried,
             seen=f"the gradient of the halves is {times:.2f} times that of the whole.",
             means="steps change with the number of parts. Adam evens that out; plain "
             "gradient descent and clipping don't.",
@@ -102,6 +68,31 @@ def examine(patient: Patient) -> Iterator[Finding]:
             if times > 1
             else "what is divided twice: by all words, and by the number of parts.",
         )
+
+
+def _not_weighted(patient: Patient, tried: str, apart: float) -> Finding:
+    is_sum = not_averaged(patient) is not None
+    return Finding(
+        code="loss-not-averaged" if is_sum else "accumulation-not-weighted",
+        title="the loss is a sum, and its parts are weighted as if it were a mean"
+        if is_sum
+        else "accumulated batches are not weighted by their words",
+        tried=tried,
+        seen=f"the two gradients differ in direction, by {apart:.1%} of their length.",
+        means="a sum has as many terms as there are words: weighted by words once "
+        "more, long batches count twice."
+        if is_sum
+        else "a mean of means: words in short batches count more than words in long "
+        "ones, and the result depends on how the batches are cut.",
+        look='reduction="mean" in the loss, or sums and one division at the end.'
+        if is_sum
+        else "sum the losses and divide by the words of all parts together.",
+        because=(
+            "batch-leak", "heads-split-wrongly", "heads-merged-wrongly",
+            "norm-wrong-axis", "positions-along-batch", "mask-of-another-row",
+            "loss-over-padding", "loss-misaligned", "loss-wrong-axis",
+        ),
+    )  # fmt: skip
 
 
 def _gradient(patient: Patient, parts: list[tuple[Tensor, ...]], seed: int) -> Tensor:

@@ -271,9 +271,9 @@ def _fed_otherwise(
     whole = [[*(prompt or []), *words[:i]] for i in range(len(fed))]
     pairs = [(a, b) for a, b in zip(fed, whole, strict=True)
              if a and (longest is None or len(b) <= longest)]  # fmt: skip
-    order = _source_order(loop, source, written)
-    if order is not None:
-        code, title, look = "decoding-reads-source-otherwise", ORDERS, ORDER
+    if (order := _source_order(loop, source, written)) is not None:
+        code, title = "decoding-reads-source-otherwise", "the loop reads another source"
+        look = "what the loop gives the encoder: flipped, sorted, or without a sign?"
         pairs = [order]
     elif len(pairs) < 3 or pairs[0][0] != pairs[0][1][-len(pairs[0][0]) :]:
         return None
@@ -283,17 +283,18 @@ def _fed_otherwise(
         pairs = [each for each in pairs if each[0] != each[1]]
         code, title = "decoding-wrong-place", "new words are put in the wrong place"
         look = "torch.cat([ids, word], dim=1): what has been written, then the word."
-    elif (pairs[0][0] != pairs[0][1]) or not all(len(ids) == 1 for ids, _ in pairs[1:]):
+    else:
+        is_cached = pairs[0][0] == pairs[0][1] and all(
+            len(a) == 1 for a, _ in pairs[1:]
+        )
         pairs = [(a, b) for a, b in pairs if len(a) < len(b) and set(a) <= set(b)]
-        if len(pairs) < 2:
+        if is_cached or len(pairs) < 2:
             return None
         code, title = "decoding-forgets-past", "the decoding loop leaves out words"
         look = "ids = torch.cat([ids, word], dim=1), and all of ids in the call."
-    else:
-        return None
-    given, right = pairs[-1] if pairs else ([], [])
     if not pairs:
         return None
+    given, right = pairs[-1]
     return Finding(
         code=code,
         title=title,
@@ -310,8 +311,6 @@ NEVER = (
     "the decoding loop gives the model the same words at each step",
     "ids = torch.cat([ids, word], dim=1) inside the loop, and ids in the call.",
 )
-ORDERS = "the decoding loop reads the source otherwise than training does"
-ORDER = "what the loop gives the encoder: flipped, sorted, or without a sign?"
 
 
 def _source_order(

@@ -333,13 +333,10 @@ def _without_gradient(
             means="a part that you built is not part of the model.",
             look="forward: is the layer called, and is its result kept?",
             because=(
-                "keys-from-wrong-side",
-                "no-positions",
-                "no-final-norm",
-                "norm-wrong-axis",
-                "result-thrown-away",
+                "keys-from-wrong-side", "no-positions", "no-final-norm",
+                "norm-wrong-axis", "result-thrown-away",
             ),
-        )
+        )  # fmt: skip
     return Finding(
         code=code,
         title="the gradient doesn't reach some weights",
@@ -351,14 +348,10 @@ def _without_gradient(
         "of old numbers on the way.",
         chapter="Training",
         because=(
-            "ignores-source",
-            "keys-from-wrong-side",
-            "mask-inverted",
-            "no-positions",
-            "no-final-norm",
-            "weights-mix-nothing",
+            "ignores-source", "keys-from-wrong-side", "mask-inverted", "no-positions",
+            "no-final-norm", "weights-mix-nothing",
         ),
-    )
+    )  # fmt: skip
 
 
 def _listed(names: list[str], named: Mapping[str, Tensor]) -> str:

@@ -50,47 +50,53 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "asked in epochs?",
         )
     elif rates[0] >= 0.9 * top:
-        falls = next((s for s, r in zip(at, rates, strict=True) if r < top / 10), None)
-        early = falls is not None and falls < patient.steps / 5
-        yield Finding(
-            code="never-warms",
-            title="the learning rate has its warm-up upside down"
-            if early
-            else "the learning rate has no warm-up",
-            tried=tried,
-            seen=f"it begins at {rates[0]:.3g}, and its maximum is {top:.3g}."
-            + (f" At step {falls} it is a tenth of that." if early else ""),
-            means="Adam's averages are still noise in the first steps, and a "
-            "post-norm Transformer may never recover from large ones.",
-            look="step / warmup, not warmup / step; min of the two branches, not max; "
-            "the sign of the exponents."
-            if early
-            else "the warm-up steps, the unit (steps or epochs), and whether "
-            "schedule.step() is called for each update.",
-        )
+        yield _never_warms(at, rates, tried)
     if rates[-1] >= 0.95 * top:
-        first = next(i for i, r in enumerate(rates) if r >= 0.95 * top)
-        low = min(range(first, len(rates)), key=lambda i: rates[i])
-        rises = rates[low] < top / 2
-        yield Finding(
-            code="never-falls",
-            title="the learning rate falls at once, and rises to the end"
-            if rises
-            else "the learning rate never falls",
-            tried=tried,
-            seen=f"it ends at {rates[-1]:.3g}, and its maximum is {top:.3g}."
-            + (
-                f" In between, at step {at[low]}, it is {rates[low]:.3g}."
-                if rises
-                else ""
-            ),
-            means="the weights go on jumping about instead of settling; perhaps the "
-            "warm-up is longer than the training.",
-            look="a decay that is upside down: 0.5 * (1 + cos(π progress)), plus and "
-            "not minus; progress that counts backwards."
-            if rises
-            else "the decay, the unit (steps or epochs), the number of steps.",
-        )
+        yield _never_falls(at, rates, tried)
+
+
+def _never_warms(at: list[int], rates: list[float], tried: str) -> Finding:
+    n = next((i for i, rate in enumerate(rates) if rate < rates[0] / 10), len(at))
+    early = n < len(at) / 5
+    return Finding(
+        code="never-warms",
+        title="the learning rate has its warm-up upside down"
+        if early
+        else "the learning rate has no warm-up",
+        tried=tried,
+        seen=f"it begins at {rates[0]:.3g}, and its maximum is {max(rates):.3g}."
+        + (f" At step {at[n]} it is a tenth of that." if early else ""),
+        means="Adam's averages are still noise in the first steps, and a post-norm "
+        "Transformer may never recover from large ones.",
+        look="step / warmup, not warmup / step; min of the two branches, not max; the "
+        "sign of the exponents."
+        if early
+        else "the warm-up steps, the unit (steps or epochs), and whether "
+        "schedule.step() is called for each update.",
+    )
+
+
+def _never_falls(at: list[int], rates: list[float], tried: str) -> Finding:
+    top = max(rates)
+    first = next(i for i, rate in enumerate(rates) if rate >= 0.95 * top)
+    low = min(range(first, len(rates)), key=lambda i: rates[i])
+    rises = rates[low] < top / 2
+    seen = f"it ends at {rates[-1]:.3g}, and its maximum is {top:.3g}."
+    seen += f" In between, at step {at[low]}, it is {rates[low]:.3g}." if rises else ""
+    return Finding(
+        code="never-falls",
+        title="the learning rate falls at once, and rises to the end"
+        if rises
+        else "the learning rate never falls",
+        tried=tried,
+        seen=seen,
+        means="the weights go on jumping about instead of settling; perhaps the "
+        "warm-up is longer than the training.",
+        look="a decay that is upside down: 0.5 * (1 + cos(π progress)), plus and not "
+        "minus; progress that counts backwards."
+        if rises
+        else "the decay, the unit (steps or epochs), the number of steps.",
+    )
 
 
 def _too_high(patient: Patient, top: float | None) -> Iterator[Finding]:
@@ -98,8 +104,7 @@ def _too_high(patient: Patient, top: float | None) -> Iterator[Finding]:
     optimizer = patient.optimizer
     if optimizer is None or "adam" not in type(optimizer).__name__.lower():
         return
-    own = max(float(group.get("initial_lr", group["lr"])) for group in
-              optimizer.param_groups)  # fmt: skip
+    own = max(float(group["lr"]) for group in optimizer.param_groups)
     decay = max(float(g.get("weight_decay", 0)) for g in optimizer.param_groups)
     rate = own if top is None else top * min(1.0, own)
     slow = min(own, 0.01)

@@ -15,25 +15,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
     """Exchange the source, and count the attentions to it."""
     if patient.decoder_only:
         raise Skip("a decoder-only model has one side")
-    if patient.lengths_must_agree and patient.pads[0] is not None:
-        words = patient.words(4, seed=21, side=0)
-        padded = patient.padded(words, patient.n_source, side=0)
-        _, found = patient.watch(padded, patient.target())
-        if of_queries(found, 4):
-            yield _on_queries()
-            return
     if patient.lengths_must_agree:
-        yield Finding(
-            code="keys-from-wrong-side",
-            title="the model runs only if source and target are equally long",
-            tried="ran a source of 9 words with a target of 7, then 7 with 7.",
-            seen="the first stopped with an error, the second ran.",
-            means="keys, values or a mask come from the wrong side: in cross-attention "
-            "the queries are the target's, keys and values the source's.",
-            look="the call of the cross-attention, (query=x, key=memory, "
-            "value=memory), and which length its mask has.",
-            because=("weights-mix-nothing",),
-        )
+        yield _one_length(patient)
         return
     patient.has_numbers()
     other = patient.logits(patient.source(31), patient.target())
@@ -93,16 +76,34 @@ def examine(patient: Patient) -> Iterator[Finding]:
         )
 
 
-def _on_queries() -> Finding:
+def _one_length(patient: Patient) -> Finding:
+    """Why does the model run only if source and target are equally long?"""
+    tried = "ran a source of 9 words with a target of 7, then 7 with 7."
+    seen = "the first stopped with an error, the second ran."
+    if patient.pads[0] is not None:
+        padded = patient.padded(
+            patient.words(4, seed=21, side=0), patient.n_source, side=0
+        )
+        _, found = patient.watch(padded, patient.target())
+        if of_queries(found, 4):
+            return Finding(
+                code="mask-on-queries",
+                title="the padding mask hides padding as queries instead of keys",
+                tried=tried,
+                seen=f"{seen} With padding, words attend to it.",
+                means="a sentence is translated differently beside a longer one, and "
+                "the cross-attention's mask has the wrong length.",
+                look=KEYS,
+                chapter="Masks",
+            )
     return Finding(
-        code="mask-on-queries",
-        title="the padding mask hides padding as queries instead of keys",
-        tried="ran a source of 9 words with a target of 7, then 7 with 7, of which 3 "
-        "were padding.",
-        seen="the first stopped with an error; in the second, words attend to padding, "
-        "and padding to nothing in particular.",
-        means="a sentence is translated differently beside a longer one, and the "
-        "cross-attention's mask has the wrong length.",
-        look=KEYS,
-        chapter="Masks",
+        code="keys-from-wrong-side",
+        title="the model runs only if source and target are equally long",
+        tried=tried,
+        seen=seen,
+        means="keys, values or a mask come from the wrong side: in cross-attention the "
+        "queries are the target's, keys and values the source's.",
+        look="the call of the cross-attention, (query=x, key=memory, value=memory), "
+        "and which length its mask has.",
+        because=("weights-mix-nothing",),
     )
