@@ -550,11 +550,14 @@ WEAK = -50.0  # a score that is filled with more than this keeps some weight
 
 
 def weak_fill(each: Attention) -> float | None:
-    """What the scores that a mask hides become, or get added, if that is too little."""
+    """What the scores that a mask hides become, or get added, if that is too little.
+
+    It is 1 if a mask of 0 and 1 is added.
+    """
     current: Input | None = each.softmax.inputs[0]
     for _ in range(DEEP):
         op = None if current is None else current.made_by
-        if op is None or op.name not in SUMS | VIEWS | FACTORS | FILLS:
+        if op is None or op.name not in SUMS | VIEWS | FACTORS | FILLS | {"baddbmm"}:
             break
         lines = [e for e in op.inputs if _scores(e) is not None]
         masks = [e.tensor for e in op.inputs if e.tensor.dtype == torch.bool]
@@ -564,35 +567,13 @@ def weak_fill(each: Attention) -> float | None:
                         and e.tensor.is_floating_point()]  # fmt: skip
             if any(number > WEAK for number in numbers) and masks[0].numel() > 1:
                 return max(numbers)
-        elif op.name in SUMS:
+        elif op.name in SUMS | {"baddbmm"}:
             for other in (e.tensor for e in op.inputs if _scores(e) is None):
-                values = other.unique() if other.numel() > 1 else other[:0]
-                if len(values) == 2 and values[1] == 0 and WEAK < values[0] < 0:
-                    return float(values[0])
+                values = other.unique().tolist() if other.numel() > 1 else []
+                if len(values) == 2 and 0 in values and WEAK < sum(values) <= 1:
+                    return float(sum(values))
         current = lines[0] if lines else None
     return None
-
-
-def adds_zeros_and_ones(each: Attention) -> bool:
-    """Whether a mask of 0 and 1 is added to the scores, and so hides nothing."""
-    stack, depth = [each.softmax.inputs[0]], 0
-    while stack and depth < DEEP:
-        depth += 1
-        op = stack.pop().made_by
-        if op is None or op.name not in SUMS | VIEWS | FACTORS | FILLS | {"baddbmm"}:
-            continue
-        for other in op.inputs:
-            mask = other.tensor
-            if (
-                op.name in SUMS | {"baddbmm"}
-                and mask.numel() > 1
-                and mask.is_floating_point()
-                and set(mask.unique().tolist()) == {0, 1}
-            ):
-                return True
-        if op.name != "baddbmm":
-            stack += op.inputs
-    return False
 
 
 def dropped_afterwards(ops: list[Op], product: Op) -> Op | None:

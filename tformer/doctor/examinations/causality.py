@@ -145,7 +145,7 @@ def _leak(
     )
     open_ = [e for e in attention if float(e.weights.triu(1).abs().max()) > 0]
     fills = [f for e in open_ if (f := _anatomy.weak_fill(e)) is not None]
-    if any(map(_anatomy.adds_zeros_and_ones, attention)):
+    if 1 in fills:
         look = FLOATS
     elif fills:
         code, title = "mask-fills-weakly", "the mask's filling doesn't hide a score"

@@ -215,7 +215,7 @@ def _leak(
         seen=f"the logits moved by up to {moved:.2g}. {weight}",
         means="a sentence is translated differently beside a longer one.",
         look=FLOATS
-        if any(map(_anatomy.adds_zeros_and_ones, found))
+        if 1 in fills
         else f"the value that the mask fills in, {fills[0]:.3g}: it should be −inf."
         if fills
         else "the padding mask: is it made with the right pad_id, passed to every "
