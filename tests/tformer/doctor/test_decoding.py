@@ -89,3 +89,25 @@ def test_in_a_batch_rows_that_are_written_on_after_their_end_are_remarked():
         "word = model.generator(out[:, -1]).argmax(dim=-1).masked_fill(done, PAD)",
     )
     assert "have ended" not in str(examined("annotated", frozen).remarks)
+
+
+def test_a_loop_in_inference_mode_is_looked_into():
+    text = broken("cached", "turned(k, old)", "turned(k, 0)")
+    model, given = admitted("cached", text)
+    given["decode"] = torch.inference_mode()(given["decode"])
+    assert doctor.examine(model, **given).codes == ("decoding-cache-positions",)
+
+
+def test_a_cache_that_stays_from_call_to_call_is_named():
+    """Its size is that of the first batch."""
+    model, given = admitted("cached")
+    write = given["decode"]
+
+    def kept(model, prompt):
+        model.room = getattr(model, "room", prompt)
+        if len(model.room) < len(prompt):
+            raise RuntimeError("too many rows")
+        return write(model, prompt)
+
+    report = doctor.examine(model, **{**given, "decode": kept})
+    assert report.codes == ("decoding-cache-not-reset",), str(report)

@@ -266,6 +266,39 @@ FAULTS = {  # changes, options, and the code
     "positions thrown away": (
         ("x = x + self.places(", "x + self.places("), {}, "no-positions"
     ),
+    "padding seen, words hidden": (
+        ("ids != PAD", "ids == PAD", "-math.inf)", "-1e9)"), {"kind": "guesses"},
+        "mask-inverted",
+    ),
+    "padding hidden as queries": (
+        ("(ids != PAD)[:, None, None]", "(ids != PAD)[:, None, :, None]",
+         "-math.inf)", "-1e9)"), {"kind": "guesses"}, "mask-on-queries",
+    ),
+    "weights transposed": (
+        ("(weights @ v)", "(weights.mT @ v)"), {"kind": "guesses"},
+        "weights-transposed",
+    ),
+    "keys of other groups": (
+        ("self.split(self.to_key(read))",
+         "self.to_key(read).unflatten(-1, (2, -1)).mT.mT.transpose(1, 2)"
+         ".repeat(1, 2, 1, 1)"), {"groups": 2}, "groups-differ",
+    ),
+    "a norm that sums": (
+        ("x.pow(2).mean(-1", "x.pow(2).sum(-1"), {"norm": "rms"}, "norm-sums"
+    ),
+    "a norm that multiplies": (
+        ("torch.rsqrt(x.pow", "torch.sqrt(x.pow"), {"norm": "rms"},
+        "norm-not-normalising",
+    ),
+    "a norm moved into one of the branches": (
+        ("return self.norms[i](x + gate * self.drop(sublayer(x)))",
+         "return self.norms[i](x + sublayer(x)) if i == 0 else "
+         "x + self.norms[i](sublayer(x))"),
+        {"kind": "guesses", "post": True}, "norm-misplaced",
+    ),
+    "numbers without end": (
+        ("return self.last(x)", "return self.last(x * 1e30 * 1e30)"), {}, "overflow"
+    ),
 }  # fmt: skip
 
 
@@ -273,7 +306,49 @@ FAULTS = {  # changes, options, and the code
 def test_a_fault_gets_its_name(fault):
     change, options, code = FAULTS[fault]
     report = examined(broken(*change, **options), **options)
-    assert code in report.codes, str(report)
+    assert code in report.codes + report.to_confirm, str(report)
+
+
+def test_norms_of_what_each_sublayer_adds_are_a_remark():
+    change = ("self.drop(sublayer(self.norms[i](x)))", "self.norms[i](sublayer(x))")
+    report = examined(broken(*change))
+    assert report and report.to_confirm == ("norm-misplaced",), str(report)
+
+
+def relabelled(kind, turned):
+    """Batches whose last two parts, what is read and the labels, have been turned."""
+    return [(*rest, *turned(i, labels)) for *rest, i, labels in batches_of(kind=kind)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "turned", "given", "codes"),
+    [
+        ("guesses", lambda i, y: (y.where(y >= 0, i), y), {}, ["labels-not-hidden"]),
+        ("guesses", lambda i, y: (i, y.where(y >= 0, i)), {"pad_id": 0},
+         ["loss-over-padding", "labels-not-hidden"]),
+        ("writes", lambda i, y: (i, y.masked_fill(y == 2, -100)), {"eos_id": 2},
+         ["labels-without-end"]),
+        ("writes", lambda i, y: (i, y.masked_fill(y == 2, -100)), {}, []),
+        ("writes", lambda i, y: (i, y.masked_fill(y == -100, 0)),
+         {"pad_id": 0, "ignore_index": -100}, ["loss-over-padding"]),
+        ("translates", lambda i, y: (torch.cat([i[:, :1], y[:, 1:].clamp(0)], 1), y),
+         {}, ["labels-not-shifted"]),
+        ("translates", lambda i, y: (i.masked_fill(i == 0, -100), y), {},
+         ["ids-out-of-range"]),
+    ],
+    ids=["read", "everywhere", "endless", "unknown", "padded", "copied", "outside"],
+)  # fmt: skip
+def test_what_is_wrong_with_the_labels_is_named(kind, turned, given, codes):
+    batches = relabelled(kind, turned)
+    given = {"batches": batches, **given, "bidirectional": kind == "guesses"}
+    report = examined(given=given, kind=kind)
+    assert [*report.codes, *report.to_confirm] == codes, str(report)
+
+
+def test_rows_that_end_and_do_not_begin_are_remarked():
+    bare = relabelled("writes", lambda i, y: (i[:, 1:], y[:, 1:]))
+    given = {"batches": bare, "bos_id": 1, "eos_id": 2}
+    assert "no row of your batches begins with bos_id" in str(examined(given=given))
 
 
 def test_a_loss_that_divides_by_all_labels_is_named_with_labels_of_minus_100():

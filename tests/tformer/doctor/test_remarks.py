@@ -307,3 +307,22 @@ def test_a_finding_says_what_is_so_in_this_case(name, old, new, code, said, unsa
     text = str(found(examined(name, (old, new), **settled), code))
     text = " ".join(text.split())
     assert said in text and unsaid not in text
+
+
+def test_attention_behind_a_clamp_is_seen():
+    least = "torch.tensor(torch.finfo(scores.dtype).min)"
+    change = ("scores = scores + mask", f"scores = torch.max(scores + mask, {least})")
+    report = examined("marian", change)
+    assert report and report.saw_attention and "attention" in report.sound
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (("0.5 * (1 + math.cos", "0.5 * (1 - math.cos"), "rises to the end"),
+        (("top * (it + 1) / (warmup + 1)", "top * warmup / (it + 1)"), "upside down"),
+        (("/ len(parts)", "/ len(parts) ** 2"), "what is divided twice"),
+    ],
+)
+def test_which_way_a_schedule_or_a_mean_is_wrong_is_said(change, says):
+    assert says in str(examined("gpt", change))

@@ -107,7 +107,9 @@ def test_every_chapter_that_a_finding_names_is_in_the_book():
         json.loads(path.read_text("utf-8"))["cells"][0]["source"][0].strip("# \n")
         for path in (ROOT / "book").glob("*.ipynb")
     }
-    named = set(re.findall(r'(?i)chapter ?= ?"(.+?)"', " ".join(texts_of_examinations())))
+    named = set(
+        re.findall(r'(?i)chapter ?= ?"(.+?)"', " ".join(texts_of_examinations()))
+    )
     assert len(named) > 8
     assert named <= titles
 
@@ -147,6 +149,15 @@ def test_a_tokenizer_that_loses_text_is_found():
     assert examine(Bag(), tokenizer=Letters()).codes == ("tokenizer-loses-text",)
     whole = examine(Bag(), tokenizer=Whole(), pairs=[PAIRS[0]])
     assert "tokenizer-loses-text" in whole.codes
+
+
+def test_a_tokenizer_that_stops_at_its_own_ids_is_found():
+    class Shifted(Letters):
+        def decode(self, ids):
+            return "".join({i: "x" for i in range(4, 12)}[each] for each in ids)
+
+    [finding] = examine(Bag(), tokenizer=Shifted()).findings
+    assert finding.code == "tokenizer-loses-text" and "KeyError: 3" in finding.seen
 
 
 def test_train_and_test_overlap_is_found_and_only_where_it_is():
