@@ -20,9 +20,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if not judged:
         raise Skip("no scores with a fixed scale were seen")
     wrong = [e for e in judged if not _is(e.factor, _wanted(patient, e))]
-    of_length = [e for e in wrong if any(_is(e.factor, n**-0.5) for n in e.shape)]
-    if of_length:
-        yield _by_length(of_length[0])
+    if wrong and all(any(_is(e.factor, n**-0.5) for n in e.shape) for e in wrong):
+        yield _by_length(wrong[0])
         return
     for code, here in (
         ("no-scale", [e for e in wrong if _is(e.factor, 1.0)]),

@@ -24,6 +24,7 @@ CHAPTER = "Training"
 ARGUMENT = "train_step"
 APART = 0.5  # of the gradient: noise of dropout stays below
 UPHILL = 0.3  # cosine of what a step changes and of the gradient's signs
+FRESH = ("Adam", "AdamW", "SGD")  # they begin without a state
 MISUSED = (TypeError, KeyError, AttributeError)  # the step wants other arguments
 
 
@@ -169,6 +170,8 @@ def _step(patient: Patient, parameters: list[Tensor]) -> Step:
     before = [each.detach().clone() for each in parameters]
     given = [each.grad for each in parameters]
     step = Step(patient.model, parameters)
+    if type(optimizer).__name__ in FRESH:  # so that its step is this batch's alone
+        optimizer.state.clear()
     try:
         with as_found(patient.model):
             for each, grad in zip(parameters, given, strict=True):
@@ -341,7 +344,7 @@ def _slope(patient: Patient, step: Step) -> float | None:
 
     Signs, since Adam's step is as large where the gradient is small.
     """
-    if patient.loss is None:
+    if patient.loss is None or type(patient.optimizer).__name__ not in FRESH:
         return None
     *sources, read, labels = (each.clone() for each in patient.batches[0])  # type: ignore[index]
     for each in step.parameters:
