@@ -460,7 +460,8 @@ def _differs(
         code, title, look = NEVER
         means = "every word is chosen as if none had been written."
     else:
-        told = _by_attention(steps, found, wrong[0], at)
+        across = 0 if loop.patient.decoder_only else source.size(1)
+        told = _by_attention(steps, found, wrong[0], at, across)
         if told is not None:
             code, title, more, means, look = told
             seen += more
@@ -480,6 +481,7 @@ def _by_attention(
     found: list[_anatomy.Attention],
     first: int,
     at: int,
+    across: int,
 ) -> tuple[str, str, str, str, str] | None:
     """A cache, or what each step sees: code, title, more that was seen, means, look."""
     size = max((e.shape[0] for e in found), default=0)
@@ -505,7 +507,8 @@ def _by_attention(
         )
         return code, title, seen, means, look
     if first >= 1 and not whole and steps:
-        few = max((e.shape[1] for e in steps if e.shape[0] == 1), default=1)
+        own = [e for e in steps if e.shape[0] == 1 and e.shape[1] != across]
+        few = max((e.shape[1] for e in own), default=1)
         sees = "nothing but its own word" if few == 1 else f"the last {few} words alone"
         return (
             "decoding-forgets-past",
