@@ -363,3 +363,12 @@ def test_a_test_set_of_ids_is_looked_up_in_training(shared):
     given["batches"] = [*others, first] if shared else others
     report = doctor.examine(model, seconds=None, **given, test_batches=[first])
     assert report.codes == (("train-test-overlap",) if shared else ()), str(report)
+
+
+@pytest.mark.parametrize(("begin", "codes"), [(3, ("train-test-overlap",)), (70, ())])
+def test_windows_of_one_text_are_laid_over_each_other(begin, codes):
+    model, given = admitted("gpt")
+    text = torch.cat([given["batches"][0][0].flatten(), torch.arange(30) % 37])
+    test = text[begin : begin + 16][None]
+    report = doctor.examine(model, **given, test_batches=[(test, test)])
+    assert report.codes == codes, str(report)

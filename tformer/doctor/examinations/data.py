@@ -13,6 +13,7 @@ from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
 CHAPTER = "Data"
+LONG = 12  # words in a row that are no chance
 ALL = 0.9  # of the rows
 MANY_ROWS = 16  # enough for a correlation to say something
 UNLIKE = 0.35  # a correlation of lengths that no translation has
@@ -31,10 +32,14 @@ def examine(patient: Patient) -> Iterator[Finding]:
         if isinstance(patient.pairs[0][0], str):
             yield from _sides(patient.pairs, patient.test_pairs)
     if patient.test_batches is not None and patient.batches is not None:
-        yield from _overlap(
-            {_key(row) for row in _rows(patient, patient.all_batches)},
-            list(_rows(patient, patient.test_batches)),
-        )
+        known = list(_rows(patient, patient.all_batches))
+        test = list(_rows(patient, patient.test_batches))
+        k = 3 * max(map(len, test), default=0) // 4
+        if patient.decoder_only and k >= LONG:  # windows of a text
+            runs = {run for row in known[:MANY] for run in _runs(row, k)}
+            test = [min(_runs(row, k) & runs, default=row) for row in test]
+            known += runs
+        yield from _overlap({*known}, test)
     if patient.batches is not None and not patient.decoder_only:
         yield from _batches(patient)
         yield from _torn(patient)
@@ -54,6 +59,11 @@ def _rows(patient: Patient, batches: Iterable[Any]) -> Iterator[tuple[int, ...]]
     for batch in itertools.islice(batches, MANY):
         for row in batch[0].tolist():
             yield tuple(i for i in row if i not in patient.special)
+
+
+def _runs(row: tuple[int, ...], k: int) -> set[tuple[int, ...]]:
+    """Every k ids in a row that stand side by side."""
+    return {row[i : i + k] for i in range(len(row) - k + 1)}
 
 
 def _overlap(known: set[Any], test: Sequence[Any]) -> Iterator[Finding]:
