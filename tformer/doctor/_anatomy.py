@@ -116,7 +116,8 @@ def summed_up(ops: list[Op]) -> list[Op]:
     found = []
     for op in ops:
         if op.name in SOFTMAXES and _scores(op.inputs[0]) is not None:
-            ends, stack = [], [op]
+            ends: list[Op] = []
+            stack = [op]
             while stack:
                 for each in stack.pop().used_by:
                     (stack if each.name in VIEWS | DROPS else ends).append(each)

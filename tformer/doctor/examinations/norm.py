@@ -170,7 +170,8 @@ def _forgotten(
 ) -> Iterator[Finding]:
     """Does a residual connection start at an earlier stream than its sublayer read?"""
     sums = _anatomy.residuals(ops, width)
-    passed, twice = [], []
+    passed: list[_anatomy.Residual] = []
+    twice: list[_anatomy.Residual] = []
     for each in sums:
         assert each.branch.made_by is not None and each.skip.made_by is not None
         line = _anatomy.current_line(each.branch.made_by)

@@ -34,8 +34,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
         missing = "train_step=…" if patient.train_step is None else "batches=…"
         raise Skip(f"{missing} was not given")
     parameters = _held(patient)
-    for each in patient.model.parameters():
-        each.grad = None
+    patient.model.zero_grad(set_to_none=True)
     try:
         step = _step(patient, parameters)
     except MISUSED:
