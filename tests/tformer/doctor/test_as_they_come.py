@@ -294,6 +294,20 @@ def test_a_step_of_training_is_looked_into_and_undone(how, codes, says):
     assert not given["optimizer"].state
 
 
+def test_a_step_that_accumulates_over_several_calls_is_sound():
+    model, given = step_of("backward")
+    calls = iter(range(99))
+
+    def train_step(model, batch):
+        backward(model, batch)
+        if next(calls) % 4 == 3:
+            given["optimizer"].step()
+            given["optimizer"].zero_grad()
+
+    backward, given["train_step"] = given["train_step"], train_step
+    assert doctor.examine(model, **given)
+
+
 def test_a_step_of_training_leaves_the_tables_to_be_compared():
     model, given = step_of()
     model.wte.weight = nn.Parameter(model.wte.weight.detach().clone())

@@ -25,6 +25,7 @@ ARGUMENT = "train_step"
 APART = 0.5  # of the gradient: noise of dropout stays below
 UPHILL = 0.3  # cosine of what a step changes and of the gradient's signs
 FRESH = ("Adam", "AdamW", "SGD")  # they begin without a state
+CALLS = 16  # of a step: more than accumulate their gradients
 MISUSED = (TypeError, KeyError, AttributeError)  # the step wants other arguments
 
 
@@ -37,6 +38,12 @@ def examine(patient: Patient) -> Iterator[Finding]:
     patient.model.zero_grad(set_to_none=True)
     try:
         step = _step(patient, parameters)
+        if (
+            step.arrived[0]
+            and not step.n_steps
+            and _step(patient, parameters, CALLS).n_steps
+        ):
+            return  # it accumulates gradients over several calls
     except MISUSED:
         raise
     except Exception as problem:
@@ -161,8 +168,8 @@ def _gradients(parameters: list[Tensor]) -> list[Tensor | None]:
     return [None if e.grad is None else e.grad.clone() for e in parameters]
 
 
-def _step(patient: Patient, parameters: list[Tensor]) -> Step:
-    """One step. Weights and the optimizer's state are put back."""
+def _step(patient: Patient, parameters: list[Tensor], n: int = 1) -> Step:
+    """Up to n calls, until an optimizer steps. Weights and its state are put back."""
     assert patient.train_step is not None and patient.batches is not None
     optimizer: Any = patient.optimizer
     state = None if optimizer is None else copy.deepcopy(optimizer.state_dict())
@@ -177,9 +184,11 @@ def _step(patient: Patient, parameters: list[Tensor]) -> Step:
                 each.grad = grad
             patient.model.train()
             torch.manual_seed(3)
-            batch = tuple(each.clone() for each in patient.batches[0])
             with torch.enable_grad(), step.watching():
-                patient.train_step(patient.model, batch)
+                while n and not step.n_steps:
+                    batch = tuple(each.clone() for each in patient.batches[0])
+                    patient.train_step(patient.model, batch)
+                    n -= 1
             step.left = _gradients(parameters)
             step.moves = [
                 each.detach() - old
