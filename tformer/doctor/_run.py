@@ -110,7 +110,8 @@ def examine(
         test_pairs: those to test on.
         test_batches: batches to test on; their rows must be new to `batches`.
         train_step: ``(model, batch) -> None``: one whole step of your training, with
-            `optimizer`, which is put back like the model.
+            `optimizer`, which is put back like the model. It is called with the first
+            batch, once or twice, and more often if no optimizer steps.
         accept: codes of findings that are meant, such as ``["layers-shared"]``.
         seconds: of computing that it may take, or None; the report says what was not
             reached. A busy machine costs nothing; one pass is never interrupted.

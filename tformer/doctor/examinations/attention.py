@@ -100,10 +100,8 @@ def _transposed(turned: list[_anatomy.Attention], n: int) -> Finding:
         seen=f"in {len(turned)} of {n} attentions "
         f"({_anatomy.places(e.softmax for e in turned)}) it is each key's that add up "
         "to 1.",
-        means="each word is handed to those that it attends to, and gets what the "
-        "others think of it: masks work the wrong way round.",
-        look="weights @ values, (T, S) times (S, Dh), without a transpose of the "
-        "weights.",
+        means="words give to those that they attend to: masks work backwards.",
+        look="weights @ values, (T, S) times (S, Dh), and no transpose.",
     )
 
 
@@ -129,8 +127,7 @@ def _groups(found: list[_anatomy.Attention]) -> Iterator[Finding]:
             tried="compared which heads have the same keys, and the same values.",
             seen=f"in {len(wrong)} of {len(found)} attentions keys go to the heads as "
             f"{_alike(wrong[0].key)}, values as {_alike(wrong[0].value)}.",
-            means="what a head looks for and what it gets belong to different "
-            "projections.",
+            means="what a head finds isn't what it gets.",
             look="repeat_interleave(n, dim) for both, not repeat for one of them.",
             chapter="Multi-head attention",
         )

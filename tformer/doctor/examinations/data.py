@@ -156,8 +156,7 @@ def _lengths(patient: Patient) -> Iterator[Finding]:
         tried=f"compared the lengths of sources and labels in {len(whole)} rows.",
         seen=f"their correlation is {own:.2f}"
         + (f"; with the next row's it is {others[by]:.2f}." if is_shifted else "."),
-        means="nothing can be learned from the source, and the model becomes one of "
-        "the target alone.",
+        means="nothing can be learned from the source.",
         look="what shuffles or sorts: one order for both sides.",
         design=""
         if is_shifted
@@ -179,8 +178,7 @@ def _answered(patient: Patient) -> Iterator[Finding]:
             tried=f"looked for the labels of {len(rows)} rows in their sources.",
             seen=f"{len(answered)} sources begin or end with all of them, such as "
             f"{target[:6]} in {source[:12]}.",
-            means="the model learns to copy, and without the answer it can't "
-            "translate.",
+            means="the model learns to copy; without the answer it can't translate.",
             look="what is joined before a source is encoded.",
             design="That is right where the task is to pick out a part of the source "
             '(accept=["target-in-source"]).',

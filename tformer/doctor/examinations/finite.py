@@ -111,8 +111,7 @@ def _bound(patient: Patient) -> Finding | None:
         seen=f"a tanh keeps them within ±{bound:.3g}, so no word of {n} gets more than "
         f"{best:.1%} of the probability.",
         means=f"the loss can't fall below {-math.log(best):.2f}.",
-        look="a soft cap multiplies back: cap * tanh(logits / cap), with a cap such as "
-        "30.",
+        look="a soft cap multiplies back: cap * tanh(logits / cap).",
     )
 
 
@@ -131,8 +130,7 @@ def _overflow(patient: Patient) -> Finding | None:
                     seen=f"{op.name} of numbers up to {largest:.2g} makes one, in "
                     f"{_anatomy.places([op])}.",
                     means="everything that is computed from it is NaN.",
-                    look="what lets the stream grow from layer to layer: a norm that "
-                    "doesn't divide, an initialisation that is too large.",
+                    look="a norm that doesn't divide, weights that start too large.",
                     chapter="The encoder",
                     because=("norm-not-normalising",),
                 )

@@ -62,8 +62,7 @@ def _outside(patient: Patient) -> Iterator[Finding]:
                     tried="looked for the smallest and the largest id of each batch.",
                     seen=f"{int(wrong[0])} is among them, {len(wrong)} times.",
                     means="the look-up fails, on a GPU without a clear message.",
-                    look="-100 is for labels: what is read has pad_id there, "
-                    "read.masked_fill(read == -100, pad_id).",
+                    look="read.masked_fill(read == -100, pad_id): -100 is for labels.",
                 )
                 return
 
@@ -83,8 +82,7 @@ def _counted(patient: Patient) -> Iterator[Finding]:
             tried="looked at the ends of the labels.",
             seen=f"{len(padded)} of {len(rows)} rows end in {patient.named(pad)}, and "
             f"what the loss leaves out is {nothing}.",
-            means="the model is asked to predict padding, which is easy, so the loss "
-            "looks better than it is.",
+            means="padding is easy to predict, so the loss looks better than it is.",
             look=f"labels.masked_fill(labels == {pad}, {nothing}), or "
             f"ignore_index={pad} in the loss and here.",
         )
@@ -106,10 +104,8 @@ def _seen(patient: Patient) -> Iterator[Finding]:
         title="the words that are asked for stand in the input",
         tried="compared what is asked with what is read at the same place.",
         seen=f"{share:.0%} of {n_asked} labels equal the word that is read there.",
-        means="the model learns to copy its input, and next to nothing about words "
-        "that it can't see.",
-        look="labels only where a word was chosen, ignore_index elsewhere; and there "
-        "ids[chosen] = mask_id, for eight in ten.",
+        means="the model learns to copy, and little about words that it can't see.",
+        look="where a word was chosen, ids get mask_id; elsewhere labels ignore_index.",
         design="That is right where the whole text has to be repeated, as in "
         'denoising (accept=["labels-not-hidden"]).'
         if n_asked > 0.9 * n_read and share < 1

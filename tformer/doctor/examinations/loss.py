@@ -58,10 +58,8 @@ def _not_averaged(rows: float, length: float) -> Finding:
         title="the loss is a sum over words, not a mean",
         tried="asked for the loss of twice as many rows, and of rows twice as long.",
         seen=f"it is {rows:.2g} and {length:.2g} times as large: divided by {per}.",
-        means="long sentences and large batches make large steps, and clipping cuts "
-        "nearly all of them; no two losses can be compared.",
-        look='reduction="mean" (with ignore_index), or divide by the number of real '
-        "labels.",
+        means="large batches make large steps, and no two losses can be compared.",
+        look='reduction="mean", or divide by the number of real labels.',
         design="That is right if your training divides it by the number of words "
         'afterwards (accept=["loss-not-averaged"]).',
     )

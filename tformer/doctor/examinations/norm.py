@@ -188,10 +188,8 @@ def _forgotten(
             tried="followed both addends of each residual sum.",
             seen=f"{len(twice)} sums are added to what they already have in them: "
             f"{_anatomy.places(e.total for e in twice)}.",
-            means="the stream doubles with each block, and what a block adds counts "
-            "for less and less.",
-            look="x = block(x) where the block has residual connections of its own, "
-            "not x = x + block(x).",
+            means="the stream doubles, and what each block adds counts for less.",
+            look="x = x + block(x), where the block has residual connections itself.",
         )
     if passed:
         yield Finding(
@@ -246,10 +244,9 @@ def _by_hand(patient: Patient, ops: list[_anatomy.Op]) -> Iterator[Finding]:
             tried="gave each norm numbers of one size, then of four times that.",
             seen=f"what came out was {max(grows.values(), key=_far):.3g} times as "
             f"large, in {len(grows)} of {len(places)} ({listed(grows)}).",
-            means="large vectors come out larger, or smaller, than others, and from "
-            "layer to layer they grow or shrink without end.",
-            look="x / sqrt(mean of squares), x * rsqrt(…): divide by the standard "
-            "deviation, neither by the variance nor times the root.",
+            means="from layer to layer, numbers grow or shrink without end.",
+            look="x * rsqrt(mean of squares): divide by the root, not by the variance, "
+            "and don't multiply.",
         )
     if other:
         yield Finding(

@@ -154,10 +154,8 @@ def _equal(matrices: list[str], named: Mapping[str, Tensor]) -> Iterator[Finding
             tried="looked at each matrix that something is multiplied by.",
             seen=f"{listed(same)} have one number everywhere, such as "
             f"{float(named[same[0]].flatten()[0].detach()):.3g}.",
-            means="all units of the layer compute one thing, get one gradient, and so "
-            "stay the same: it is as narrow as one unit.",
-            look="the initialisation: random numbers for every matrix "
-            "(xavier_uniform_, normal_), constants for biases and gains only.",
+            means="all its units compute one thing, get one gradient, and stay alike.",
+            look="the initialisation: constants are for biases and gains only.",
         )
 
 
@@ -174,10 +172,8 @@ def _overlapping(named: Mapping[str, Tensor]) -> Iterator[Finding]:
             title="two parameters share their memory, and are not one",
             tried="compared the memory of all parameters.",
             seen=f"{listed(twins[0])} are two Parameters over one block of numbers.",
-            means="each gets a part of the gradient, and the optimizer moves the block "
-            "twice in each step.",
-            look="out.weight = embedding.weight, the Parameter itself; not "
-            "nn.Parameter(embedding.weight), nor its .data.",
+            means="each gets a part of the gradient, and each step moves both.",
+            look="out.weight = embedding.weight, not nn.Parameter(embedding.weight).",
             chapter="Embeddings",
         )
 
@@ -212,10 +208,8 @@ def _part(
                 tried="sent a gradient back from every logit.",
                 seen=f"none arrived at {'columns' if axis else 'rows'} {end - longest} "
                 f"to {end - 1} of {name}, {longest / len(alive):.0%} of it.",
-                means="what this part makes (the queries, the keys, the values) is not "
-                "part of the model.",
-                look="what the split result goes into: q @ k.transpose(-2, -1), and "
-                "weights @ v.",
+                means="the queries, keys or values that it makes are not used.",
+                look="what the parts go into: q @ k.transpose(-2, -1), weights @ v.",
                 chapter="Attention",
                 because=("result-thrown-away", "keys-from-wrong-side", "mask-inverted"),
             )
@@ -259,10 +253,8 @@ def _never_wakes(patient: Patient, matrices: set[str]) -> Iterator[Finding]:
                 if not all(e.all() for e in waiting.values())
                 else "."
             ),
-            means="each is multiplied by another that is zero, too (queries and keys, "
-            "the two layers of a feed-forward network), so neither gets a gradient.",
-            look="the initialisation: only the last matrix of a branch may start at "
-            "zero.",
+            means="each waits for another that is zero, too, such as queries for keys.",
+            look="the initialisation: the last matrix of a branch may start at zero.",
             because=("output-constant",),
         )
 

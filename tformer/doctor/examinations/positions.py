@@ -170,8 +170,7 @@ def _not_relative(
             tried="fed one word over and over, and compared neighbours.",
             seen=f"the queries of one word at two neighbouring places have a cosine of "
             f"{alike[0]:.2f}, its keys of {alike[1]:.2f}.",
-            means="neighbours are as unlike as places far apart, so the positions say "
-            "next to nothing about distance.",
+            means="neighbours are as unlike as places far apart.",
             look="the rates: 1 / theta ** (2i / Dh), which fall from 1 to 1/10000.",
         )
 

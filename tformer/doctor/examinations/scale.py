@@ -41,8 +41,7 @@ def _by_length(each: _anatomy.Attention) -> Finding:
         f"multiplied by {each.factor:.4g}; with heads of size {each.d_head} it should "
         f"be 1/√{each.d_head} = {_anatomy.expected_factor(each.d_head):.4g}.",
         means="the same words get other weights in a longer text.",
-        look="which axis the size is read from: key.size(-1), the head's, not "
-        "size(-2), the number of words.",
+        look="key.size(-1), the head's size, not size(-2), the number of words.",
     )
 
 

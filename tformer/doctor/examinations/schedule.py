@@ -115,8 +115,7 @@ def _too_high(patient: Patient, top: float | None) -> Iterator[Finding]:
             tried="looked at the optimizer's weight_decay and at its rate.",
             seen=f"it is {decay:.3g}: each step takes {slow * decay:.1%} off the "
             "weights.",
-            means=f"after {math.log(2) / (slow * decay):.0f} steps half of each weight "
-            "is gone, whatever it had learned.",
+            means="weights shrink to nothing, whatever they had learned.",
             look="weight_decay: 0.01 to 0.1 is usual with AdamW.",
         )
     itself = top is not None and HIGH < top < 0.5 and rate <= HIGH
