@@ -71,14 +71,19 @@ def examine(patient: Patient) -> Iterator[Finding]:
 
 
 def _not_weighted(patient: Patient, tried: str, apart: float) -> Finding:
-    is_sum = not_averaged(patient) is not None
+    grows = not_averaged(patient)
+    is_sum = grows is not None
+    seen = f"the two gradients differ in direction, by {apart:.1%} of their length."
+    if grows is not None:
+        seen += f" With twice the rows the loss is {grows[0]:.2g} times as large, with"
+        seen += f" rows twice as long {grows[1]:.2g} times."
     return Finding(
         code="loss-not-averaged" if is_sum else "accumulation-not-weighted",
-        title="the loss is a sum, and its parts are weighted as if it were a mean"
+        title="the loss is no mean over words, and its parts are weighted as if it were"
         if is_sum
         else "accumulated batches are not weighted by their words",
         tried=tried,
-        seen=f"the two gradients differ in direction, by {apart:.1%} of their length.",
+        seen=seen,
         means="a sum has as many terms as there are words: weighted by words once "
         "more, long batches count twice."
         if is_sum

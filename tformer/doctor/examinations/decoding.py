@@ -272,7 +272,7 @@ def _fed_otherwise(
     pairs = [(a, b) for a, b in zip(fed, whole, strict=True)
              if a and (longest is None or len(b) <= longest)]  # fmt: skip
     if (order := _source_order(loop, source, written)) is not None:
-        code, title = "decoding-reads-source-otherwise", "the loop reads another source"
+        code, title = "decoding-reads-source-otherwise", "the loop reorders the source"
         look = "what the loop gives the encoder: flipped, sorted, or without a sign?"
         pairs = [order]
     elif len(pairs) < 3 or pairs[0][0] != pairs[0][1][-len(pairs[0][0]) :]:
