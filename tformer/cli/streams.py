@@ -145,8 +145,10 @@ def telling_warnings(quiet: bool) -> Iterator[None]:
         file: Any = None,
         line: Any = None,
     ) -> None:
+        # A library's word about how we call it, a deprecation say, names our file, too.
+        is_ours = category is UserWarning and Path(filename).is_relative_to(PACKAGE)
         text = one_line(message)
-        if not quiet and text not in told and Path(filename).is_relative_to(PACKAGE):
+        if is_ours and not quiet and text not in told:
             told.add(text)
             say(f"tformer: warning: {text}")
 

@@ -51,6 +51,7 @@ def test_warnings_of_libraries_are_not_the_users(quiet, told, capsys):
         warnings.warn_explicit("few\npairs", UserWarning, streams.__file__, 1)
         warnings.warn_explicit("use dim=", UserWarning, "/lib/torch/nn/a.py", 1)
         warnings.warn_explicit("gone in 3.0", FutureWarning, "/lib/numpy/b.py", 1)
+        warnings.warn_explicit("call it so", FutureWarning, streams.__file__, 1)
     lines = capsys.readouterr().err.splitlines()
     assert lines == [f"tformer: warning: {each}" for each in told]
 

@@ -267,7 +267,7 @@ def test_a_file_of_a_kind_we_do_not_have_is_refused(run, tmp_path):
     weights, metadata = load_tensors(file)
     assert metadata["kind"] == "recurrent"
     save_tensors(file, weights, metadata | {"kind": "lstm"})
-    with pytest.raises(ValueError, match="holds no tformer model: 'lstm'"):
+    with pytest.raises(ValueError, match="its kind is 'lstm'"):
         load_pretrained(tmp_path)
 
 
