@@ -14,6 +14,7 @@ from tformer.common.values import one_of, real, whole
 
 SEARCHES = ("beam", "greedy", "sample")
 DRAWN = ("sample",)  # those that sample, and take `chances`
+PRECISIONS = ("float32", "int8")  # of the products, where they can be chosen
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ def beam_search(
     length_penalty: float = USUAL.length_penalty,
     max_len: int = USUAL.max_len,
     use_cache: bool = True,
+    precision: str = "float32",
 ) -> list[list[int]]:
     """Follow several hypotheses at once and return the best finished one.
 
@@ -49,6 +50,7 @@ def beam_search(
         max_len: as in `greedy`. A hypothesis of max_len pieces is ended with eos, at
             eos's own probability.
         use_cache: as in `greedy`.
+        precision: as in `greedy`.
 
     Returns:
         One list of at most max_len piece ids per row, without special ids.
@@ -61,7 +63,10 @@ def beam_search(
     settings = SearchSettings(
         beam_size=beam_size, length_penalty=length_penalty, max_len=max_len
     )
-    found = drain(beam_steps(model, source_ids, settings, use_cache=use_cache))
+    steps = beam_steps(
+        model, source_ids, settings, use_cache=use_cache, precision=precision
+    )
+    found = drain(steps)
     return [best[0].ids if best else [] for best in found]
 
 
@@ -74,6 +79,7 @@ def n_best(
     length_penalty: float = USUAL.length_penalty,
     max_len: int = USUAL.max_len,
     use_cache: bool = True,
+    precision: str = "float32",
 ) -> list[list[Hypothesis]]:
     """Follow several hypotheses at once and return the n best finished ones.
 
@@ -85,6 +91,7 @@ def n_best(
         length_penalty: as in `beam_search`.
         max_len: as in `beam_search`.
         use_cache: as in `greedy`.
+        precision: as in `greedy`.
 
     Returns:
         For each row n distinct hypotheses, the best first; fewer only if there are no
@@ -98,7 +105,10 @@ def n_best(
     settings = SearchSettings(
         n_best=n, beam_size=beam_size, length_penalty=length_penalty, max_len=max_len
     )
-    return drain(beam_steps(model, source_ids, settings, use_cache=use_cache))
+    steps = beam_steps(
+        model, source_ids, settings, use_cache=use_cache, precision=precision
+    )
+    return drain(steps)
 
 
 @torch.inference_mode()
@@ -108,6 +118,7 @@ def beam_steps(
     settings: SearchSettings = USUAL,
     *,
     use_cache: bool = True,
+    precision: str = "float32",
 ) -> Steps:
     """Beam search, step by step.
 
@@ -120,6 +131,7 @@ def beam_steps(
         source_ids: (B, S) int64, as in `greedy`.
         settings: those of beam search.
         use_cache: as in `greedy`.
+        precision: as in `greedy`.
 
     Yields:
         A `Step` each time the model has spoken.
@@ -139,7 +151,7 @@ def beam_steps(
     live = list(range(source_ids.size(0)))  # unfinished sentences
     totals = [[0.0] for _ in live]  # log p so far: of bos, then of beam_size each
     with evaluating(model):
-        step = Stepper(model, source_ids, use_cache)
+        step = Stepper(model, source_ids, use_cache, precision)
         while live:
             width = len(totals[0])
             log_p = step.log_probabilities().view(len(live), width, vocab_size)

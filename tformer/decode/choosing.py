@@ -38,6 +38,7 @@ def greedy(
     *,
     max_len: int = USUAL.max_len,
     use_cache: bool = True,
+    precision: str = "float32",
 ) -> list[list[int]]:
     """Take the most probable piece at every step. Deterministic; not always best.
 
@@ -47,6 +48,9 @@ def greedy(
         max_len: longest translation, in pieces; never more than fits the model.
         use_cache: keep keys and values of earlier positions. Without it, every step
             recomputes the whole prefix: slower, with the same result.
+        precision: of the matrix products. "int8" rounds matrices and what they are
+            multiplied with to eight bits: faster, with a few other pieces, which may
+            also depend on the other rows.
 
     Returns:
         One list of at most max_len piece ids per row, without special ids.
@@ -55,13 +59,14 @@ def greedy(
         TypeError: source_ids are not int64.
         ValueError: wrong shape, ids out of range, a row without a visible token or
             padded anywhere but on the right, longer than the model's max_len,
-            max_len < 1, or a model whose weights are NaN.
+            max_len < 1, a model whose weights are NaN, or a precision that is not
+            possible here; the message says why.
     """
     max_len = check_call(model, source_ids, SearchSettings(max_len=max_len).max_len)
     found: list[list[int]] = [[] for _ in range(len(source_ids))]
     live = list(range(len(found)))  # which sentence each row belongs to
     with inference(model):
-        step = Stepper(model, source_ids, use_cache)
+        step = Stepper(model, source_ids, use_cache, precision)
         while live and step.length < max_len:
             pieces = step.best_pieces()
             rows = [i for i, each in enumerate(pieces) if each != model.config.eos_id]
@@ -79,6 +84,7 @@ def greedy_steps(
     settings: SearchSettings = USUAL,
     *,
     use_cache: bool = True,
+    precision: str = "float32",
 ) -> Steps:
     """`greedy`, step by step; the arguments are those of `beam_steps`.
 
@@ -90,7 +96,12 @@ def greedy_steps(
         return log_p.argmax(dim=-1)
 
     return grow_steps(
-        model, source_ids, choose, max_len=settings.max_len, use_cache=use_cache
+        model,
+        source_ids,
+        choose,
+        max_len=settings.max_len,
+        use_cache=use_cache,
+        precision=precision,
     )
 
 
@@ -104,6 +115,7 @@ def sample(
     seed: int | Iterable[int] = USUAL.seed,
     max_len: int = USUAL.max_len,
     use_cache: bool = True,
+    precision: str = "float32",
 ) -> list[list[int]]:
     """Sample every next piece, with the probability that the model gives it.
 
@@ -121,6 +133,7 @@ def sample(
         seed: for the whole call, or one for each row (see `row_seeds`).
         max_len: as in `greedy`. A smaller one cuts the same translation short.
         use_cache: as in `greedy`.
+        precision: as in `greedy`.
 
     Returns:
         One list of at most max_len piece ids per row, without special ids.
@@ -139,7 +152,12 @@ def sample(
     longest = check_call(model, source_ids, settings.max_len)
     chances = random_numbers(row_seeds(seed, len(source_ids)), longest)
     steps = sample_steps(
-        model, source_ids, settings, chances=chances, use_cache=use_cache
+        model,
+        source_ids,
+        settings,
+        chances=chances,
+        use_cache=use_cache,
+        precision=precision,
     )
     return [found.ids for [found] in drain(steps)]
 
@@ -151,6 +169,7 @@ def sample_steps(
     *,
     chances: Tensor | None = None,
     use_cache: bool = True,
+    precision: str = "float32",
 ) -> Steps:
     """`sample`, step by step; the arguments are those of `beam_steps`, and one more.
 
@@ -161,6 +180,7 @@ def sample_steps(
         chances: (B, steps) float64 in [0, 1), each row's random numbers; made from the
             settings' seed if omitted.
         use_cache: as in `greedy`.
+        precision: as in `greedy`.
     """
     if chances is None:
         longest = min(settings.max_len, model.config.max_len)
@@ -171,7 +191,12 @@ def sample_steps(
         return draw(sharpened(log_p, settings), numbers[rows, step])
 
     return grow_steps(
-        model, source_ids, choose, max_len=settings.max_len, use_cache=use_cache
+        model,
+        source_ids,
+        choose,
+        max_len=settings.max_len,
+        use_cache=use_cache,
+        precision=precision,
     )
 
 
@@ -267,6 +292,7 @@ def grow(
     *,
     max_len: int = USUAL.max_len,
     use_cache: bool = True,
+    precision: str = "float32",
 ) -> list[list[int]]:
     """Grow one hypothesis per sentence; ``choose`` picks each next piece.
 
@@ -278,6 +304,7 @@ def grow(
             pieces they have; returns the next piece of each, (n,) int64.
         max_len: as in `greedy`.
         use_cache: as in `greedy`.
+        precision: as in `greedy`.
 
     Returns:
         One list of at most max_len piece ids per row, without special ids.
@@ -285,7 +312,14 @@ def grow(
     Raises:
         TypeError, ValueError: as `greedy`; also if ``choose`` returns something else.
     """
-    steps = grow_steps(model, source_ids, choose, max_len=max_len, use_cache=use_cache)
+    steps = grow_steps(
+        model,
+        source_ids,
+        choose,
+        max_len=max_len,
+        use_cache=use_cache,
+        precision=precision,
+    )
     return [found.ids for [found] in drain(steps)]
 
 
@@ -297,6 +331,7 @@ def grow_steps(
     *,
     max_len: int = USUAL.max_len,
     use_cache: bool = True,
+    precision: str = "float32",
 ) -> Steps:
     """`grow`, step by step; yields and returns what `beam_steps` does.
 
@@ -307,7 +342,7 @@ def grow_steps(
     found = [Hypothesis([], 0.0, 0.0, ended=False) for _ in range(source_ids.size(0))]
     live = list(range(len(found)))  # which sentence each row belongs to
     with evaluating(model):
-        step = Stepper(model, source_ids, use_cache)
+        step = Stepper(model, source_ids, use_cache, precision)
         while live and step.length < max_len:
             log_p = step.log_probabilities()
             chosen = _checked(choose(log_p, live, step.length), log_p)

@@ -17,6 +17,9 @@ import torch
 from torch import Tensor
 
 from tformer import masks
+from tformer.common.search import PRECISIONS
+from tformer.common.values import one_of
+from tformer.fast.compiled import flat_form
 from tformer.fast.transfer import fetched, sent
 
 
@@ -128,18 +131,36 @@ class Stepper:
     Args:
         model: any `Seq2Seq`.
         source_ids: (B, S) int64, pieces + eos, padded on the right.
-        use_cache: whether the model keeps what it computed for earlier positions.
+        use_cache: whether the model keeps what it computed for earlier positions; then
+            its flat form may take its place (`tformer.fast.compiled`).
+        precision: of the products, one of `tformer.common.search.PRECISIONS`.
 
     Attributes:
         tokens: (rows, 1 + length) bos and the pieces so far.
+
+    Raises:
+        ValueError: a precision that the model can't be decoded in; see `flat_form`.
     """
 
-    def __init__(self, model: Seq2Seq, source_ids: Tensor, use_cache: bool) -> None:
+    def __init__(
+        self,
+        model: Seq2Seq,
+        source_ids: Tensor,
+        use_cache: bool,
+        precision: str = "float32",
+    ) -> None:
         config = model.config
-        self.model = model
-        self.memory = model.encode(source_ids)
+        one_of("precision", precision, PRECISIONS)
+        flat = flat_form(model, precision) if use_cache else None
+        if flat is not None:
+            sizes = {"vocab_size": config.vocab_size, "max_len": config.max_len}
+            masks.check_fit(source_ids, **sizes)
+        elif precision != "float32":
+            raise ValueError(f"precision={precision!r} needs use_cache=True")
+        self.model: Any = flat or model
+        self.memory = self.model.encode(source_ids)
         self.source_mask = masks.source_mask(source_ids, config.pad_id)
-        self.cache = model.new_cache() if use_cache else None
+        self.cache = self.model.new_cache() if use_cache else None
         self.tokens = torch.full_like(source_ids[:, :1], config.bos_id)
         never = torch.tensor([config.pad_id, config.bos_id, config.unk_id])
         self.never = sent(never, source_ids.device)

@@ -1,4 +1,4 @@
-"""A trained `tformer.Transformer`, written flat: the same numbers with less around them.
+"""A trained `tformer.Transformer`, written flat: the same numbers, sooner.
 
 The matrices are prepared once (`tformer.fast.products`), queries, keys and values are
 one product, and plain functions take the place of modules. `tformer.fast.compiled` says
@@ -9,17 +9,28 @@ H heads, G heads of keys (H unless grouped), Dh width of a head.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from tformer.fast.cache import Cache, LayerCache, needed
-from tformer.fast.products import Prepare, Product, stacked
+from tformer.fast.products import Prepare, Product, prepared, stacked
 
 Around = Callable[[Tensor, Product], Tensor]
+
+
+class Unfit(Exception):
+    """Why a model is not decoded by a flat form: a sentence without its full stop."""
+
+
+def kind_of(part: Any, *known: str) -> str:
+    """The name of a part's class, which must be one of these (derived ones are not)."""
+    kind = f"{type(part).__module__}.{type(part).__qualname__}".removeprefix("tformer.")
+    if kind not in known:
+        raise Unfit(f"{type(part).__name__} is a part without a flat form")
+    return kind
 
 
 class FlatTransformer:
@@ -31,19 +42,20 @@ class FlatTransformer:
     """
 
     def __init__(self, model: Any, prepare: Prepare) -> None:
+        kind_of(model, "model.Transformer")
+        kind_of(model.dropout, "fast.dropout.Dropout")
         self.config = model.config
         encoder, decoder = model.encoder, model.decoder
-        table = getattr(model.positions, "table", None)
+        kind_of(encoder, "encoder.Encoder")
+        kind_of(decoder, "decoder.Decoder")
+        table = table_of(model.positions)
         self.enter = Entry(model.source_embedding, table)
         self.reenter = Entry(model.target_embedding, table)
         self.encoder = [EncoderLayer(each, prepare) for each in encoder.layers]
         self.decoder = [DecoderLayer(each, prepare) for each in decoder.layers]
         self.norms = norm_of(encoder.final_norm), norm_of(decoder.final_norm)
         output = model.output_embedding
-        bias = output.output_bias
-        self.unembed = prepare(
-            output.weight.detach(), None if bias is None else bias.detach()
-        )
+        self.unembed = prepared(prepare, output.weight, output.output_bias)
 
     def encode(self, source_ids: Tensor) -> Tensor:
         """As `tformer.Transformer.encode`: (B, S) -> (B, S, D)."""
@@ -71,10 +83,13 @@ class Entry:
     """Scaled embeddings plus positions: (B, T) ids -> (B T, D)."""
 
     def __init__(self, embedding: Any, table: Tensor | None) -> None:
+        kind_of(embedding, "embedding.ScaledEmbedding")
+        kind_of(embedding.table, "torch.nn.modules.sparse.Embedding")
         self.weight, self.scale = embedding.weight.detach(), embedding.scale
-        self.table = None if table is None else table.detach()
+        self.table = table
 
     def __call__(self, ids: Tensor, offset: int) -> Tensor:
+        """Ids (B, T), the first at position ``offset`` -> (R, D)."""
         x = F.embedding(ids, self.weight)
         if self.table is None:
             return (x * self.scale).flatten(0, 1)
@@ -82,8 +97,17 @@ class Entry:
         return torch.add(places, x, alpha=self.scale).flatten(0, 1)
 
 
-class EncoderLayer:
-    """As `tformer.encoder.EncoderLayer`, on (R, D)."""
+def table_of(positions: Any) -> Tensor | None:
+    """A row for each position, if any is added to the embeddings."""
+    none = "variants.rotary.NoPositions"
+    tables = "positions.SinusoidalPositions", "positions.LearnedPositions"
+    if kind_of(positions, none, *tables) == none:
+        return None
+    return positions.table.detach()
+
+
+class Layer:
+    """What layers of both stacks have, on (R, D)."""
 
     def __init__(self, layer: Any, prepare: Prepare) -> None:
         self.attention = Attention(layer.self_attention, prepare)
@@ -91,7 +115,17 @@ class EncoderLayer:
         self.feed_forward = feed_forward_of(layer.feed_forward, prepare)
         self.around_feed_forward = around(layer.feed_forward_residual)
 
+
+class EncoderLayer(Layer):
+    """As `tformer.encoder.EncoderLayer`."""
+
+    def __init__(self, layer: Any, prepare: Prepare) -> None:
+        kind_of(layer, "encoder.EncoderLayer")
+        super().__init__(layer, prepare)
+
     def __call__(self, x: Tensor, n: int, mask: Tensor | None) -> Tensor:
+        """(R, D), of n sentences -> (R, D)."""
+
         def look(h: Tensor) -> Tensor:
             return self.attention.attend(*self.attention.project(h, n), mask)
 
@@ -99,10 +133,11 @@ class EncoderLayer:
         return self.around_feed_forward(x, self.feed_forward)
 
 
-class DecoderLayer(EncoderLayer):
-    """As `tformer.decoder.DecoderLayer`, on the newest position of each row, (R, D)."""
+class DecoderLayer(Layer):
+    """As `tformer.decoder.DecoderLayer`, for the newest position of each row."""
 
     def __init__(self, layer: Any, prepare: Prepare) -> None:
+        kind_of(layer, "decoder.DecoderLayer")
         super().__init__(layer, prepare)
         self.cross = CrossAttention(layer.cross_attention, prepare)
         self.around_cross = around(layer.cross_attention_residual)
@@ -110,6 +145,8 @@ class DecoderLayer(EncoderLayer):
     def __call__(
         self, x: Tensor, memory: Tensor, source_mask: Tensor, cache: LayerCache
     ) -> Tensor:
+        """(R, D), memory (B, S, D) -> (R, D); the cache grows."""
+
         def look_back(h: Tensor) -> Tensor:
             query, keys, values = self.attention.project(h, len(h))
             return self.attention.attend(query, *cache.extend(keys, values), None)
@@ -118,9 +155,8 @@ class DecoderLayer(EncoderLayer):
             if cache.memory is None:
                 cache.memory = self.cross.project_memory(memory)
                 cache.source_mask = needed(source_mask)
-            return self.cross.attend(
-                self.cross.to_query(h), *cache.memory, cache.source_mask
-            )
+            query = self.cross.to_query(h)
+            return self.cross.attend(query, *cache.memory, cache.source_mask)
 
         x = self.around_attention(x, look_back)
         x = self.around_cross(x, look_across)
@@ -131,13 +167,20 @@ class Attention:
     """Multi-head attention, or grouped: heads that share keys are further queries."""
 
     def __init__(self, attention: Any, prepare: Prepare) -> None:
+        kind_of(
+            attention,
+            "attention.MultiHeadAttention",
+            "variants.grouped.GroupedAttention",
+        )
+        for probe in (attention.weights, attention.heads):
+            kind_of(probe, "attention.Probe")
         self.width = attention.to_query.out_features // attention.n_heads
         self.n_groups = attention.to_key.out_features // self.width
         self.sizes = [attention.to_query.out_features, attention.to_key.out_features]
         self.to_output = stacked(prepare, attention.to_output)
-        self.prepare(attention, prepare)
+        self._project(attention, prepare)
 
-    def prepare(self, attention: Any, prepare: Prepare) -> None:
+    def _project(self, attention: Any, prepare: Prepare) -> None:
         three = attention.to_query, attention.to_key, attention.to_value
         self.product = stacked(prepare, *three)
 
@@ -166,7 +209,7 @@ class Attention:
 class CrossAttention(Attention):
     """Queries of the newest position; keys and values of the source, made once."""
 
-    def prepare(self, attention: Any, prepare: Prepare) -> None:
+    def _project(self, attention: Any, prepare: Prepare) -> None:
         self.to_query = stacked(prepare, attention.to_query)
         self.product = stacked(prepare, attention.to_key, attention.to_value)
 
@@ -178,6 +221,8 @@ class CrossAttention(Attention):
 
 def around(residual: Any) -> Around:
     """As `tformer.residual.Residual`."""
+    kind_of(residual, "residual.Residual")
+    kind_of(residual.dropout, "fast.dropout.Dropout")
     norm = norm_of(residual.norm)
     if residual.is_pre:
         return lambda x, sublayer: x + sublayer(norm(x))
@@ -186,30 +231,28 @@ def around(residual: Any) -> Around:
 
 def norm_of(norm: Any) -> Product:
     """Layer norm, RMSNorm, or none."""
-    if isinstance(norm, nn.Identity):
+    none, rms = "torch.nn.modules.linear.Identity", "variants.rms_norm.RMSNorm"
+    kind = kind_of(norm, "norm.LayerNorm", rms, none)
+    if kind == none:
         return lambda x: x
-    gain, bias = norm.gain.detach(), getattr(norm, "bias", None)
-    if bias is None:
-        return lambda x: F.rms_norm(x, gain.shape, gain, norm.epsilon)
-    return partial(
-        F.layer_norm,
-        normalized_shape=gain.shape,
-        weight=gain,
-        bias=bias.detach(),
-        eps=norm.epsilon,
-    )
+    gain, epsilon = norm.gain.detach(), norm.epsilon
+    if kind == rms:
+        return lambda x: F.rms_norm(x, gain.shape, gain, epsilon)
+    bias = norm.bias.detach()
+    return lambda x: F.layer_norm(x, gain.shape, gain, bias, epsilon)
 
 
 def feed_forward_of(part: Any, prepare: Prepare) -> Product:
     """As `tformer.feedforward.FeedForward` or `tformer.variants.swiglu.SwiGLU`."""
+    kind = kind_of(part, "feedforward.FeedForward", "variants.swiglu.SwiGLU")
     contract = stacked(prepare, part.contract)
-    if hasattr(part, "gate"):
-        widen = stacked(prepare, part.gate, part.expand)
+    if kind == "feedforward.FeedForward":
+        expand, activation = stacked(prepare, part.expand), part.activation
+        return lambda x: contract(activation(expand(x)))
+    widen = stacked(prepare, part.gate, part.expand)
 
-        def gated(x: Tensor) -> Tensor:
-            gate, value = widen(x).chunk(2, 1)
-            return contract(F.silu(gate) * value)
+    def gated(x: Tensor) -> Tensor:
+        gate, value = widen(x).chunk(2, 1)
+        return contract(F.silu(gate) * value)
 
-        return gated
-    expand, activation = stacked(prepare, part.expand), part.activation
-    return lambda x: contract(activation(expand(x)))
+    return gated

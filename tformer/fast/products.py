@@ -3,7 +3,7 @@
 Chapter *Decoding and scoring*.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 
 import torch
@@ -53,9 +53,13 @@ def works(prepare: Prepare) -> bool:
     return torch.allclose(found, x[:, :8] + 1, atol=0.2)
 
 
+def prepared(prepare: Prepare, weight: Tensor, bias: Tensor | None) -> Product:
+    """A product with parameters of a model, which nobody trains through it."""
+    return prepare(weight.detach(), None if bias is None else bias.detach())
+
+
 def stacked(prepare: Prepare, *projections: nn.Linear) -> Product:
     """Several linear maps of the same input as one product, results side by side."""
     weight = torch.cat([each.weight.detach() for each in projections])
-    if projections[0].bias is None:
-        return prepare(weight, None)
-    return prepare(weight, torch.cat([each.bias.detach() for each in projections]))
+    biases = [each.bias for each in projections if each.bias is not None]
+    return prepared(prepare, weight, torch.cat(biases) if biases else None)

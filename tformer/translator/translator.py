@@ -126,7 +126,12 @@ class Translator:
     @overload
     def translate(self, text: Sequence[str], **settings: Any) -> list[str]: ...
     def translate(
-        self, text: str | Sequence[str], *, batch_size: int = 64, **settings: Any
+        self,
+        text: str | Sequence[str],
+        *,
+        batch_size: int = 64,
+        precision: str = "float32",
+        **settings: Any,
     ) -> str | list[str]:
         """Translate English to German.
 
@@ -134,6 +139,7 @@ class Translator:
             text: a sentence, or several; several are translated in batches of similar
                 length, and returned in order.
             batch_size: sentences per batch.
+            precision: of the matrix products, as in `tformer.decode.greedy`.
             settings: of beam search, by their names in
                 `tformer.common.search.SearchSettings`: beam_size, length_penalty,
                 max_len.
@@ -144,9 +150,10 @@ class Translator:
         Raises:
             TypeError: not a string, or not a sequence of strings; no such setting.
             ValueError: a text is empty or has more pieces than the model takes; a
-                setting is out of range.
+                setting is out of range, or the precision is not possible here.
         """
-        found = self.search(text, settings_for("beam", settings), batch_size=batch_size)
+        chosen = settings_for("beam", settings)
+        found = self.search(text, chosen, batch_size=batch_size, precision=precision)
         return _best(found) if isinstance(text, str) else [*map(_best, found)]
 
     @overload
@@ -159,6 +166,7 @@ class Translator:
         *,
         seed: int | Iterable[int] = USUAL.seed,
         batch_size: int = 64,
+        precision: str = "float32",
         **settings: Any,
     ) -> str | list[str]:
         """Translate by sampling each piece: different seeds, different translations.
@@ -170,6 +178,7 @@ class Translator:
             text: a sentence, or several, as in `translate`.
             seed: for the whole call, or one per text (see `tformer.decode.row_seeds`).
             batch_size: sentences per batch.
+            precision: as in `translate`.
             settings: of sampling, by their names in
                 `tformer.common.search.SearchSettings`: temperature, top_k, top_p,
                 max_len.
@@ -182,7 +191,9 @@ class Translator:
         """
         chosen = settings_for("sample", settings)
         seeds = decode.row_seeds(seed, _n_texts(text))
-        found = self.search(text, chosen, batch_size=batch_size, seeds=seeds)
+        found = self.search(
+            text, chosen, batch_size=batch_size, seeds=seeds, precision=precision
+        )
         return _best(found) if isinstance(text, str) else [*map(_best, found)]
 
     @overload
@@ -198,6 +209,7 @@ class Translator:
         *,
         beam_size: int | None = None,
         batch_size: int = 64,
+        precision: str = "float32",
         **settings: Any,
     ) -> list[Candidate] | list[list[Candidate]]:
         """The n best translations that beam search finds, the best first.
@@ -210,6 +222,7 @@ class Translator:
             beam_size: hypotheses kept alive, at least n; by default 4 or n,
                 whichever is larger.
             batch_size: sentences per batch.
+            precision: as in `translate`.
             settings: as in `translate`.
 
         Returns:
@@ -221,7 +234,7 @@ class Translator:
         n = whole("n", n, least=1)
         width = max(USUAL.beam_size, n) if beam_size is None else beam_size
         chosen = settings_for("beam", {"n_best": n, "beam_size": width, **settings})
-        return self.search(text, chosen, batch_size=batch_size)
+        return self.search(text, chosen, batch_size=batch_size, precision=precision)
 
     def search(
         self,
@@ -230,6 +243,7 @@ class Translator:
         *,
         batch_size: int = 64,
         seeds: Sequence[int] | None = None,
+        precision: str = "float32",
     ) -> Any:
         """What a search with these settings finds.
 
@@ -239,6 +253,7 @@ class Translator:
             batch_size: sentences per batch.
             seeds: one per text, for sampling; made from the settings' seed if
                 omitted.
+            precision: as in `translate`.
 
         Returns:
             A list of `Candidate`, the best first, for a string; a list of such lists
@@ -252,10 +267,10 @@ class Translator:
         longest = min(settings.max_len, self.model.config.max_len)
 
         def search(source_ids: Tensor, chosen: list[int]) -> list[list[Candidate]]:
-            options = {}
+            options: dict[str, Any] = {"precision": precision}
             if settings.search in DRAWN:
                 own = [seeds[i] for i in chosen]
-                options = {"chances": decode.random_numbers(own, longest)}
+                options["chances"] = decode.random_numbers(own, longest)
             steps = decode.STEPS[settings.search]
             found = decode.drain(steps(self.model, source_ids, settings, **options))
             text = self.tokenizer.decode
