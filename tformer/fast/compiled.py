@@ -1,14 +1,14 @@
 """Which models are decoded by their flat form, and when that form is made anew.
 
 A form is made at a model's first translation and kept with what it was made from. Each
-search compares that with the model as it is now: the parts' classes and settings, and
-for each weight which tensor it is, where it lies and its version, a number that PyTorch
-raises when a tensor changes in place. One change raises nothing: in-place writing
-through ``.data`` or NumPy, behind PyTorch's back. Write under ``torch.no_grad()``
-instead. Chapter *Decoding and scoring*.
+search compares that with the model as it is now: the classes and settings of its parts,
+and for each weight which tensor it is, where it lies, and its version, a number that
+PyTorch raises when a tensor changes in place. Only writing through ``.data`` or NumPy
+raises nothing: write under ``torch.no_grad()`` instead. Chapter *Decoding and scoring*.
 """
 
 from functools import cache
+from operator import is_
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -25,14 +25,14 @@ class _Kept:
 
     def __init__(self, seen: list[Any], marks: list[int]) -> None:
         self.seen, self.marks = seen, marks
-        self.forms: dict[str, FlatTransformer | Unfit] = {}
+        # As long as these live, no other weight can lie where one of them lies.
+        self.weights = [each.detach() for each in seen if isinstance(each, Tensor)]
+        self.forms: dict[str, FlatTransformer | str] = {}  # or why not
 
     def is_of(self, seen: list[Any], marks: list[int]) -> bool:
-        return (
-            marks == self.marks
-            and len(seen) == len(self.seen)
-            and all(a is b for a, b in zip(seen, self.seen, strict=True))
-        )
+        if marks != self.marks or len(seen) != len(self.seen):
+            return False
+        return all(map(is_, seen, self.seen))
 
 
 _KEPT: WeakKeyDictionary[nn.Module, _Kept] = WeakKeyDictionary()
@@ -70,10 +70,10 @@ def _form(model: Any, precision: str) -> FlatTransformer:
             _check_tensors(seen)
             kept.forms[precision] = FlatTransformer(model, _prepare(precision))
         except Unfit as why:
-            kept.forms[precision] = why.with_traceback(None)
+            kept.forms[precision] = str(why)
     form = kept.forms[precision]
-    if isinstance(form, Unfit):
-        raise form
+    if isinstance(form, str):
+        raise Unfit(form)
     return form
 
 
@@ -106,7 +106,8 @@ def _look(model: Any) -> tuple[list[Any], list[int]]:
     if not isinstance(model, nn.Module):
         raise Unfit("the model is no module of PyTorch")
     for module in model.modules():
-        kind, own = type(module), module.__dict__
+        kind: Any = type(module)
+        own = module.__dict__
         if own["training"]:
             raise Unfit("the model is in training mode")
         if own["_forward_hooks"] or own["_forward_pre_hooks"]:

@@ -37,41 +37,42 @@ class FlatTransformer:
     """What decoding needs of a model (`tformer.decode.Seq2Seq`), and nothing else.
 
     Args:
-        model: a `tformer.Transformer` of known parts.
+        model: a `tformer.Transformer`.
         prepare: makes its products.
+
+    Raises:
+        Unfit: it has a part that is not known here.
     """
 
     def __init__(self, model: Any, prepare: Prepare) -> None:
         kind_of(model, "model.Transformer")
         kind_of(model.dropout, "fast.dropout.Dropout")
-        self.config = model.config
-        encoder, decoder = model.encoder, model.decoder
+        encoder, decoder, output = model.encoder, model.decoder, model.output_embedding
         kind_of(encoder, "encoder.Encoder")
         kind_of(decoder, "decoder.Decoder")
-        table = table_of(model.positions)
-        self.enter = Entry(model.source_embedding, table)
-        self.reenter = Entry(model.target_embedding, table)
-        self.encoder = [EncoderLayer(each, prepare) for each in encoder.layers]
+        self.config = model.config
+        self.enter = entry_of(model.source_embedding, model.positions)
+        self.enter_again = entry_of(model.target_embedding, model.positions)
+        self.encoder = [Layer(each, prepare) for each in encoder.layers]
         self.decoder = [DecoderLayer(each, prepare) for each in decoder.layers]
         self.norms = norm_of(encoder.final_norm), norm_of(decoder.final_norm)
-        output = model.output_embedding
         self.unembed = prepared(prepare, output.weight, output.output_bias)
 
     def encode(self, source_ids: Tensor) -> Tensor:
-        """As `tformer.Transformer.encode`: (B, S) -> (B, S, D)."""
+        """(B, S) -> (B, S, D)."""
         mask = needed((source_ids != self.config.pad_id)[:, None, None])
         x = self.enter(source_ids, 0)
         for layer in self.encoder:
-            x = layer(x, len(source_ids), mask)
+            x = layer.read(x, len(source_ids), mask)
         return self.norms[0](x).view(*source_ids.shape, -1)
 
     def decode(
         self, target_ids: Tensor, memory: Tensor, source_mask: Tensor, cache: Cache
     ) -> Tensor:
-        """As `tformer.Transformer.decode` with a cache: (B, 1) -> (B, 1, D)."""
-        x = self.reenter(target_ids, cache.length)
+        """The newest column, (B, 1) -> (B, 1, D)."""
+        x = self.enter_again(target_ids, cache.length)
         for layer, kept in zip(self.decoder, cache.layers, strict=True):
-            x = layer(x, memory, source_mask, kept)
+            x = layer.write(x, memory, source_mask, kept)
         return self.norms[1](x)[:, None]
 
     def new_cache(self) -> Cache:
@@ -79,52 +80,39 @@ class FlatTransformer:
         return Cache(len(self.decoder))
 
 
-class Entry:
-    """Scaled embeddings plus positions: (B, T) ids -> (B T, D)."""
-
-    def __init__(self, embedding: Any, table: Tensor | None) -> None:
-        kind_of(embedding, "embedding.ScaledEmbedding")
-        kind_of(embedding.table, "torch.nn.modules.sparse.Embedding")
-        self.weight, self.scale = embedding.weight.detach(), embedding.scale
-        self.table = table
-
-    def __call__(self, ids: Tensor, offset: int) -> Tensor:
-        """Ids (B, T), the first at position ``offset`` -> (R, D)."""
-        x = F.embedding(ids, self.weight)
-        if self.table is None:
-            return (x * self.scale).flatten(0, 1)
-        places = self.table[offset : offset + ids.size(1)]
-        return torch.add(places, x, alpha=self.scale).flatten(0, 1)
-
-
-def table_of(positions: Any) -> Tensor | None:
-    """A row for each position, if any is added to the embeddings."""
+def entry_of(embedding: Any, positions: Any) -> Callable[[Tensor, int], Tensor]:
+    """Scaled embeddings plus positions, from an offset on: (B, T) ids -> (R, D)."""
+    kind_of(embedding, "embedding.ScaledEmbedding")
+    kind_of(embedding.table, "torch.nn.modules.sparse.Embedding")
+    weight, scale = embedding.weight.detach(), embedding.scale
     none = "variants.rotary.NoPositions"
-    tables = "positions.SinusoidalPositions", "positions.LearnedPositions"
-    if kind_of(positions, none, *tables) == none:
-        return None
-    return positions.table.detach()
+    added = "positions.SinusoidalPositions", "positions.LearnedPositions"
+    if kind_of(positions, none, *added) == none:
+        return lambda ids, offset: F.embedding(ids, weight).flatten(0, 1) * scale
+    table = positions.table.detach()
+
+    def entry(ids: Tensor, offset: int) -> Tensor:
+        places = table[offset : offset + ids.size(1)]
+        x = torch.add(places, F.embedding(ids, weight), alpha=scale)
+        return x.flatten(0, 1)
+
+    return entry
 
 
 class Layer:
-    """What layers of both stacks have, on (R, D)."""
+    """As `tformer.encoder.EncoderLayer`."""
+
+    KIND = "encoder.EncoderLayer"
 
     def __init__(self, layer: Any, prepare: Prepare) -> None:
+        kind_of(layer, self.KIND)
         self.attention = Attention(layer.self_attention, prepare)
         self.around_attention = around(layer.self_attention_residual)
         self.feed_forward = feed_forward_of(layer.feed_forward, prepare)
         self.around_feed_forward = around(layer.feed_forward_residual)
 
-
-class EncoderLayer(Layer):
-    """As `tformer.encoder.EncoderLayer`."""
-
-    def __init__(self, layer: Any, prepare: Prepare) -> None:
-        kind_of(layer, "encoder.EncoderLayer")
-        super().__init__(layer, prepare)
-
-    def __call__(self, x: Tensor, n: int, mask: Tensor | None) -> Tensor:
-        """(R, D), of n sentences -> (R, D)."""
+    def read(self, x: Tensor, n: int, mask: Tensor | None) -> Tensor:
+        """All positions of n sentences, (R, D) -> (R, D)."""
 
         def look(h: Tensor) -> Tensor:
             return self.attention.attend(*self.attention.project(h, n), mask)
@@ -134,18 +122,19 @@ class EncoderLayer(Layer):
 
 
 class DecoderLayer(Layer):
-    """As `tformer.decoder.DecoderLayer`, for the newest position of each row."""
+    """As `tformer.decoder.DecoderLayer`, with a cache."""
+
+    KIND = "decoder.DecoderLayer"
 
     def __init__(self, layer: Any, prepare: Prepare) -> None:
-        kind_of(layer, "decoder.DecoderLayer")
         super().__init__(layer, prepare)
         self.cross = CrossAttention(layer.cross_attention, prepare)
         self.around_cross = around(layer.cross_attention_residual)
 
-    def __call__(
+    def write(
         self, x: Tensor, memory: Tensor, source_mask: Tensor, cache: LayerCache
     ) -> Tensor:
-        """(R, D), memory (B, S, D) -> (R, D); the cache grows."""
+        """The newest position of each row, (R, D) -> (R, D)."""
 
         def look_back(h: Tensor) -> Tensor:
             query, keys, values = self.attention.project(h, len(h))
@@ -167,16 +156,16 @@ class Attention:
     """Multi-head attention, or grouped: heads that share keys are further queries."""
 
     def __init__(self, attention: Any, prepare: Prepare) -> None:
-        kind_of(
-            attention,
-            "attention.MultiHeadAttention",
-            "variants.grouped.GroupedAttention",
-        )
+        grouped = "variants.grouped.GroupedAttention"
+        kind_of(attention, "attention.MultiHeadAttention", grouped)
         for probe in (attention.weights, attention.heads):
             kind_of(probe, "attention.Probe")
-        self.width = attention.to_query.out_features // attention.n_heads
-        self.n_groups = attention.to_key.out_features // self.width
-        self.sizes = [attention.to_query.out_features, attention.to_key.out_features]
+        n_queries, n_keys = (
+            each.out_features for each in (attention.to_query, attention.to_key)
+        )
+        self.sizes = [n_queries, n_keys, n_keys]
+        self.width = n_queries // attention.n_heads
+        self.n_groups = n_keys // self.width
         self.to_output = stacked(prepare, attention.to_output)
         self._project(attention, prepare)
 
@@ -186,7 +175,7 @@ class Attention:
 
     def project(self, x: Tensor, n: int) -> tuple[Tensor, Tensor, Tensor]:
         """(R, D) -> queries (R, H Dh); keys, values (n, G, R / n, Dh)."""
-        query, keys, values = self.product(x).split([*self.sizes, self.sizes[1]], 1)
+        query, keys, values = self.product(x).split(self.sizes, dim=1)
         return query, self.split(keys, n), self.split(values, n)
 
     def split(self, x: Tensor, n: int) -> Tensor:
@@ -197,13 +186,12 @@ class Attention:
         self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None
     ) -> Tensor:
         """Queries (R, H Dh), R / n to each of n rows of keys (n, G, T, Dh): (R, D)."""
-        n_rows, n, n_groups = len(query), len(keys), self.n_groups
-        query = query.view(n, n_rows // n, n_groups, -1, self.width).transpose(1, 2)
-        found = F.scaled_dot_product_attention(
-            query.flatten(2, 3), keys, values, attn_mask=mask
-        )
-        found = found.view(n, n_groups, n_rows // n, -1, self.width).transpose(1, 2)
-        return self.to_output(found.reshape(n_rows, -1))
+        n_rows, n = len(query), len(keys)
+        shape = n, n_rows // n, self.n_groups, -1, self.width
+        query = query.view(shape).transpose(1, 2).flatten(2, 3)
+        found = F.scaled_dot_product_attention(query, keys, values, attn_mask=mask)
+        found = found.view(n, self.n_groups, n_rows // n, -1, self.width)
+        return self.to_output(found.transpose(1, 2).reshape(n_rows, -1))
 
 
 class CrossAttention(Attention):
@@ -247,8 +235,12 @@ def feed_forward_of(part: Any, prepare: Prepare) -> Product:
     kind = kind_of(part, "feedforward.FeedForward", "variants.swiglu.SwiGLU")
     contract = stacked(prepare, part.contract)
     if kind == "feedforward.FeedForward":
-        expand, activation = stacked(prepare, part.expand), part.activation
-        return lambda x: contract(activation(expand(x)))
+        activation = part.activation
+        if activation is F.relu:
+            expand = stacked(prepare, part.expand, relu=True)
+            return lambda x: contract(expand(x))
+        widen = stacked(prepare, part.expand)
+        return lambda x: contract(activation(widen(x)))
     widen = stacked(prepare, part.gate, part.expand)
 
     def gated(x: Tensor) -> Tensor:

@@ -3,8 +3,10 @@
 Chapter *Decoding and scoring*.
 """
 
+import warnings
 from collections.abc import Callable
 from functools import cache
+from typing import Any, Protocol
 
 import torch
 import torch.nn.functional as F
@@ -13,33 +15,61 @@ from torch import Tensor, nn
 ROWS = 64  # of x, for which oneDNN arranges a matrix; it serves any other number, too
 
 Product = Callable[[Tensor], Tensor]  # (rows, in) -> (rows, out)
-Prepare = Callable[[Tensor, Tensor | None], Product]
 
 
-def packed(weight: Tensor, bias: Tensor | None) -> Product:
-    """``x W^T + b``, the matrix arranged as oneDNN's kernel reads it."""
-    ops = torch.ops.mkldnn
+class Prepare(Protocol):
+    """Makes a product with W (out, in), b (out,) or None, and a relu if asked."""
+
+    def __call__(
+        self, weight: Tensor, bias: Tensor | None, *, relu: bool = False
+    ) -> Product:
+        """``x W^T + b``, or the positive part of it."""
+
+
+def packed(weight: Tensor, bias: Tensor | None, *, relu: bool = False) -> Product:
+    """By oneDNN, with the matrix arranged as its kernel reads it."""
+    ops, after = torch.ops.mkldnn, "relu" if relu else "none"
     arranged = ops._reorder_linear_weight(weight, ROWS)
-    return lambda x: ops._linear_pointwise(x, arranged, bias, "none", [], "")
+    return lambda x: ops._linear_pointwise(x, arranged, bias, after, [], "")
 
 
-def plain(weight: Tensor, bias: Tensor | None) -> Product:
-    """``x W^T + b``, by PyTorch's usual product."""
+def plain(weight: Tensor, bias: Tensor | None, *, relu: bool = False) -> Product:
+    """By PyTorch's usual product."""
+    if relu:
+        return lambda x: F.linear(x, weight, bias).relu_()
     return lambda x: F.linear(x, weight, bias)
 
 
-def eight_bit(weight: Tensor, bias: Tensor | None) -> Product:
-    """``x W^T + b`` with whole numbers: W rounded row by row, x as it comes.
+def eight_bit(weight: Tensor, bias: Tensor | None, *, relu: bool = False) -> Product:
+    """With whole numbers: W rounded row by row in advance, x as it comes.
 
-    The whole of x shares a scale, so a row's result depends a little on the others. Of
-    x's eight bits seven are used: on processors without VNNI, sums of two products of
-    eight bits would not fit their sixteen.
+    The whole of x shares one scale, so a row's result depends a little on the others.
     """
+    ops, arranged = torch.ops.quantized, _rounded(weight, bias)
+    multiply = ops.linear_relu_dynamic if relu else ops.linear_dynamic
+    seven_bits = _sums_overflow()
+    return lambda x: multiply(x, arranged, seven_bits)
+
+
+def _rounded(weight: Tensor, bias: Tensor | None) -> Any:
+    """A matrix of int8, with a scale for each row, arranged for its products."""
     scales = weight.abs().amax(dim=1).clamp(min=1e-12) / 127
     zeros = torch.zeros_like(scales, dtype=torch.int64)
-    rounded = torch.quantize_per_channel(weight, scales, zeros, 0, torch.qint8)
-    arranged = torch.ops.quantized.linear_prepack(rounded, bias)
-    return lambda x: torch.ops.quantized.linear_dynamic(x, arranged, True)
+    with warnings.catch_warnings():  # it is deprecated, without a successor in PyTorch
+        warnings.simplefilter("ignore")
+        rounded = torch.quantize_per_channel(weight, scales, zeros, 0, torch.qint8)
+    return torch.ops.quantized.linear_prepack(rounded, bias)
+
+
+@cache
+def _sums_overflow() -> bool:
+    """Whether this processor has but sixteen bits for a sum of two products.
+
+    Those without VNNI do, so there x gets seven bits of its eight.
+    """
+    ones = _rounded(torch.ones(16, 64), None)
+    found = torch.ops.quantized.linear_dynamic(torch.ones(1, 64), ones, False)
+    return not torch.allclose(found, torch.full_like(found, 64), rtol=0.02)
 
 
 @cache
@@ -50,16 +80,18 @@ def works(prepare: Prepare) -> bool:
         found = prepare(weight, torch.ones(8))(x)
     except (AttributeError, NotImplementedError, RuntimeError):
         return False
-    return torch.allclose(found, x[:, :8] + 1, atol=0.2)
+    return torch.allclose(found, x[:, :8] + 1, atol=0.3)
 
 
-def prepared(prepare: Prepare, weight: Tensor, bias: Tensor | None) -> Product:
+def prepared(
+    prepare: Prepare, weight: Tensor, bias: Tensor | None, *, relu: bool = False
+) -> Product:
     """A product with parameters of a model, which nobody trains through it."""
-    return prepare(weight.detach(), None if bias is None else bias.detach())
+    return prepare(weight.detach(), None if bias is None else bias.detach(), relu=relu)
 
 
-def stacked(prepare: Prepare, *projections: nn.Linear) -> Product:
+def stacked(prepare: Prepare, *projections: nn.Linear, relu: bool = False) -> Product:
     """Several linear maps of the same input as one product, results side by side."""
     weight = torch.cat([each.weight.detach() for each in projections])
-    biases = [each.bias for each in projections if each.bias is not None]
-    return prepared(prepare, weight, torch.cat(biases) if biases else None)
+    biases = [each.bias.detach() for each in projections if each.bias is not None]
+    return prepare(weight, torch.cat(biases) if biases else None, relu=relu)
