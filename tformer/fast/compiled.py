@@ -1,10 +1,11 @@
 """Which models are decoded by their flat form, and when that form is made anew.
 
 A form is made at a model's first translation and kept with what it was made from. Each
-search compares that with the model as it is now: the classes and settings of its parts,
-and for each weight which tensor it is, where it lies, and its version, a number that
-PyTorch raises when a tensor changes in place. Only writing through ``.data`` or NumPy
-raises nothing: write under ``torch.no_grad()`` instead. Chapter *Decoding and scoring*.
+search compares that with the model as it is now: the classes and settings of its parts;
+for each weight which tensor it is, where it lies, and its version, a number that
+PyTorch raises when a tensor changes in place; and, since fused optimizers raise none, a
+sample of its numbers. Unnoticed is only a change of a few numbers through ``.data`` or
+NumPy: make it under ``torch.no_grad()``. Chapter *Decoding and scoring*.
 """
 
 from functools import cache
@@ -19,20 +20,29 @@ from torch.nn.modules import module as watched
 from tformer.fast import products
 from tformer.fast.flat import FlatTransformer, Unfit
 
+STRIDE = 127  # of a large matrix every 127th number is compared, some of each row
+SMALL = 4096  # … and of what is smaller all
+
 
 class _Kept:
     """The forms of a model, by their precision, and what they were made from."""
 
     def __init__(self, seen: list[Any], marks: list[int]) -> None:
         self.seen, self.marks = seen, marks
+        self.forms: dict[str, FlatTransformer | str] = {}  # or why there is none
         # As long as these live, no other weight can lie where one of them lies.
-        self.weights = [each.detach() for each in seen if isinstance(each, Tensor)]
-        self.forms: dict[str, FlatTransformer | str] = {}  # or why not
+        self.some = [
+            each.detach().view(-1)[:: 1 if each.numel() <= SMALL else STRIDE]
+            for each in seen
+            if isinstance(each, Tensor)
+        ]
+        self.sample = torch.cat(self.some)
 
     def is_of(self, seen: list[Any], marks: list[int]) -> bool:
         if marks != self.marks or len(seen) != len(self.seen):
             return False
-        return all(map(is_, seen, self.seen))
+        same = all(map(is_, seen, self.seen))
+        return same and torch.equal(torch.cat(self.some), self.sample)
 
 
 _KEPT: WeakKeyDictionary[nn.Module, _Kept] = WeakKeyDictionary()
@@ -64,10 +74,10 @@ def _form(model: Any, precision: str) -> FlatTransformer:
     seen, marks = _look(model)
     kept = _KEPT.get(model)
     if kept is None or not kept.is_of(seen, marks):
+        _check_tensors(seen)
         kept = _KEPT[model] = _Kept(seen, marks)
     if precision not in kept.forms:
         try:
-            _check_tensors(seen)
             kept.forms[precision] = FlatTransformer(model, _prepare(precision))
         except Unfit as why:
             kept.forms[precision] = str(why)
@@ -108,15 +118,15 @@ def _look(model: Any) -> tuple[list[Any], list[int]]:
     for module in model.modules():
         kind: Any = type(module)
         own = module.__dict__
-        if own["training"]:
+        if module.training:
             raise Unfit("the model is in training mode")
-        if own["_forward_hooks"] or own["_forward_pre_hooks"]:
+        if own.get("_forward_hooks") or own.get("_forward_pre_hooks"):
             raise Unfit(f"a hook watches its {kind.__name__}")
         if not _methods(kind).isdisjoint(own):
             raise Unfit(f"a method of its {kind.__name__} was replaced, or compiled")
         seen.append(kind)
         seen += [each for name, each in own.items() if name[0] != "_"]
-        for tensors in (own["_parameters"], own["_buffers"]):
+        for tensors in (module._parameters, module._buffers):
             for tensor in tensors.values():
                 if tensor is not None:
                     if tensor.is_inference():
@@ -133,7 +143,7 @@ def _check_tensors(seen: list[Any]) -> None:
             continue
         if each.dtype != torch.float32 or each.device.type != "cpu":
             raise Unfit("its weights are not float32 on a CPU")
-        if type(each) not in (Tensor, nn.Parameter) or each.layout != torch.strided:
+        if type(each) not in (Tensor, nn.Parameter) or not each.is_contiguous():
             raise Unfit("its weights are tensors of another kind")
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from tformer.fast.cache import Cache, LayerCache, needed
-from tformer.fast.products import Prepare, Product, prepared, stacked
+from tformer.fast.products import Prepare, Product
 
 Around = Callable[[Tensor, Product], Tensor]
 
@@ -56,7 +56,10 @@ class FlatTransformer:
         self.encoder = [Layer(each, prepare) for each in encoder.layers]
         self.decoder = [DecoderLayer(each, prepare) for each in decoder.layers]
         self.norms = norm_of(encoder.final_norm), norm_of(decoder.final_norm)
-        self.unembed = prepared(prepare, output.weight, output.output_bias)
+        bias = output.output_bias
+        self.unembed = prepare(
+            output.weight.detach(), None if bias is None else bias.detach()
+        )
 
     def encode(self, source_ids: Tensor) -> Tensor:
         """(B, S) -> (B, S, D)."""
@@ -248,3 +251,14 @@ def feed_forward_of(part: Any, prepare: Prepare) -> Product:
         return contract(F.silu(gate) * value)
 
     return gated
+
+
+def stacked(prepare: Prepare, *maps: nn.Linear, relu: bool = False) -> Product:
+    """Several linear maps of the same input as one product, results side by side."""
+    for each in maps:
+        kind_of(each, "torch.nn.modules.linear.Linear")
+    weight = torch.cat([each.weight.detach() for each in maps])
+    biases = [each.bias.detach() for each in maps if each.bias is not None]
+    if len(biases) not in (0, len(maps)):
+        raise Unfit("maps of the same input differ in having a bias")
+    return prepare(weight, torch.cat(biases) if biases else None, relu=relu)

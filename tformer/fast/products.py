@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 ROWS = 64  # of x, for which oneDNN arranges a matrix; it serves any other number, too
 
@@ -81,17 +81,3 @@ def works(prepare: Prepare) -> bool:
     except (AttributeError, NotImplementedError, RuntimeError):
         return False
     return torch.allclose(found, x[:, :8] + 1, atol=0.3)
-
-
-def prepared(
-    prepare: Prepare, weight: Tensor, bias: Tensor | None, *, relu: bool = False
-) -> Product:
-    """A product with parameters of a model, which nobody trains through it."""
-    return prepare(weight.detach(), None if bias is None else bias.detach(), relu=relu)
-
-
-def stacked(prepare: Prepare, *projections: nn.Linear, relu: bool = False) -> Product:
-    """Several linear maps of the same input as one product, results side by side."""
-    weight = torch.cat([each.weight.detach() for each in projections])
-    biases = [each.bias.detach() for each in projections if each.bias is not None]
-    return prepare(weight, torch.cat(biases) if biases else None, relu=relu)
