@@ -37,7 +37,12 @@ REFERENCE = {  # whom the ratios are taken to
     "beam": "marian",
     "single": "marian",
 }
-GOALS = {"training": 1.25, "greedy": 1.3, "beam": 1.5, "single": 1 / 0.6}
+GOALS = {
+    "tformer": {"training": 1.25, "greedy": 1.3, "beam": 1.5, "single": 1 / 0.6},
+    "tformer_int8": {"greedy": 1.3, "beam": 1.5, "single": 3.0},
+}
+RIVALS = {"tformer": "ctranslate2_fp32", "tformer_int8": "ctranslate2_int8"}
+RIVAL_GOAL = 0.8  # of CTranslate2's rate at the same precision, many sentences at once
 MEMORY_GOAL = 0.75
 UNITS = {
     "training": "target tokens",
@@ -274,12 +279,30 @@ def tell(found: dict[str, Any], about: dict[str, Any]) -> None:
                 else "–"
             )
             print(f"{peers.NAMES[name]:22}{text:>28}{beside:>22}{share:>12.0%}")
-        ours = result["peers"].get("tformer", {}).get("cpu_ratio")
-        if ours:
-            reached = "reached" if ours["median"] >= GOALS[way] else "not reached"
-            print(f"goal: {GOALS[way]:.2f} × {reference}: {reached}")
+        _tell_goals(way, result["peers"], reference)
     if found.get("memory"):
         _tell_memory(found["memory"])
+
+
+def _tell_goals(way: str, rows: dict[str, Any], reference: str) -> None:
+    for name, goals in GOALS.items():
+        if way not in goals or "cpu_ratio" not in rows.get(name, {}):
+            continue
+        reached = rows[name]["cpu_ratio"]["median"] >= goals[way]
+        _tell_goal(peers.NAMES[name], goals[way], reference, reached)
+        if way == "greedy" and RIVALS[name] in rows:
+            times, rivals = (
+                rows[each]["seconds"]["cpu"] for each in (name, RIVALS[name])
+            )
+            ratio = timing.ratios(times, rivals)["median"]
+            print(f"{peers.NAMES[name]}: {ratio:.2f} × {peers.NAMES[RIVALS[name]]}")
+            rival = peers.NAMES[RIVALS[name]]
+            _tell_goal(peers.NAMES[name], RIVAL_GOAL, rival, ratio >= RIVAL_GOAL)
+
+
+def _tell_goal(name: str, goal: float, reference: str, reached: bool) -> None:
+    said = "reached" if reached else "not reached"
+    print(f"goal of {name}: {goal:.2f} × {reference}: {said}")
 
 
 def _tell_memory(found: dict[str, dict[str, int]]) -> None:

@@ -19,12 +19,15 @@ NAMES = {  # as printed; the order is that of the tables
     "marian": "Hugging Face Marian",
     "ctranslate2_fp32": "CTranslate2, fp32",
     "ctranslate2_int8": "CTranslate2, int8",
+    "tformer_plain": "tformer, as modules",
     "tformer": "tformer",
+    "tformer_int8": "tformer, int8",
 }
+KINDS = ("fp32", "int8", "plain")  # the other half of some peers' names
 TRAINED = ("torch_nn", "marian", "tformer")
 SEARCHES = {  # who has which; torch.nn brings no search, so it gets the plain loop
-    "greedy": ("torch_nn", "marian", "ctranslate2_fp32", "ctranslate2_int8", "tformer"),
-    "beam": ("marian", "ctranslate2_fp32", "ctranslate2_int8", "tformer"),
+    "greedy": tuple(NAMES),
+    "beam": tuple(name for name in NAMES if name != "torch_nn"),
 }
 
 
@@ -53,9 +56,10 @@ def make(name: str, model: Transformer):
     Raises:
         ImportError: its package is not installed; `make bench` installs it.
     """
-    module, _, kind = name.partition("_") if name.startswith("c") else (name, "", "")
-    build = import_module(f"benchmarks.peers.{module}").build
-    return build(model, kind) if kind else build(model)
+    module, _, kind = name.rpartition("_")
+    if kind not in KINDS:
+        return import_module(f"benchmarks.peers.{name}").build(model)
+    return import_module(f"benchmarks.peers.{module}").build(model, kind)
 
 
 class Learning:

@@ -8,13 +8,15 @@ from tformer import Transformer, decode
 from tformer.loss import projected_cross_entropy
 
 
-def build(model: Transformer) -> Ours:
-    return Ours(model)
+def build(model: Transformer, kind: str = "fp32") -> Ours:
+    if kind == "plain":  # a model that is watched decodes by its modules
+        model.register_forward_hook(lambda *given: None)
+    return Ours(model, "int8" if kind == "int8" else "float32")
 
 
 class Ours:
-    def __init__(self, model: Transformer) -> None:
-        self.module = model
+    def __init__(self, model: Transformer, precision: str) -> None:
+        self.module, self.precision = model, precision
         self.hidden = model.hidden
         self.n_labels: int | None = None  # counted, if not known
 
@@ -29,9 +31,15 @@ class Ours:
         )
 
     def greedy(self, source_ids: Tensor, length: int) -> list[list[int]]:
-        return decode.greedy(self.module, source_ids, max_len=length)
+        return decode.greedy(
+            self.module, source_ids, max_len=length, precision=self.precision
+        )
 
     def beam(self, source_ids: Tensor, length: int, size: int) -> list[list[int]]:
         return decode.beam_search(
-            self.module, source_ids, beam_size=size, max_len=length
+            self.module,
+            source_ids,
+            beam_size=size,
+            max_len=length,
+            precision=self.precision,
         )

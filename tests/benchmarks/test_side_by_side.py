@@ -71,7 +71,10 @@ def test_the_comparison_runs_prints_its_tables_and_writes_them(tmp_path, capsys)
     memory = record["results"]["memory"]
     assert all(each["peak"] > each["before"] > 0 for each in memory.values())
     said = capsys.readouterr().out
-    assert "goal: 1.25 × torch.nn.Transformer" in said and "peak memory" in said
+    assert (
+        "goal of tformer: 1.25 × torch.nn.Transformer: " in said
+        and "peak memory" in said
+    )
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
