@@ -289,16 +289,27 @@ def test_sentences_given_are_translated_in_order(run, capsys):
 
 WAYS = {
     "translate": (
-        "--beam-size 2 --length-penalty 0.9",
-        {"beam_size": 2, "length_penalty": 0.9},
+        "--beam-size 2 --length-penalty 0.9 --precision int8",
+        {"beam_size": 2, "length_penalty": 0.9, "precision": "int8"},
     ),
     "n_best": (
-        "--n-best 3 --beam-size 5 --length-penalty 0.9",
-        {"beam_size": 5, "length_penalty": 0.9, "batch_size": 51},
+        "--n-best 3 --beam-size 5 --length-penalty 0.9 --precision int8",
+        {
+            "beam_size": 5,
+            "length_penalty": 0.9,
+            "batch_size": 51,
+            "precision": "int8",
+        },
     ),
     "sample": (
-        "--sample --temperature 0.7 --top-k 9 --top-p 0.8 --seed 4",
-        {"temperature": 0.7, "top_k": 9, "top_p": 0.8, "seed": [4]},
+        "--sample --temperature 0.7 --top-k 9 --top-p 0.8 --seed 4 --precision float32",
+        {
+            "temperature": 0.7,
+            "top_k": 9,
+            "top_p": 0.8,
+            "seed": [4],
+            "precision": "float32",
+        },
     ),
     "score": ("--score", {}),
 }

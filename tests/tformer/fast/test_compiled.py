@@ -139,6 +139,26 @@ UNFIT = {
     "a part of one's own": (set_to("decoder.final_norm", lambda: OwnNorm(8)), "OwnN"),
     "no feed-forward": (set_to("decoder.layers.0.feed_forward", nn.Identity), "Iden"),
     "another dropout": (set_to("dropout", lambda: nn.Dropout(0.1)), "Dropout is a"),
+    "another dropout in a layer": (
+        set_to("decoder.layers.0.feed_forward_residual.dropout", nn.Identity),
+        "Identity is a part",
+    ),
+    "an encoder's layer in the decoder": (
+        lambda model: model.decoder.layers.__setitem__(0, model.encoder.layers[0]),
+        "EncoderLayer is a part",
+    ),
+    "the encoder for a decoder": (
+        lambda model: setattr(model, "decoder", model.encoder),
+        "Encoder is a part",
+    ),
+    "the decoder for an encoder": (
+        lambda model: setattr(model, "encoder", model.decoder),
+        "Decoder is a part",
+    ),
+    "no scaled embedding": (
+        set_to("target_embedding", lambda: nn.Embedding(13, 8)),
+        "Embedding is a part",
+    ),
     "another probe": (
         set_to("decoder.layers.0.self_attention.heads", nn.Identity),
         "Identity is a part",
