@@ -380,6 +380,18 @@ def test_what_changed_is_noticed(model, source_ids, change):
     assert not torch.allclose(found, before, atol=1e-3)
 
 
+def test_one_number_of_a_large_matrix_is_noticed_though_no_sample_has_it(
+    make_model, source_ids
+):
+    model = make_model(vocab_size=1000)
+    before = logits(form(model), source_ids)
+    with torch.no_grad():
+        model.output_embedding.weight[900, 1] = 50
+    found = logits(form(model), source_ids)
+    assert not torch.allclose(found[:, 900], before[:, 900])
+    assert_close(found, logits(model, source_ids), rtol=0, atol=1e-4)
+
+
 def test_new_weights_where_old_ones_lay_are_noticed(model, source_ids):
     """Else memory that is used again would pass for the weights that were there."""
     gain = model.decoder.final_norm.gain
