@@ -107,7 +107,7 @@ def test_every_search_finds_the_same_pieces(make_model, random_ids, kind):
 
 
 def test_captions_are_translated_into_the_same_words(corpus_of):
-    """Of the first 200 as of all 1,000, which `benchmarks/fast_decoding.py` compares."""
+    """Of 200 captions; `benchmarks/fast_decoding.py` compares 1,000."""
     from tformer import load_pretrained
 
     translator = load_pretrained()
