@@ -9,11 +9,15 @@ an alternative text and, if there are numbers behind it, a table of these number
 from tformer.figures._drawing import (
     INK,
     PALETTE,
+    SERIES,
     WEIGHT_STOPS,
     Table,
     alternative,
     describe,
+    ink_on,
+    signed_colours,
     style,
+    themed,
     weight_colours,
 )
 from tformer.figures.charts import bars, curves, lines, training_curves
@@ -23,6 +27,7 @@ from tformer.figures.planes import mixture
 __all__ = [
     "INK",
     "PALETTE",
+    "SERIES",
     "WEIGHT_STOPS",
     "Table",
     "alternative",
@@ -30,9 +35,12 @@ __all__ = [
     "curves",
     "describe",
     "heat_map",
+    "ink_on",
     "lines",
     "mixture",
+    "signed_colours",
     "style",
+    "themed",
     "training_curves",
     "weight_colours",
 ]

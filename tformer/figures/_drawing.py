@@ -1,36 +1,60 @@
 """What all figures share: colours, ink, alternative texts, tables of numbers.
 
-One palette for query, key, value and output, and one sequential scale for weights, both
-safe for colour-blind readers and visible on a light and on a dark page. Ink, that is
-text and axes, takes the colour of the page around it.
+One palette for what has a colour of its own (query, key, value, …), one for any other
+series, and one sequential scale for weights: safe for colour-blind readers and visible
+on a light and on a dark page. All come from ``tokens.css``. Ink, that is text and axes,
+takes the colour of the page around it.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tformer.figures import _tokens
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
-PALETTE = {
-    "query": "#d1600a",
-    "key": "#2b7fc9",
-    "value": "#149469",
-    "output": "#9a62cc",
-}
-# For any other series, in this order.
-SERIES = ("#2b7fc9", "#d1600a", "#149469", "#9a62cc", "#b58900", "#c2457f")
+# One hue, one meaning (the contract is in tokens.css); anything else takes a series.
+ROLES = ("query", "key", "value", "output", "residual", "loss", "mask", "accent")
+PALETTE = {role: _tokens.between(role) for role in ROLES}
+SERIES = tuple(_tokens.between(f"series-{n}") for n in range(1, 7))
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "star")
 
-# Lightness falls evenly from sand to deep blue; both ends differ from white and black.
-WEIGHT_STOPS = ("#e6e0cd", "#b6cfb0", "#6fb3a6", "#33869f", "#1c4f8f")
+# The scale for weights, in steps: more is darker, as on the page by day.
+STEPS = 50
+WEIGHT_STOPS = tuple(
+    _tokens.mixed(_tokens.day("low"), _tokens.day("high"), n / STEPS)
+    for n in range(STEPS + 1)
+)
+# The same below zero, for what has a sign, in another hue.
+BELOW_STOPS = tuple(
+    _tokens.mixed(_tokens.day("low"), _tokens.day("below"), n / STEPS)
+    for n in range(STEPS + 1)
+)
+TURN = 0.55  # the share of the scale above which a cell needs the other ink
+ON_LOW, ON_HIGH = _tokens.day("on-low"), _tokens.day("on-high")
+# What a page draws in colours of its own, which follow day and night.
+ON_THE_PAGE = {
+    **{colour: f"var(--tf-{role}, {colour})" for role, colour in PALETTE.items()},
+    **{c: f"var(--tf-series-{n}, {c})" for n, c in enumerate(SERIES, 1)},
+    **{
+        colour: f"color-mix(in oklab, var(--tf-{end}, {stops[-1]}) "
+        f"{100 * n // STEPS}%, var(--tf-low, {stops[0]}))"
+        for end, stops in (("below", BELOW_STOPS), ("high", WEIGHT_STOPS))
+        for n, colour in enumerate(stops)
+    },
+}
+
+_OURS = re.compile("|".join(ON_THE_PAGE))
 
 # Stands for "the text colour of the page" until the figure is written as SVG.
 INK = "#010203"
@@ -79,10 +103,33 @@ def alternative(figure: Any) -> str:
 
 
 def weight_colours() -> Colormap:
-    """The scale for weights, from 0 (sand) to 1 (deep blue), for matplotlib."""
-    from matplotlib.colors import LinearSegmentedColormap
+    """The scale for weights, from 0 (pale) to 1 (dark), for matplotlib."""
+    from matplotlib.colors import ListedColormap
 
-    return LinearSegmentedColormap.from_list("weights", WEIGHT_STOPS)
+    return ListedColormap(WEIGHT_STOPS, "weights")
+
+
+def signed_colours() -> Colormap:
+    """The scale for numbers of either sign, pale at zero, for matplotlib."""
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap((*BELOW_STOPS[:0:-1], *WEIGHT_STOPS), "signed")
+
+
+def themed(text: str) -> str:
+    """A text with our colours as a page's own, which follow day and night.
+
+    Where a page has no such colours, they stay what they were.
+
+    Args:
+        text: SVG, JSON, or one colour.
+    """
+    return _OURS.sub(lambda found: ON_THE_PAGE[found[0]], text)
+
+
+def ink_on(share: float) -> str:
+    """The ink that is read well on a cell with this share of the scale."""
+    return ON_HIGH if share > TURN else ON_LOW
 
 
 def style() -> dict[str, Any]:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from tformer.figures._drawing import (
     DASHES,
     MARKERS,
+    PALETTE,
     SERIES,
     Table,
     as_array,
@@ -166,14 +167,14 @@ def training_curves(
     with matplotlib.rc_context(style()):
         figure = Figure(figsize=(5.6, 3.9), layout="constrained")
         above, below = figure.subplots(2, sharex=True, height_ratios=[3, 1])
-        above.plot(at, loss, color=SERIES[0], lw=1.2, label="training")
+        above.plot(at, loss, color=PALETTE["loss"], lw=1.2, label="training")
         above.plot(
-            valid_at, valid, color=SERIES[1], lw=1.6, marker="s", ms=4, ls="--",
+            valid_at, valid, color=PALETTE["loss"], lw=1.6, marker="s", ms=4, ls="--",
             label="validation",
         )  # fmt: skip
         above.set_ylabel("loss, nats a token")
         above.legend(loc="upper right")
-        below.plot(at, rate, color=SERIES[2], lw=1.6)
+        below.plot(at, rate, color=SERIES[4], lw=1.6)
         below.set_ylabel("learning\nrate")
         below.set_ylim(bottom=0)
         below.ticklabel_format(axis="y", style="sci", scilimits=(0, 0))

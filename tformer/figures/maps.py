@@ -15,6 +15,7 @@ from tformer.figures._drawing import (
     as_matrix,
     blank,
     describe,
+    ink_on,
     style,
     weight_colours,
 )
@@ -157,9 +158,14 @@ def _fill(
     for i, row in enumerate(array):
         for j, weight in enumerate(row):
             if allowed is not None and not allowed[i, j]:
-                axes.plot([j + 0.3, j + 0.7], [i + 0.3, i + 0.7], color="#555555")
-                axes.plot([j + 0.3, j + 0.7], [i + 0.7, i + 0.3], color="#555555")
+                axes.plot([j + 0.3, j + 0.7], [i + 0.3, i + 0.7], color=PALETTE["mask"])
+                axes.plot([j + 0.3, j + 0.7], [i + 0.7, i + 0.3], color=PALETTE["mask"])
             elif numbers:
-                ink = "#ffffff" if weight > 0.72 else "#111111"
-                text = f"{weight:.2f}"
-                axes.text(j + 0.5, i + 0.5, text, color=ink, ha="center", va="center")
+                axes.text(
+                    j + 0.5,
+                    i + 0.5,
+                    f"{weight:.2f}",
+                    color=ink_on(weight),
+                    ha="center",
+                    va="center",
+                )

@@ -12,7 +12,15 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from tformer.figures._drawing import INK, PALETTE, Table, alternative, style
+from tformer.figures._drawing import (
+    INK,
+    ON_HIGH,
+    ON_LOW,
+    Table,
+    alternative,
+    style,
+    themed,
+)
 
 
 def figure_html(drawn: Any) -> str:
@@ -53,8 +61,11 @@ def _svg(drawn: Any) -> str:
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
     text = text.replace(INK, "currentColor")
-    for role, colour in PALETTE.items():
-        text = text.replace(colour, f"var(--tf-{role}, {colour})")
+    text = themed(text)
+    for name, ink in (("on-low", ON_LOW), ("on-high", ON_HIGH)):
+        text = re.sub(
+            f"fill: {ink}(?![0-9a-f])", f"fill: var(--tf-{name}, {ink})", text
+        )
     text = re.sub(r"(font: [^;\"]*?\d+(?:\.\d+)?px) [^;\"]*", r"\1 sans-serif", text)
     head, body = text.split(">", 1)
     box = re.search(r'viewBox="[^"]+"', head)

@@ -17,6 +17,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, Self
 
+from tformer import figures
 from tformer_book.show import Shown
 
 __all__ = ["TOPICS", "VERDICTS", "Claim", "Unproven", "Verdict", "all_claims"]
@@ -29,7 +30,11 @@ TOPICS = (
     "Block, data, training, decoding",
 )
 _HERE = Path(__file__).parent
-_COLOURS = {"right": "#009e73", "wrong": "#d55e00", "imprecise": "#b8860b"}
+_COLOURS = {
+    "right": figures.themed(figures.SERIES[1]),
+    "wrong": figures.themed(figures.PALETTE["loss"]),
+    "imprecise": figures.themed(figures.SERIES[3]),
+}
 
 
 class Unproven(AssertionError):

@@ -51,6 +51,7 @@ SKIP_TAG = "run-it"
 WIDGETS = "application/vnd.jupyter.widget-state+json"
 # What the site takes from the package as it is: no output depends on it.
 PUBLISHED = (".js", ".css", ".pyc")
+COLOURS = "tformer/figures/tokens.css"  # but for this one, which Python reads, too
 GRADERS = "book/tformer_book/check"
 # Runs before a chapter's first cell, and after its last: which files did it use?
 LISTEN = """
@@ -89,7 +90,7 @@ def ours(used: Iterable[str]) -> list[str]:
     return sorted(
         name
         for name in found
-        if not name.endswith(PUBLISHED)
+        if (name == COLOURS or not name.endswith(PUBLISHED))
         and not name.startswith((f"{GRADERS}/", "_build/", "runs/"))
     )
 

@@ -19,6 +19,7 @@ def repository(tmp_path, monkeypatch):
         "book/tformer_book/widgets/heads/heads.js": "let z;",
         "book/tformer_book/check/problems/shift.py": "text = 'no'",
         "results/run.json": "[]",
+        "tformer/figures/tokens.css": "--tf-key: blue",
         "tests/test_norm.py": "",
     }
     for name, text in files.items():
@@ -33,6 +34,7 @@ EVERYTHING = (
     "book/tformer_book/widgets/heads/__init__.py",
     "book/tformer_book/check/problems/shift.py",
     "results/run.json",
+    "tformer/figures/tokens.css",
 )
 
 
@@ -43,6 +45,7 @@ EVERYTHING = (
         ("tformer/norm.py", "# why not\nx = 1", True),  # a chapter may show it
         ("tformer/pretrained/card.json", "[]", True),
         ("results/run.json", "[1]", True),
+        ("tformer/figures/tokens.css", "--tf-key: red", True),  # as figures drew it
         ("book/tformer_book/widgets/heads/__init__.py", '"""Heads."""\ny = 2', True),
         ("book/tformer_book/widgets/heads/__init__.py", '"""Words."""\ny = 1', False),
         ("book/tformer_book/widgets/heads/heads.js", "let more;", False),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tformer import figures
-from tformer.figures import page, planes
+from tformer.figures import _tokens, page, planes
 
 WORDS = ["dog", "cross", "street", "it", "tired"]
 WEIGHTS = np.array(
@@ -156,6 +156,30 @@ def test_roles_keep_their_colours():
     assert drawn.axes[0].yaxis.label.get_color() == figures.PALETTE["query"]
     assert drawn.axes[0].xaxis.label.get_color() == figures.PALETTE["key"]
     assert all(re.fullmatch("#[0-9a-f]{6}", c) for c in figures.PALETTE.values())
+
+
+def test_a_heat_map_is_drawn_in_the_pages_own_scale():
+    svg = page.figure_html(figures.heat_map(np.eye(2), ["a", "b"], ["c", "d"]))
+    for share in (0, 100):
+        scale = rf"color-mix\(in oklab, var\(--tf-high, #\w+\) {share}%, var\(--tf-low,"
+        assert re.search(scale, svg)
+    for ink in ("on-low", "on-high", "query", "key"):
+        assert f"fill: var(--tf-{ink}, #" in svg
+
+
+def test_a_number_in_a_cell_is_read_well_wherever_it_is_on_the_scale():
+    for share, cell in zip(np.linspace(0, 1, 51), figures.WEIGHT_STOPS, strict=True):
+        assert contrast(cell, figures.ink_on(share)) >= 4.5
+
+
+def test_every_hue_of_the_contract_is_read_by_day_and_seen_by_night():
+    pairs = _tokens._pairs()
+    for name in (*figures.PALETTE, *(f"series-{n}" for n in range(1, 7))):
+        for colour, paper, surface in zip(
+            pairs[name], pairs["paper"], pairs["surface"], strict=True
+        ):
+            assert contrast(colour, paper) >= 4.5, name
+            assert contrast(colour, surface) >= 3, name
 
 
 def test_training_curves_say_in_words_what_they_show():
