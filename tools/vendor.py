@@ -2,17 +2,26 @@
 
 Usage: ``python tools/vendor.py`` (needs npm). Writes book/_static/vendor and the table
 of checksums in its VENDOR.md. To move to another version, change it there and here.
+
+Scripts stay as they are; fonts are cut down to the letters and weights in use.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import io
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+
+from fontTools import subset
+from fontTools.ttLib import TTFont
+from fontTools.varLib import instancer
 
 from tformer_book.press.chapters import ROOT
 
@@ -41,23 +50,47 @@ PACKAGES = {
         ("plotly-cartesian.min.js",),
     ),
 }
+# folder here -> (package, {file here: (file there, weights, characters)})
+ASCII = "".join(map(chr, range(0x20, 0x7F)))
+SIGNS = "\N{NO-BREAK SPACE}–—‘’“”„…·•×÷±−°©½¼²³"  # in Literata and in Inconsolata
+LETTERS = "ÄÖÜßäöüéèêëïîôóáàçñøåæœćńřıŁşź"
+TEXT = ASCII + SIGNS + LETTERS
+FONTS = {
+    "literata": (
+        "@fontsource-variable/literata@5.3.0",
+        {
+            "roman.woff2": ("literata-latin-wght-normal.woff2", (400, 700), TEXT),
+            "italic.woff2": ("literata-latin-wght-italic.woff2", 400, TEXT),
+        },
+    ),
+    "inconsolata": (
+        "@fontsource-variable/inconsolata@5.3.0",
+        {"code.woff2": ("inconsolata-latin-wght-normal.woff2", (400, 600), TEXT)},
+    ),
+}
 # Large, and not used in this book.
 LEFT_OUT = ("all-packages.js", "mhchem.js", "physics.js", "bussproofs.js")
 
 
-def fetch(folder: str, package: str, inside: str, names: tuple[str, ...]) -> None:
-    """Unpack one package and copy the files that are wanted."""
+@contextlib.contextmanager
+def unpacked(package: str, folder: str) -> Iterator[tuple[Path, Path]]:
+    """Unpack a package; yields where it lies, and a folder here for its files."""
     with tempfile.TemporaryDirectory() as scratch:
         npm = ["npm", "pack", "--silent", "--pack-destination", scratch, package]
         subprocess.run(npm, check=True)
         archive = next(Path(scratch).glob("*.tgz"))
         with tarfile.open(archive) as file:
             file.extractall(scratch, filter="data")
-        root = Path(scratch) / "package"
-        target = VENDOR / folder
+        root, target = Path(scratch) / "package", VENDOR / folder
         shutil.rmtree(target, ignore_errors=True)
         target.mkdir(parents=True)
         shutil.copy(root / "LICENSE", target)
+        yield root, target
+
+
+def fetch(folder: str, package: str, inside: str, names: tuple[str, ...]) -> None:
+    """Copy the files of a package that are wanted."""
+    with unpacked(package, folder) as (root, target):
         for name in names:
             source = root / inside / name
             files = sorted(source.glob("*")) if name.endswith("/") else [source]
@@ -68,9 +101,29 @@ def fetch(folder: str, package: str, inside: str, names: tuple[str, ...]) -> Non
                     shutil.copyfile(path, place)
 
 
+def cut(source: Path, target: Path, weights: object, characters: str) -> None:
+    """Write a variable font with these weights and characters only."""
+    whole = TTFont(source, recalcTimestamp=False)  # the same file every time
+    lighter = instancer.instantiateVariableFont(whole, {"wght": weights})
+    written = io.BytesIO()
+    lighter.flavor = None
+    lighter.save(written)
+    options = subset.Options(flavor="woff2", hinting=False, name_IDs=[1, 2, 13, 14])
+    options.layout_features = ["kern", "mark", "ccmp", "lnum", "tnum"]
+    font = TTFont(written, recalcTimestamp=False)
+    cutter = subset.Subsetter(options)
+    cutter.populate(text=characters)
+    cutter.subset(font)
+    subset.save_font(font, str(target), options)
+
+
 def main() -> int:
     for folder, (package, inside, names) in PACKAGES.items():
         fetch(folder, package, inside, names)
+    for folder, (package, fonts) in FONTS.items():
+        with unpacked(package, folder) as (root, target):
+            for name, (source, weights, characters) in fonts.items():
+                cut(root / "files" / source, target / name, weights, characters)
     rows = []
     for path in sorted(p for p in VENDOR.rglob("*") if p.is_file()):
         if path.name != "VENDOR.md":
