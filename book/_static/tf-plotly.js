@@ -20,21 +20,50 @@
     return library;
   };
 
-  // What of a layout follows the theme: text, lines and backgrounds; never the data.
+  // What a colour of tokens.css is now, as a chart understands it.
+  const probe = document.createElement("i");
+  const now = (colour) => {
+    probe.style.color = colour;
+    document.body.append(probe);
+    const { color } = getComputedStyle(probe);
+    probe.remove();
+    return color;
+  };
+
+  // The colours of the data, by their place in each trace ("line.color"), as the page has
+  // them: var(--tf-…).
+  const coloured = (part, place = "") =>
+    Object.entries(part).flatMap(([name, value]) => {
+      if (typeof value === "string" && value.startsWith("var(--tf-"))
+        return [[`${place}${name}`, value]];
+      const isPart = value && typeof value === "object" && !Array.isArray(value);
+      return isPart ? coloured(value, `${place}${name}.`) : [];
+    });
+  const repaint = (Plotly, graph, colours) =>
+    Promise.all(
+      colours.map((each, i) => {
+        const update = Object.fromEntries(
+          each.map(([key, value]) => [key, now(value)]),
+        );
+        return each.length ? Plotly.restyle(graph, update, [i]) : null;
+      }),
+    );
+
+  // What of a layout follows the theme: text, lines and backgrounds.
   const themed = (layout) => {
-    const css = getComputedStyle(document.documentElement);
-    const text = css.getPropertyValue("--pst-color-text-base").trim() || "#222";
-    const dark = document.documentElement.dataset.theme === "dark";
-    const line = dark ? "rgba(255,255,255,.22)" : "rgba(0,0,0,.14)";
-    const surface = css.getPropertyValue("--pst-color-surface").trim() || "#eee";
+    const [text, line, surface] = ["ink", "edge", "surface"].map((name) =>
+      now(`var(--tf-${name})`),
+    );
+    const none = "transparent";
     const update = {
-      paper_bgcolor: "rgba(0,0,0,0)",
-      plot_bgcolor: "rgba(0,0,0,0)",
+      paper_bgcolor: none,
+      plot_bgcolor: none,
       "font.color": text,
-      "legend.bgcolor": "rgba(0,0,0,0)",
+      "font.family": getComputedStyle(document.body).fontFamily,
+      "legend.bgcolor": none,
       "hoverlabel.bgcolor": surface,
       "hoverlabel.font.color": text,
-      "modebar.bgcolor": "rgba(0,0,0,0)",
+      "modebar.bgcolor": none,
       "modebar.color": text,
       "modebar.activecolor": text,
     };
@@ -72,6 +101,8 @@
     });
     if (figure.frames) await Plotly.addFrames(graph, figure.frames);
     await Plotly.relayout(graph, themed(graph.layout));
+    box.colours = figure.data.map((trace) => coloured(trace));
+    await repaint(Plotly, graph, box.colours);
     box.graph = graph;
     box.dataset.ready = "true";
   };
@@ -94,7 +125,10 @@
   addEventListener("beforeprint", () => waiting.forEach(start));
 
   new MutationObserver(() => {
-    for (const { graph } of boxes)
-      if (graph) page.Plotly.relayout(graph, themed(graph.layout));
+    for (const { graph, colours } of boxes)
+      if (graph) {
+        page.Plotly.relayout(graph, themed(graph.layout));
+        repaint(page.Plotly, graph, colours);
+      }
   }).observe(document.documentElement, { attributeFilter: ["data-theme"] });
 }

@@ -4,13 +4,13 @@ Jupyter Book's defaults fetch scripts from other hosts, ship half a megabyte of 
 and leave Plotly figures blank. This extension makes every page stand on its own:
 
 - ``pages``: which scripts and styles a page loads; "run it" cells; page furniture;
+- ``bar``: the bar at the top of every page, and the mark;
 - ``plotly``: draws Plotly outputs with the bundle in ``_static/vendor``, with a table
   behind each;
 - ``widgets``: boxes for the figures to play with, and the files that draw them;
 - ``figures``: their numbers, titles and addresses, and what they show in words;
 - ``engine``: the trained model, for figures that ask it;
 - ``formulas``: typesets TeX, so that pages need no script for it;
-- ``lab``: the link to the live lab on every page;
 - ``images``: alternative texts for printed figures;
 - ``citations``: links to the bibliography, and back;
 - ``claims``: the script of the list of claims;
@@ -32,6 +32,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import (
+    bar,
     cards,
     citations,
     claims,
@@ -43,7 +44,6 @@ from . import (
     icons,
     images,
     keep,
-    lab,
     pages,
     plotly,
     policy,
@@ -67,7 +67,7 @@ def setup(app: Any) -> dict[str, Any]:
     predictions.setup(app)
     cards.setup(app)
     keep.setup(app)
-    lab.setup(app)
+    bar.setup(app)
     citations.setup(app)
     claims.setup(app)
     reference.setup(app)

@@ -43,9 +43,22 @@ CODE = re.compile(
     r"><pre>(.*?)</pre>",
     re.S,
 )
+# The parts of the book in the side bar: all but the one that is being read are folded.
+PART = re.compile(
+    r'<p aria-level="2" class="caption" role="heading">'
+    r'<span class="caption-text">(.*?)</span></p>\s*'
+    r'(<ul class="(?:current )?nav bd-sidenav">.*?)'
+    r'(?=<p aria-level="2"|</div>\s*</nav>)',
+    re.S,
+)
+# A button that opens a side bar gets the focus back; its tooltip would stay then.
+TOGGLE = re.compile(
+    r'(<button class="sidebar-toggle [^>]*?)'
+    r' data-bs-placement="bottom" data-bs-toggle="tooltip"'
+)
 TAG = re.compile(r"<[^>]*>")
 ALWAYS_FITS = 40  # columns: the width of a narrow phone
-ON_A_PHONE = 37  # columns of code on a screen of 390 pixels
+ON_A_PHONE = 43  # columns of code on a screen of 390 pixels
 LONG = 24  # lines: on paper, such a block of code may go over two pages
 HANG, DEEPEST = 4, 12  # columns: how far a wrapped line hangs, beyond its own indent
 # Where the theme's script measures everything that could scroll, again and again.
@@ -125,7 +138,8 @@ def number_chapter(app: Sphinx, doctree: nodes.document) -> None:
     """
     if found := CHAPTER.match(app.env.docname):
         title = next(doctree.findall(nodes.title))
-        title.insert(0, nodes.Text(f"{found[1]} "))
+        title.insert(0, nodes.Text(" "))
+        title.insert(0, nodes.inline("", found[1], classes=["tf-chapter"]))
 
 
 def prune(
@@ -157,13 +171,33 @@ def finish(app: Sphinx, problem: Exception | None) -> None:
         html = path.read_text(encoding="utf-8")
         pruned = CODE.sub(with_lines, LEFT_OVERS.sub("", html))
         pruned = SEARCH_FIELD.sub(r"\1", pruned.replace(NAMELESS, NAMED))
-        pruned = SEARCH_SCRIPT.sub("", pruned)
+        pruned = TOGGLE.sub(r"\1", SEARCH_SCRIPT.sub("", pruned))
+        pruned = with_folds(pruned)
         if pruned != html:
             path.write_text(pruned, encoding="utf-8")
     first = f"{app.config.root_doc}.html"
     index = REDIRECT.format(title=escape(app.config.html_title), url=first)
     (site / "index.html").write_text(index, encoding="utf-8")
     spare_measuring(site / "_static/scripts/pydata-sphinx-theme.js")
+
+
+def with_folds(page: str) -> str:
+    """Fold the parts in the side bar, but for the one with the page, or the first."""
+    current = 'class="current nav' in page
+    parts = 0
+
+    def folded(found: re.Match[str]) -> str:
+        nonlocal parts
+        name, links = found.groups()
+        parts += 1
+        is_open = "current nav" in links if current else parts == 1
+        state = " open" if is_open else ""
+        return (
+            f'<details class="tf-part"{state}><summary>{name}</summary>\n{links}'
+            "</details>\n"
+        )
+
+    return PART.sub(folded, page)
 
 
 def with_lines(found: re.Match[str]) -> str:

@@ -16,6 +16,8 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from tformer import figures
+
 from . import mime
 
 KIND = "application/vnd.plotly.v1+json"
@@ -42,6 +44,7 @@ def placeholder(figure: dict[str, Any]) -> str:
     layout = figure.get("layout", {})
     height = int(layout.get("height") or 450)
     body = json.dumps(figure, separators=(",", ":"), ensure_ascii=False)
+    body = figures.themed(body)
     body = body.replace("</", "<\\/").replace("<!--", "<\\u0021--")
     return (
         f'<figure class="tf-plotly" aria-label="{escape(alternative(figure))}">'

@@ -110,13 +110,6 @@ def test_the_longest_wave_is_just_under_two_pi_times_the_base(node):
     assert found["degrees"]["shortest"] == pytest.approx(360)
 
 
-def test_colours_end_in_orange_and_blue_and_are_pale_at_zero(js):
-    low, pale, high = js("position_waves/maths.js", "[-1, 0, 1].map(colour)")
-    assert low[0] > low[2]
-    assert min(pale) > 230
-    assert high[2] > high[0]
-
-
 def test_python_reads_what_is_on_the_screen():
     waves = PositionWaves(16, base=100.0, position=3, offset=5, variant="degrees")
     assert_close(waves.table, sinusoids(LENGTH, 16, base=100.0))

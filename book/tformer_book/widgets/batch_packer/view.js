@@ -56,8 +56,8 @@ function drawing(s, found, width, hatch) {
     <g class="tfbp-bars">
       ${bars.map((sides, pair) => sides.map((each, side) => bar(each, pair, side)))}
     </g>
-    <text x=${starts[0]} y="12" class="tfbp-head tfk-key">source</text>
-    <text x=${starts[1]} y="12" class="tfbp-head tfk-value">target</text>
+    <text x=${starts[0]} y="12" class="tfbp-head tfk-one">source</text>
+    <text x=${starts[1]} y="12" class="tfbp-head tfk-two">target</text>
     <text x=${width} y="12" class="tfbp-head" text-anchor="end">tokens</text>
     ${edges.map(
       ({ top, bottom, middle, tokens }) => svg`

@@ -1,5 +1,6 @@
 // Small maps of all heads: layers down, heads across, the mean of each layer last.
 import { GRID, onArrows, within } from "../kit/arrows.js";
+import { scaleAt } from "../kit/colours.js";
 import { h } from "../kit/kit.js";
 import { same, upTo } from "../kit/lists.js";
 import { format } from "../kit/numbers.js";
@@ -42,12 +43,12 @@ export function overviewOf({ canKnock, onShow, onKnock }) {
     const { site, layer, head, locked } = now.state;
     if (node.contains(document.activeElement)) go(...at);
     else go(layer, head ?? size()[1]);
-    const ink = getComputedStyle(node).getPropertyValue("--tf-high").trim();
+    const scale = scaleAt(node);
     for (const cell of node.querySelectorAll("[data-head]")) {
       const [layer, head] = cell.dataset.head.split("-");
       const number = head === "mean" ? null : Number(head);
       const weights = headMap(now.attention, site, Number(layer), number);
-      paint(cell.querySelector("canvas"), weights, ink || "#084a83", locked);
+      paint(cell.querySelector("canvas"), weights, scale, locked);
     }
   }
   return { node, show };
@@ -101,13 +102,12 @@ function tile({ attention, state }, layer, head, tools) {
     </td>`;
 }
 
-function paint(canvas, weights, ink, locked) {
+function paint(canvas, weights, scale, locked) {
   [canvas.width, canvas.height] = [weights[0].length, weights.length]; // this empties it
   const pen = canvas.getContext("2d");
-  pen.fillStyle = ink;
   weights.forEach((row, i) =>
     row.forEach((w, j) => {
-      pen.globalAlpha = locked < 0 || locked === i ? w : 0.25 * w;
+      pen.fillStyle = scale(locked < 0 || locked === i ? w : 0.25 * w);
       pen.fillRect(j, i, 1, 1);
     }),
   );

@@ -1,6 +1,7 @@
-// Vectors as strips: a cell for each number, blue above zero, orange below, the stronger
-// the larger. And lists of which the reader chooses one.
+// Vectors as strips: a cell for each number, in one hue above zero and another below, the
+// stronger the larger. And lists of which the reader chooses one.
 import { DOWN, onArrows, within } from "../kit/arrows.js";
+import { scaleAt } from "../kit/colours.js";
 import { format } from "../kit/numbers.js";
 import { shown } from "../kit/pieces.js";
 import { html, nothing } from "../kit/vendor/lit.js";
@@ -27,17 +28,14 @@ export const TALL = { look: "tfj-strip tfj-tall" };
 
 // Paint all strips in a part of the page.
 export function paint(node) {
-  const style = getComputedStyle(node);
-  const ink = (name, usual) => style.getPropertyValue(name).trim() || usual;
-  const [above, below] = [ink("--tf-key", "#005ea8"), ink("--tf-query", "#b34700")];
+  const colour = scaleAt(node);
   for (const canvas of node.querySelectorAll("canvas")) {
     const { numbers, scale, columns } = canvas.strip;
     canvas.width = columns; // this empties it
     canvas.height = Math.ceil(numbers.length / columns);
     const pen = canvas.getContext("2d");
     numbers.forEach((x, i) => {
-      pen.fillStyle = x < 0 ? below : above;
-      pen.globalAlpha = Math.min(1, Math.abs(x) / scale);
+      pen.fillStyle = colour(x / scale);
       pen.fillRect(i % columns, Math.floor(i / columns), 1, 1);
     });
   }

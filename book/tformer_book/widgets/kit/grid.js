@@ -2,13 +2,12 @@ import { arrowKeys, GRID, within } from "./arrows.js";
 import { h } from "./kit.js";
 import { html, nothing, render } from "./vendor/lit.js";
 
-// No colour in the middle of the scale, where neither ink would be read well.
-const tone = (share) =>
-  `--share: ${(share > 0.5 ? 75 + 50 * (share - 0.5) : 80 * share).toFixed(1)}%`;
+const TURN = 0.55; // the share of the scale above which a cell needs the other ink
+const tone = (share) => `--share: ${(100 * share).toFixed(1)}%`;
 
 // A name begins with what is seen: whoever says "click .35" means this cell.
 function cellOf(place, isEntry, { text, label, share = 0, off, mark, exact }) {
-  const looks = ["tfk-cell", off && "tfk-off", share > 0.5 && "tfk-strong", mark];
+  const looks = ["tfk-cell", off && "tfk-off", share > TURN && "tfk-strong", mark];
   return html`<td role="gridcell" tabindex=${isEntry ? 0 : -1} data-cell=${place}
     class=${looks.filter(Boolean).join(" ")} style=${tone(share)}
     aria-label=${text ? `${text}: ${label}` : label} data-exact=${exact ?? nothing}

@@ -36,8 +36,8 @@ function controlsOf(state, commit, set) {
   const kernels = { min: 2, max: 9, step: 1, digits: 0 };
   const controls = {
     kind: oneOf("kind", "Layer", KINDS, set("kind")),
-    start: place("start", "from token", "tfk-query"),
-    end: place("end", "to token", "tfk-output"),
+    start: place("start", "from token", "tfk-one"),
+    end: place("end", "to token", "tfk-two"),
     length: listSlider("length", "tokens n", LENGTHS, (n) => {
       const s = state();
       const fit = (p) => Math.round((p * (n - 1)) / (s.length - 1));

@@ -21,8 +21,8 @@ const FLOOR = BOX.height - BOX.bottom; // row of inputs; names of tokens below
 const MOST_DOTS = 1200;
 const MOST_STOPS = 80;
 const ENDS = [
-  { name: "start", label: "from token", style: "tfk-query", below: 30 },
-  { name: "end", label: "to token", style: "tfk-output", below: 50 },
+  { name: "start", label: "from token", style: "tfk-one", below: 30 },
+  { name: "end", label: "to token", style: "tfk-two", below: 50 },
 ];
 
 // Every token in every row; in their place, where there are too many, a bar for each row

@@ -1,5 +1,5 @@
 // Every attention map of the model, small, and one of them large with its words.
-import { onColours } from "../kit/colours.js";
+import { colourAt, onColours, scaleAt } from "../kit/colours.js";
 import { h, uid } from "../kit/kit.js";
 import { percent } from "../kit/numbers.js";
 import { html, live, nothing, render } from "../kit/vendor/lit.js";
@@ -25,16 +25,10 @@ export function inWords({ name, rows, columns, heads }, head) {
 
 // The page's colours: of a weight, between the two ends of the scale, and of the words.
 function coloursOf(root) {
-  const style = getComputedStyle(root);
-  const parse = (name) => {
-    const hex = style.getPropertyValue(name).trim();
-    return [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16));
-  };
-  const [low, high] = [parse("--tf-low"), parse("--tf-high")];
   return {
-    of: (w) => `rgb(${low.map((a, i) => Math.round(a + (high[i] - a) * w)).join(" ")})`,
-    query: style.getPropertyValue("--tf-query"),
-    key: style.getPropertyValue("--tf-key"),
+    of: scaleAt(root),
+    query: colourAt(root, "--tf-query"),
+    key: colourAt(root, "--tf-key"),
   };
 }
 

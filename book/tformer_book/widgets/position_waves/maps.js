@@ -1,15 +1,19 @@
 // A table as a heat map: positions down, dimensions across.
 import { dragIn, linear, plotOf, viewBox } from "../kit/chart.js";
+import { scaleAt } from "../kit/colours.js";
 import { html, ref, svg } from "../kit/vendor/lit.js";
-import { colour, LENGTH, pairOf } from "./maths.js";
+import { LENGTH, pairOf } from "./maths.js";
 
 // A canvas that shows a table; for `ref`.
 export const painted = (table) => (canvas) => {
   if (!canvas) return;
-  const context = canvas.getContext("2d");
-  const image = context.createImageData(table[0].length, LENGTH);
-  image.data.set(table.flatMap((row) => row.flatMap((x) => [...colour(x), 255])));
-  context.putImageData(image, 0, 0);
+  const [pen, colour] = [canvas.getContext("2d"), scaleAt(canvas.parentElement)];
+  table.forEach((row, y) =>
+    row.forEach((number, x) => {
+      pen.fillStyle = colour(number);
+      pen.fillRect(x, y, 1, 1);
+    }),
+  );
 };
 
 // kind: "right" or "wrong"; onPick(dimension, position) hears where it is pressed.

@@ -79,13 +79,3 @@ function mostAlike(table) {
   }
   return { distance: Math.sqrt(least), rows };
 }
-
-// Orange for −1, white between, blue for 1: seen on light and dark, by colour-blind, too.
-const LOW = [184, 84, 10];
-const HIGH = [8, 74, 131];
-const PALE = [242, 242, 238];
-export function colour(x) {
-  const end = x < 0 ? LOW : HIGH;
-  const share = Math.min(1, Math.abs(x));
-  return PALE.map((c, i) => Math.round(c + (end[i] - c) * share));
-}

@@ -1,12 +1,12 @@
 // Sinusoids in three steps: one pair as a hand and its wave, the table of all pairs, and
 // the same beside what goes wrong.
+import { onColours } from "../kit/colours.js";
 import {
   bind,
   figure,
   listSlider,
   liveRegion,
   oneOf,
-  onWidth,
   radios,
   showAll,
   slider,
@@ -52,9 +52,10 @@ function render({ model, el }) {
       bound.commit({ position: clamp(row, REACH), pair });
     },
   };
+  let looks = 0; // counts changes of the page's colours: tables are painted again
   // Tables do not depend on p, k and i.
   const tablesOf = () =>
-    remembered((variant, d, base) => {
+    remembered((variant, d, base, _looks) => {
       const columns = columnsOf(variant, d, base);
       const table = tableOf(columns);
       return { columns, table, paint: painted(table) };
@@ -63,7 +64,7 @@ function render({ model, el }) {
 
   function update(speak = true) {
     const s = state();
-    const both = [right("", s.d, s.base), wrong(s.variant, s.d, s.base)];
+    const both = [right("", s.d, s.base, looks), wrong(s.variant, s.d, s.base, looks)];
     const products = both.map(({ table }) => similarity(table, s.p));
     parts.show(s);
     parts.behind.show(...numbersOf(s, both));
@@ -74,7 +75,10 @@ function render({ model, el }) {
   }
 
   update(false);
-  const unwatch = onWidth(root, () => update(false));
+  const unwatch = onColours(root, () => {
+    looks += 1;
+    update(false);
+  });
   return stopping(unwatch, parts.moves, parts.live, bound);
 }
 

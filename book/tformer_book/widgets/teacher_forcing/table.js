@@ -11,8 +11,8 @@ const OWN = ["reads", "says", "p"];
 const column = (name) => html`<th scope="col">${name}</th>`;
 const head = html`<thead>
   <tr><td></td>
-    <th scope="colgroup" colspan=${TAUGHT.length} class="tfk-key">Teacher forcing: one pass</th>
-    <th scope="colgroup" colspan=${OWN.length} class="tfk-query">Decoding: a pass for each step</th></tr>
+    <th scope="colgroup" colspan=${TAUGHT.length} class="tfk-one">Teacher forcing: one pass</th>
+    <th scope="colgroup" colspan=${OWN.length} class="tfk-two">Decoding: a pass for each step</th></tr>
   <tr><th scope="col">#</th>${[...TAUGHT, ...OWN].map(column)}</tr>
 </thead>`;
 

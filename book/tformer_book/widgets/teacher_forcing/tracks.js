@@ -35,8 +35,8 @@ function tile(line, { position, piece, wrote, p }, { now, isStop, parts, onGo })
 
 const fork = html`<div class="tft-fork" aria-hidden="true">
   <svg viewBox="0 0 40 100" preserveAspectRatio="none">
-    <path class="tfk-key" d="M0 50 C 26 50, 14 22, 40 22"></path>
-    <path class="tfk-query" d="M0 50 C 26 50, 14 78, 40 78"></path>
+    <path class="tfk-one" d="M0 50 C 26 50, 14 22, 40 22"></path>
+    <path class="tfk-two" d="M0 50 C 26 50, 14 78, 40 78"></path>
   </svg>
   <span>≠<span class="tft-here"> here they part</span></span>
 </div>`;
@@ -67,7 +67,7 @@ export function tracks(rows, now, { keys, onGo }) {
       ${line("trunk")}
     </div>
     ${fork}
-    <div class="tft-branches">${branch("teacher", "tfk-key")}${branch("own", "tfk-query")}</div>
+    <div class="tft-branches">${branch("teacher", "tfk-one")}${branch("own", "tfk-two")}</div>
   </div>`;
 }
 

@@ -1,0 +1,53 @@
+"""The bar at the top of every page, and the mark: what leads elsewhere from anywhere.
+
+At the left the pages to play with, at the right the chapter in Colab, the source, the
+theme's switches. The side bar begins with the mark, which is also the site's icon.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+TEMPLATES = Path(__file__).with_name("templates")
+# Needed by the first line of every page; the other letters can come when they are used.
+FIRST_FONT = "_static/vendor/literata/roman.woff2"
+PRELOAD = '\n<link rel="preload" as="font" type="font/woff2" crossorigin href="{}">'
+
+
+def arrange(app: Sphinx, config: Any) -> None:
+    """Put the ways to play beside the button of the table of contents."""
+    config.templates_path.append(str(TEMPLATES))
+    options = config.html_theme_options
+    options["article_header_start"] = ["toggle-primary-sidebar.html", "ways.html"]
+
+
+def finish(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Ask for the letters early; a menu with one entry becomes that entry."""
+    address = context["pathto"](FIRST_FONT, 1)
+    context["metatags"] = context.get("metatags", "") + PRELOAD.format(address)
+    context["header_buttons"] = [plain(each) for each in context["header_buttons"]]
+
+
+def plain(button: dict[str, Any]) -> dict[str, Any]:
+    """Return a button of the bar; a group of one is that one, named in words."""
+    inside = button.get("buttons", [])
+    if len(inside) != 1:
+        return button
+    only = inside[0]
+    return {
+        "type": only["type"],
+        "url": only["url"],
+        "text": f"Open in {only['text']}",
+        "label": "colab tf-colab",
+    }
+
+
+def setup(app: Sphinx) -> None:
+    """Connect to the build."""
+    app.connect("config-inited", arrange)
+    app.connect("html-page-context", finish, priority=985)
