@@ -30,11 +30,13 @@
     return color;
   };
 
+  const OURS = /(?:var|color-mix)\([^"]*\)/g; // as plotly.py writes them
+
   // The colours of the data, by their place in each trace ("line.color"), as the page has
-  // them: var(--tf-…).
+  // them.
   const coloured = (part, place = "") =>
     Object.entries(part).flatMap(([name, value]) => {
-      if (typeof value === "string" && value.startsWith("var(--tf-"))
+      if (typeof value === "string" && value.match(OURS))
         return [[`${place}${name}`, value]];
       const isPart = value && typeof value === "object" && !Array.isArray(value);
       return isPart ? coloured(value, `${place}${name}.`) : [];
@@ -77,7 +79,8 @@
 
   const draw = async (box) => {
     const Plotly = await plotly();
-    const figure = JSON.parse(box.querySelector("script").textContent);
+    const { textContent } = box.querySelector("script");
+    const figure = JSON.parse(textContent.replace(OURS, now));
     const layout = { ...figure.layout, autosize: true };
     layout.xaxis ??= {};
     layout.yaxis ??= {};
@@ -101,8 +104,7 @@
     });
     if (figure.frames) await Plotly.addFrames(graph, figure.frames);
     await Plotly.relayout(graph, themed(graph.layout));
-    box.colours = figure.data.map((trace) => coloured(trace));
-    await repaint(Plotly, graph, box.colours);
+    box.colours = JSON.parse(textContent).data.map((trace) => coloured(trace));
     box.graph = graph;
     box.dataset.ready = "true";
   };
