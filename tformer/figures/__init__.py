@@ -20,6 +20,7 @@ from tformer.figures._drawing import (
     themed,
     weight_colours,
 )
+from tformer.figures._tokens import by_day, day
 from tformer.figures.charts import bars, curves, lines, training_curves
 from tformer.figures.maps import heat_map
 from tformer.figures.planes import mixture
@@ -32,7 +33,9 @@ __all__ = [
     "Table",
     "alternative",
     "bars",
+    "by_day",
     "curves",
+    "day",
     "describe",
     "heat_map",
     "ink_on",

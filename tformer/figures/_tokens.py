@@ -32,6 +32,15 @@ _TO_LAB = np.array(
 )
 
 
+def by_day(text: str) -> str:
+    """A style sheet for paper or for programs that know no variables: by day, in full.
+
+    Args:
+        text: takes its colours from ``var(--tf-…)``.
+    """
+    return re.sub(r"var\(--tf-([\w-]+)\)", lambda found: day(found[1]), text)
+
+
 @cache
 def _pairs() -> dict[str, tuple[str, str]]:
     found = _COLOUR.findall(FILE.read_text(encoding="utf-8"))

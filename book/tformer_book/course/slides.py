@@ -19,6 +19,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
+from tformer import figures
 from tformer_book.course.problems import COVERED, without_hints
 from tformer_book.course.sessions import Session, on_the_site
 from tformer_book.press.chapters import EXECUTED, ROOT, read, source
@@ -55,7 +56,7 @@ def deck(session: Session) -> tuple[str, list[str]]:
         taken = on_the_site(take_away(cells), chapter.path)
         slides.append(_slide(f"Take away: {chapter.title}", markdown(taken)))
     charts = any('class="chart"' in slide for slide in slides)
-    page = TEMPLATE.read_text("utf-8")
+    page = figures.by_day(TEMPLATE.read_text("utf-8"))
     for name, text in {
         "TITLE": html.escape(f"Session {session.number}: {session.title}"),
         "PLOTLY": f'<script src="{PLOTLY.name}"></script>\n' if charts else "",

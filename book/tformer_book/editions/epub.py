@@ -19,6 +19,7 @@ from PIL import Image
 from playwright.sync_api import Browser
 from pygments.formatters import HtmlFormatter
 
+from tformer import figures
 from tformer_book.editions.contents import TITLE, Chapter, Part, edition_date, home
 from tformer_book.editions.pages import Heading, opened, script
 from tformer_book.press.chapters import HTML, ROOT
@@ -201,19 +202,19 @@ def _settle(document: Document, site: str, documents: dict[str, Document]) -> No
 
 def _style() -> str:
     code = HtmlFormatter(style="a11y-high-contrast-light").get_style_defs(".highlight")
-    return (HERE / "ebook.css").read_text("utf-8") + code
+    return figures.by_day((HERE / "ebook.css").read_text("utf-8")) + code
 
 
 def _cover(browser: Browser) -> bytes:
     picture = (ROOT / "book/_static/whole-model.svg").read_text("utf-8")
     page = browser.new_page(viewport={"width": 1200, "height": 1800})
-    page.set_content(
-        f"""<html lang="en"><body style="margin:0;padding:140px 100px;font:34px Georgia,
-        serif;text-align:center;background:#fff;color:#111"><h1 style="font-size:88px;
-        line-height:1.15;margin:0 0 50px">{TITLE}</h1><p>An encoder–decoder Transformer,
-        built, trained and taken apart</p><div style="width:720px;margin:60px auto;
-        font:26px sans-serif">{picture}</div></body></html>"""
-    )
+    cover = f"""<html lang="en"><body style="margin:0;padding:140px 100px;font:34px
+        Georgia,serif;text-align:center;background:var(--tf-card);color:var(--tf-ink)">
+        <h1 style="font-size:88px;line-height:1.15;margin:0 0 50px">{TITLE}</h1>
+        <p>An encoder–decoder Transformer, built, trained and taken apart</p>
+        <div style="width:720px;margin:60px auto;font:26px sans-serif">{picture}</div>
+        </body></html>"""
+    page.set_content(figures.by_day(cover))
     content = page.screenshot()
     page.close()
     return _small(content)

@@ -19,11 +19,12 @@ from pypdf.generic import (
     TextStringObject,
 )
 
+from tformer import figures
 from tformer_book.editions.contents import TITLE, Chapter, Part, edition_date, home
 from tformer_book.editions.pages import Heading, opened
 from tformer_book.press.chapters import ROOT
 
-STYLE = (Path(__file__).parent / "paper.css").read_text("utf-8")
+STYLE = figures.by_day((Path(__file__).parent / "paper.css").read_text("utf-8"))
 PICTURE = ROOT / "book/_static/whole-model.svg"
 WIDTH = 680  # CSS pixels of a line of the page's content: 180 mm
 # A link inside a document makes Chromium note where it leads. So that every place can
@@ -154,7 +155,7 @@ def _front(site: str, parts: list[Part], printed: dict[str, Printed]) -> str:
 <title>{TITLE}</title><style>{style}</style><body class="edition-front">
 <section class="edition-title"><h1>{TITLE}</h1>
 <p>An encoder–decoder Transformer, built, trained and taken apart</p>
-{PICTURE.read_text("utf-8")}
+{figures.by_day(PICTURE.read_text("utf-8"))}
 <p>Edition of {edition_date()}. Text and figures: CC BY 4.0. Code: MIT.</p>
 <p>On the web, at <a href="{home()}">{home()}</a>, the figures move: there you can also
 train, translate and look inside the model, check your answers to the problems, and read

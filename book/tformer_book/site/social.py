@@ -23,6 +23,8 @@ from PIL import Image
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
+from tformer import figures
+
 from .formulas import in_a_line
 from .pages import CHAPTER
 
@@ -37,7 +39,7 @@ NAMELESS = {  # pages to which Sphinx gives no title
     "py-modindex": "Index of modules",
     "search": "Search",
 }
-INK, PAPER, QUIET = "#1b2733", "#fbfaf7", "#5b6773"
+INK, PAPER, QUIET, ACCENT = map(figures.day, ("ink", "paper", "muted", "accent"))
 
 
 def spoken(node: nodes.Node) -> str:
@@ -95,7 +97,9 @@ def picture(title: str, book: str) -> bytes:
     number, name = chapter.groups() if chapter else ("", title)
     figure = Figure(figsize=(SIZE[0] / 100, SIZE[1] / 100), dpi=100, facecolor=PAPER)
     axes = figure.add_axes((0.66, 0.17, 0.3, 0.3 * SIZE[0] / SIZE[1]))
-    axes.imshow(weights(int(number or sum(map(ord, name)))), cmap="Blues")
+    axes.imshow(
+        weights(int(number or sum(map(ord, name)))), cmap=figures.weight_colours()
+    )
     axes.set_axis_off()
     lines = textwrap.wrap(name, 17, max_lines=4, placeholder=" …")
     figure.text(0.06, 0.82, number, size=40, color=QUIET, weight="bold")
