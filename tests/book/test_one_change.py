@@ -32,6 +32,10 @@ def test_the_page_repeats_the_record():
     assert page["steps"] == RECORD["base"]["last_step"]
     assert page["date"] == max(run["date"] for run in RECORD["runs"])
     assert {page["device"]} == {run["device"] for run in RECORD["runs"]}
+    passes = {"all others": 3, "sampled pieces": 2}
+    assert page["whole_passes"] == passes
+    for run in RECORD["runs"]:
+        assert run["epochs"] == passes.get(run["variant"], passes["all others"])
     assert page["runs"] == {
         name: (
             runs[0]["n_parameters"],
@@ -39,6 +43,17 @@ def test_the_page_repeats_the_record():
         )
         for name, runs in by_variant().items()
     }
+
+
+def test_the_page_repeats_the_longer_runs():
+    longer = result("candidates")
+    assert longer["beam_size"] == 5
+    runs = {run["variant"]: run for run in longer["runs"]}
+    runs["whole pieces"] = runs.pop("plain")
+    for name, (passes, bleu) in recorded("one-change")["longer"].items():
+        assert runs[name]["epochs"] == passes > 20
+        assert round(runs[name]["scores"]["valid"]["bleu"], 2) == bleu
+    assert all("dropout" not in run["changes"] for run in longer["runs"])
 
 
 def test_the_runs_are_those_of_the_study_and_saw_no_test_set():

@@ -1,4 +1,4 @@
-"""One page to show for each session: aims, predictions, figures, problems, take-aways.
+"""One page to show for each session: aims, predictions, figures, problems, keepsakes.
 
 A page is one HTML file without scripts from elsewhere; arrow keys turn it, and without
 JavaScript all slides stand below each other. Figures are those that a chapter drew when
@@ -54,7 +54,7 @@ def deck(session: Session) -> tuple[str, list[str]]:
                 head = f"Problem {chapter.label}.{problem.number}"
                 slides.append(_slide(head, markdown(asked)))
         taken = on_the_site(take_away(cells), chapter.path)
-        slides.append(_slide(f"Take away: {chapter.title}", markdown(taken)))
+        slides.append(_slide(f"What to remember: {chapter.title}", markdown(taken)))
     charts = any('class="chart"' in slide for slide in slides)
     page = figures.by_day(TEMPLATE.read_text("utf-8"))
     for name, text in {
@@ -85,7 +85,7 @@ def take_away(cells: list[dict[str, Any]]) -> str:
     for cell in cells:
         if cell["cell_type"] == "markdown":
             for part in re.split(r"^(?=## )", source(cell), flags=re.M):
-                if part.startswith("## Take away\n"):
+                if part.startswith("## What to remember\n"):
                     return part.partition("\n")[2].strip()
     return ""
 
@@ -98,7 +98,7 @@ def shown(cells: list[dict[str, Any]], path: Path) -> Iterator[tuple[str, str]]:
             for part in re.split(r"^(?=#{2,3} )", source(cell), flags=re.M):
                 if part.startswith("##"):
                     head = part.splitlines()[0].lstrip("# ")
-                if head == "Take away":
+                if head == "What to remember":
                     return
                 for asked in PREDICTION.findall(COVERED.sub("", part)):
                     text, _ = without_hints(re.sub(r"^> ?", "", asked, flags=re.M))

@@ -41,7 +41,7 @@ STANDING = {  # sections that chapters have in common
     "Break it",
     "What explanations get wrong",
     "Paper against code",
-    "Take away",
+    "What to remember",
 }
 PREDICTION = re.compile(r"^> \*\*Predict, then run\.\*\*.*(?:\n>.*)*", re.M)
 CHOICE = re.compile(r"^> *[-*] ", re.M)

@@ -446,7 +446,7 @@ def test_slides_have_what_to_take_away_and_no_solution(session, decks):
     assert html.count("<section>") == html.count("</section>") < 60
     for chapter in session.chapters:
         kept = slides.take_away(read(chapter.path)["cells"])
-        assert html.count(f"Take away: {chapter.title}") == 1
+        assert html.count(f"What to remember: {chapter.title}") == 1
         assert kept.count("\n") >= 3
         for problem in chapter.problems:
             for each in problem.answers:
@@ -474,7 +474,7 @@ def test_predictions_and_figures_stand_below_their_headings():
         cell("markdown", "# Title\n\nWhy?\n\n**After this chapter you can** not."),
         cell("markdown", "## By hand\n\n> **Predict, then run.** Which?\n\nText."),
         drawn,
-        cell("markdown", "## Take away\n\n1. $x^2$\n\n## Problems"),
+        cell("markdown", "## What to remember\n\n1. $x^2$\n\n## Problems"),
         drawn,  # by a solution
     ]
     found = list(slides.shown(cells, keys()["attention"]))

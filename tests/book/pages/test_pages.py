@@ -413,7 +413,7 @@ MARKED = """title => {
 @each([address("training")])
 def test_the_contents_follow_the_reader_down_a_long_page_and_up_again(visit, name):
     with visit(name) as seen:
-        for title in ("The live run", "Adam, by hand", "Take away", "Dropout"):
+        for title in ("The live run", "Adam, by hand", "What to remember", "Dropout"):
             heading = seen.page.get_by_role("heading", name=title, exact=False).first
             heading.evaluate("e => e.scrollIntoView({behavior: 'instant'})")
             seen.page.wait_for_function(MARKED, arg=title)

@@ -39,8 +39,8 @@ REPEATING = {
     "Play",
     "Problems",
     "Recall",
-    "Take away",
     "What explanations get wrong",
+    "What to remember",
 }
 # What is no prose: code and what it printed, figures, notes that only repeat.
 SKIPPED = (
