@@ -109,7 +109,9 @@ def test_small_falls_do_not_look_like_large_ones(js):
 
 
 def test_a_fall_fits_its_cell_without_the_zero_before_the_point(js):
-    found = js(MATHS, "given.map(brief)", [0.52, -0.52, 10.52, -20.05, 0, 100.25])
+    found = js(
+        "kit/numbers.js", "given.map(brief)", [0.52, -0.52, 10.52, -20.05, 0, 100.25]
+    )
     assert found == [".52", "−.52", "10.52", "−20.05", ".00", "100.25"]
 
 
@@ -211,7 +213,7 @@ def test_changed_words_are_those_outside_a_longest_common_part(js):
     pairs = [[" ".join(draw.choices("abcde", k=draw.randint(0, 7))) for _ in range(2)]
              for _ in range(60)]  # fmt: skip
     pairs += [["Der Hund ist müde .", "Der Hund war müde ."], ["a b", "a b"], ["", ""]]
-    found = js(MATHS, "given.map(([a, b]) => changedWords(a, b))", pairs)
+    found = js("kit/words.js", "given.map(([a, b]) => changedWords(a, b))", pairs)
 
     def common(a, b):
         table = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]

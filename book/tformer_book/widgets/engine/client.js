@@ -79,6 +79,8 @@ class Engine {
   /** @type {OfPair} */
   damage = (text, given, watch) => this.#ask("damage", [text, given], watch);
   /** @type {OfPair} */
+  transplants = (text, donor, watch) => this.#ask("transplants", [text, donor], watch);
+  /** @type {OfPair} */
   attention = (text, given = null, options = {}) =>
     this.#ask("attention", [text, given], options);
   /** @type {OfPair} */

@@ -31,6 +31,8 @@ export function serve(port) {
     translate: (text, options, tools) => walked(loaded().steps(text, options), tools),
     damage: (text, translation, _, tools) =>
       walked(loaded().damage(text, translation), tools),
+    transplants: (text, donor, _, tools) =>
+      walked(loaded().transplants(text, donor), tools),
     score: (...inputs) => loaded().score(...inputs),
     attention: (...inputs) => loaded().attention(...inputs),
     stream: (...inputs) => loaded().stream(...inputs),

@@ -5,6 +5,7 @@ import { score } from "./decode/forced.js";
 import { USUAL } from "./decode/settings.js";
 import { drain } from "./decode/stepping.js";
 import { journey } from "./journey.js";
+import { transplants } from "./patching.js";
 import { best, cosines, lengths, rowOf } from "./stream.js";
 import { logSoftmax } from "./tensor.js";
 import { allHeads, attentionWeights, residualStream, setHeadGains } from "./trace.js";
@@ -112,6 +113,27 @@ export class Translator {
       yield heads.at(-1);
     }
     return { whole, pieces: ids.length + 1, heads };
+  }
+
+  // What each state of another text would change in the translation of this one; see
+  // `transplants` in patching.js. Yields and returns { sourcePieces, donorPieces, text and
+  // other: both translations, cells: [{ depth, position, moved, text }], of }.
+  *transplants(text, donor) {
+    const ids = [text, donor].map((each) => this.encode(each));
+    const [sourcePieces, donorPieces] = ids.map((each) => this.#pieces(each));
+    const spelled = (/** @type {number[]} */ each) => this.tokenizer.decode(each);
+    const told = ({ translation, other, cells, of }) => ({
+      sourcePieces,
+      donorPieces,
+      text: spelled(translation),
+      other: spelled(other),
+      cells: cells.map(({ ids, ...cell }) => ({ ...cell, text: spelled(ids) })),
+      of,
+    });
+    const steps = transplants(this.model, ...ids);
+    let step = steps.next();
+    for (; !step.done; step = steps.next()) yield told(step.value);
+    return told(step.value);
   }
 
   // Every attention weight of the forward pass that scores a translation, a text or its

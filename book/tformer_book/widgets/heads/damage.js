@@ -4,9 +4,9 @@ import { grid } from "../kit/grid.js";
 import { h, textTable } from "../kit/kit.js";
 import { same, upTo } from "../kit/lists.js";
 import { requests } from "../kit/model.js";
-import { format } from "../kit/numbers.js";
+import { brief, format } from "../kit/numbers.js";
 import { html, nothing, render } from "../kit/vendor/lit.js";
-import { brief, falls, largestFall, lessProbable } from "./maths.js";
+import { falls, largestFall, lessProbable } from "./maths.js";
 import { allAt, isOut, nameOf, SITES, TITLES } from "./weights.js";
 
 // engine may be null: then only what is known is shown. onPick(site, layer, head) hears

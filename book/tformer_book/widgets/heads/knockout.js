@@ -4,7 +4,8 @@ import { same } from "../kit/lists.js";
 import { requests } from "../kit/model.js";
 import { format } from "../kit/numbers.js";
 import { html, nothing, render } from "../kit/vendor/lit.js";
-import { changedWords, gainsOf, lessProbable, listed } from "./maths.js";
+import { changedWords } from "../kit/words.js";
+import { gainsOf, lessProbable, listed } from "./maths.js";
 import { allAt, headsAt, isOut, whatOf } from "./weights.js";
 
 const OF_SITES = {

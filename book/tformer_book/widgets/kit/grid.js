@@ -95,7 +95,7 @@ export function grid(
   /**
    * @param {object} contents
    * @param {string[]} contents.rows
-   * @param {string[]} contents.columns
+   * @param {any[]} contents.columns texts or templates
    * @param {(i: number, j: number) => any} contents.cell
    * @param {string[]} [contents.extra]
    * @param {(i: number) => any[]} [contents.beside]

@@ -8,6 +8,9 @@ export function format(x, digits = 2) {
   return (x < 0 && Number(text) !== 0 ? "−" : "") + text;
 }
 
+// As a cell of a map has room for it, without a zero before the point: 0.25 -> .25
+export const brief = (x) => format(x).replace(/^(\D*)0(?=\.)/, "$1");
+
 // 0.125 -> 12.5 %, on one line.
 export const percent = (share, digits = 1) => `${format(100 * share, digits)}\u00a0%`;
 
