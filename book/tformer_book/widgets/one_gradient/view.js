@@ -35,7 +35,8 @@ const written = (text) =>
 
 const rowsOf = (value) => (Array.isArray(value[0]) ? value : [value]);
 
-// A table of numbers; before its time only its shape.
+// A table of numbers; before its time only its shape. old: numbers to compare with.
+/** @param {number[][]} rows @param {Record<string, any>} options */
 function numbers(rows, { look, isThere, label, rowNames, columnNames, old }) {
   const cell = (x, i, j) => {
     const changed = old && Math.abs(old[i][j] - x) > 0.005;
