@@ -17,7 +17,7 @@ const BOXES = {
   scores: { title: "scores s", kind: "", across: "words" },
   weights: { title: "weights a", kind: "", across: "words" },
   output: { title: "output o", kind: "output" },
-  table: { title: "table U", kind: "output", across: "answers" },
+  table: { title: "table U", kind: "", across: "answers" },
   logits: { title: "logits z", kind: "", across: "answers" },
   p: { title: "p", kind: "", across: "answers" },
 };
