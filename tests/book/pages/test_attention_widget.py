@@ -99,6 +99,36 @@ def test_the_numbers_on_the_page_are_pytorchs(figure):
     assert figure.weights()[0] == max(figure.weights())
 
 
+def test_at_first_it_asks_turns_once_by_itself_and_comes_back(figure_page, playing):
+    watch = """(root) => new Promise((done) => {
+      const shares = () => [...root.querySelectorAll("[data-weight]")].map(
+        (each) => each.dataset.exact).join();
+      const seen = new Set([shares()]);
+      const timer = setInterval(() => seen.add(shares()), 30);
+      setTimeout(() => { clearInterval(timer); done([seen.size, shares()]); }, 4000);
+    })"""
+    with playing(figure_page(OneQuery(step=4)), ".tfq") as seen:
+        figure = Figure(seen)
+        assert figure.control("query-3").is_checked()
+        assert not figure.root.locator('[data-output="text"]').is_visible()
+        size, last = figure.root.evaluate(watch)
+        assert size > 5
+        figure.agrees()
+        assert figure.weights() == pytest.approx([float(x) for x in last.split(",")])
+    with playing(figure_page(OneQuery(), dark=True), ".tfq") as seen:  # and stillness
+        size, _ = Figure(seen).root.evaluate(watch)
+        assert size == 1
+
+
+def test_it_stops_turning_when_a_reader_takes_over(figure_page, playing):
+    with playing(figure_page(OneQuery()), ".tfq") as seen:
+        figure = Figure(seen)
+        figure.set("query-x", "-1")
+        figure.control("query-x").focus()
+        figure.agrees()
+        assert figure.value("query-x") == -1
+
+
 def test_dragging_the_query_recomputes_everything(figure):
     before = figure.weights()
     figure.drag("query", -1.5, 1.5)

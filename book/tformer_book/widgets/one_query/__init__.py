@@ -69,9 +69,11 @@ class OneQuery(PageFigure):
         temperature: above 1 flattens the weights, below 1 sharpens them.
         scaled: divide the scores by the square root of the width, as in the paper.
         visible: T booleans, True = may be attended to.
+        step: how much it shows: 1 compare, 2 scale, 3 mask, 4 softmax, 5 mix.
 
     Raises:
         ValueError: a shape does not fit, or no key may be seen.
+        traitlets.TraitError: there is no such step.
 
     Source: section 3.2.1, equation 1, for one row of Q.
     """
@@ -99,6 +101,7 @@ class OneQuery(PageFigure):
         temperature: float = 1.0,
         scaled: bool = True,
         visible: Sequence[bool] | None = None,
+        step: int = 5,
     ) -> None:
         if tokens is None and query is None and key is None and value is None:
             examples = EXAMPLES
@@ -134,6 +137,7 @@ class OneQuery(PageFigure):
             visible=shown,
             scaled=scaled,
             temperature=temperature,
+            step=step,
             examples=examples,
         )
 

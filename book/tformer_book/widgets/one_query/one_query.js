@@ -9,6 +9,7 @@ import {
   select,
   stopping,
 } from "../kit/kit.js";
+import { motion } from "../kit/motion.js";
 import { remembered } from "../kit/remembered.js";
 import { render as draw } from "../kit/vendor/lit.js";
 import { controlsOf, settingsOf, show } from "./controls.js";
@@ -19,6 +20,8 @@ const NAMES = [
   ...["tokens", "query", "key", "value", "selected", "visible"],
   ...["scaled", "temperature", "step", "example", "examples"],
 ];
+
+const SHOW = 2600; // ms in which the query turns to another key and back, once
 
 function render({ model, el }) {
   const get = (name) => model.get(name);
@@ -31,8 +34,20 @@ function render({ model, el }) {
   function state() {
     const { query: queries, key: keys, value: values, ...settings } = read();
     const selected = Math.min(settings.selected, settings.tokens.length - 1);
-    return { ...settings, queries, keys, values, selected, query: queries[selected] };
+    const query = turned ?? queries[selected];
+    return { ...settings, queries, keys, values, selected, query };
   }
+  // What a hand could do, shown once; the figure's state stays as it is.
+  let turned = null;
+  const turn = motion((t) => {
+    if (t === 1 && turned === null) return;
+    const { queries, keys, selected } = state();
+    const from = queries[selected];
+    const to = keys[(chosen + 2) % keys.length];
+    const share = Math.sin(Math.PI * t) ** 2;
+    turned = t < 1 ? from.map((x, i) => x + share * (to[i] - x)) : null;
+    update(false);
+  });
   const choose = (j, speak = true) => {
     chosen = j;
     update(speak);
@@ -93,7 +108,29 @@ function render({ model, el }) {
   }
 
   update(false);
-  return stopping(live, bound);
+  const unseen = whenSeen(root, () => turn.run(SHOW), turn.end);
+  return stopping(live, bound, unseen, turn);
+}
+
+// Calls `show` when most of a node is in the window for the first time, and `leave` when a
+// reader begins to use it, before or after; returns what ends the wait.
+function whenSeen(node, show, leave) {
+  const watch = new IntersectionObserver(
+    ([{ isIntersecting }]) => {
+      if (!isIntersecting) return;
+      watch.disconnect();
+      show();
+    },
+    { threshold: 0.6 },
+  );
+  const begun = () => {
+    watch.disconnect();
+    leave();
+  };
+  for (const name of ["pointerdown", "focusin"])
+    node.addEventListener(name, begun, { once: true });
+  watch.observe(node);
+  return () => watch.disconnect();
 }
 
 export default { render };
