@@ -5,14 +5,14 @@ export const LEFT = { encoder: 6, decoder: 200 };
 
 // A mask sits on its attention: at its upper edge, in a compact map beside its name.
 function onOwner(part, { x, y, height }, compact) {
-  const [w, tall] = compact ? [38, 16] : [46, 22];
+  const [w, tall] = compact ? [40, 26] : [46, 22];
   const up = compact ? (height - tall) / 2 : -5;
   return { part, x: x + BOX - w - 4, y: y + up, w, height: tall };
 }
 
 // One side from the bottom up: y counts from there.
 function column(parts, compact) {
-  const [tall, plain, flat, gap] = compact ? [24, 22, 16, 8] : [62, 44, 24, 11];
+  const [tall, plain, flat, gap] = compact ? [27, 26, 26, 6] : [62, 44, 24, 11];
   const heights = { norm: flat, plain };
   const { side } = parts[0];
   const boxes = [];
