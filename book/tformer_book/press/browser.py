@@ -46,6 +46,7 @@ PATIENCE = 120_000  # milliseconds; a busy machine is slow, not wrong
 # "zoomed" is what a window of 1280 pixels leaves at 200 %: each of them is two.
 SIZES = {
     "wide": (1280, 900),
+    "desk": (1440, 900),
     "phone": (390, 844),
     "narrow": (360, 740),
     "zoomed": (640, 450),

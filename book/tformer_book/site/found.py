@@ -26,7 +26,8 @@ from sphinx.application import Sphinx
 from tformer_book.press.chapters import ROOT
 
 TAG = re.compile(r'<meta (?:name|property)="([^"]+)" content="([^"]*)"')
-NOT_FOUND = Path(__file__).with_name("templates") / "not-found.html"
+TEMPLATES = Path(__file__).with_name("templates")
+NOT_FOUND, MARK = TEMPLATES / "not-found.html", TEMPLATES / "mark.svg"
 TERMS = "Text and figures: CC BY 4.0. Code: MIT. The chapters are notebooks, in {}."
 
 
@@ -101,7 +102,11 @@ def not_found(
         menu += "</ul>\n"
     page = Template(NOT_FOUND.read_text("utf-8"))
     return page.substitute(
-        book=escape(book), path=escape(path), menu=menu, source=escape(source)
+        book=escape(book),
+        path=escape(path),
+        menu=menu,
+        source=escape(source),
+        mark=MARK.read_text("utf-8"),
     )
 
 

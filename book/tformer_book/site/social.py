@@ -2,15 +2,17 @@
 
 The description is what a chapter teaches ("After this chapter you can …"), else the
 page's first paragraph, cut at the end of a sentence or at a semicolon. The picture
-is drawn when the site is built: number, title, and a pattern of attention weights (how
-well the sinusoids of two positions match) that differs from page to page. Absolute
-addresses begin with the site's own (``html_baseurl``), which ``make address`` sets.
+is drawn when the site is built: number, title, what the page promises, and the crossing
+lines of attention weights (how well the sinusoids of two positions match), which differ
+from page to page. Absolute addresses begin with the site's own (``html_baseurl``),
+which ``make address`` sets.
 """
 
 from __future__ import annotations
 
 import io
 import re
+import tempfile
 import textwrap
 from functools import cache
 from html import escape, unescape
@@ -24,6 +26,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 from tformer import figures
+from tformer_book.press.chapters import ROOT
 
 from .formulas import in_a_line
 from .pages import CHAPTER
@@ -39,6 +42,8 @@ NAMELESS = {  # pages to which Sphinx gives no title
     "py-modindex": "Index of modules",
     "search": "Search",
 }
+VENDOR = ROOT / "book/_static/vendor"
+ROMAN, CODE = "literata/roman.woff2", "inconsolata/code.woff2"
 INK, PAPER, QUIET, ACCENT = map(figures.day, ("ink", "paper", "muted", "accent"))
 
 
@@ -79,41 +84,82 @@ def description(page: nodes.document | None, title: str, book: str) -> str:
 
 
 @cache
-def weights(number: int, length: int = 12) -> np.ndarray:
+def weights(number: int, length: int = 7) -> np.ndarray:
     """Attention weights among positions, by their sinusoids alone."""
     positions = np.arange(length)[:, None] * (1 + number % 7) / 2
-    angles = positions / 100.0 ** (np.arange(8) / 8)
+    angles = (positions + number) / 100.0 ** (np.arange(8) / 8)
     waves = np.hstack([np.sin(angles), np.cos(angles)])
-    scores = waves @ waves.T / np.sqrt(waves.shape[1])
+    scores = np.roll(waves, number % length, axis=0) @ waves.T * 0.35
     shares = np.exp(scores - scores.max(axis=1, keepdims=True))
     return shares / shares.sum(axis=1, keepdims=True)
 
 
-def picture(title: str, book: str) -> bytes:
+@cache
+def letters(name: str, weight: int) -> Any:
+    """One of the site's fonts, for matplotlib, which knows neither woff2 nor axes."""
+    from fontTools.ttLib import TTFont
+    from fontTools.varLib import instancer
+    from matplotlib.font_manager import FontProperties
+
+    font = TTFont(VENDOR / name)
+    if "fvar" in font:
+        instancer.instantiateVariableFont(font, {"wght": weight}, inplace=True)
+    font.flavor = None
+    file = Path(tempfile.mkdtemp()) / "font.ttf"
+    font.save(file)
+    return FontProperties(fname=str(file))
+
+
+def lines_between(axes: Any, shares: np.ndarray) -> None:
+    """Draw weights: words above for columns, words below for rows, lines between."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path as Curve
+
+    curve = [Curve.MOVETO, Curve.CURVE4, Curve.CURVE4, Curve.CURVE4]
+    length = len(shares)
+    for i, row in enumerate(shares):
+        for j, share in enumerate(row):
+            points = [(j, 1), (j, 0.4), (i, 0.6), (i, 0)]
+            axes.add_patch(
+                PathPatch(
+                    Curve(points, curve),
+                    fill=False,
+                    capstyle="round",
+                    color=ACCENT,
+                    alpha=0.12 + 0.88 * share,
+                    linewidth=0.8 + 9 * share,
+                )
+            )
+    for y in (0, 1):
+        axes.plot(range(length), [y] * length, "o", color=ACCENT, ms=13)
+    axes.set(xlim=(-0.4, length - 0.6), ylim=(-0.08, 1.08))
+    axes.set_axis_off()
+
+
+def picture(title: str, book: str, promise: str) -> bytes:
     """The card of a page: a PNG of ``SIZE``."""
     from matplotlib.figure import Figure
 
     chapter = re.match(r"(\d\d) (.+)", title)
     number, name = chapter.groups() if chapter else ("", title)
     figure = Figure(figsize=(SIZE[0] / 100, SIZE[1] / 100), dpi=100, facecolor=PAPER)
-    axes = figure.add_axes((0.66, 0.17, 0.3, 0.3 * SIZE[0] / SIZE[1]))
-    axes.imshow(
-        weights(int(number or sum(map(ord, name)))), cmap=figures.weight_colours()
-    )
-    axes.set_axis_off()
-    lines = textwrap.wrap(name, 17, max_lines=4, placeholder=" …")
-    figure.text(0.06, 0.82, number, size=40, color=QUIET, weight="bold")
+    axes = figure.add_axes((0.63, 0.16, 0.32, 0.68))
+    lines_between(axes, weights(int(number or sum(map(ord, name)))))
+    read, bold = letters(ROMAN, 400), letters(ROMAN, 700)
+    code = letters(CODE, 600)
+    lines = textwrap.wrap(name, 19, max_lines=3, placeholder=" …")
+    size = 46 if len(lines) < 3 else 38
+    plain = {"parse_math": False, "va": "top"}
+    figure.text(0.06, 0.9, number, fontproperties=code, size=30, color=ACCENT, **plain)
     figure.text(
-        0.06,
-        0.5,
-        "\n".join(lines),
-        size=44 if len(lines) < 3 else 34,
-        color=INK,
-        weight="bold",
-        va="center",
-        parse_math=False,
+        0.06, 0.8, "\n".join(lines), fontproperties=bold, size=size, color=INK, **plain
     )
-    figure.text(0.06, 0.1, book, size=20, color=QUIET)
+    said = "\n".join(textwrap.wrap(promise, 46, max_lines=4, placeholder=" …"))
+    figure.text(
+        0.06, 0.47, said, fontproperties=read, size=19, color=INK, linespacing=1.45,
+        **plain,
+    )  # fmt: skip
+    figure.text(0.06, 0.1, book, fontproperties=bold, size=17, color=QUIET, **plain)
     drawn = io.BytesIO()
     figure.savefig(drawn, format="png", facecolor=PAPER)
     small = io.BytesIO()
@@ -135,7 +181,8 @@ def describe(
     name = pagename.replace("/", "-") if doctree else "book"
     file = place / f"{name}.png"
     if doctree or not file.exists():
-        file.write_bytes(picture(title if doctree else book, book))
+        promise = description(doctree, title, book) if doctree else ""
+        file.write_bytes(picture(title if doctree else book, book, promise))
     site = app.config.html_baseurl.rstrip("/")
     about = description(doctree, title, book)
     address = f"{site}/{app.builder.get_target_uri(pagename)}"

@@ -1,0 +1,178 @@
+"""The frame of every page: one left edge, three widths, letters, bar, side bar, 404."""
+
+from __future__ import annotations
+
+import pytest
+
+from tformer_book.press import browser as driver
+from tformer_book.press.chapters import address
+
+CHAPTER = address("multi-head")
+PLAY = ("journey", "lab", "playground")
+# Where text, code, output, formulas, tables and figures begin and may end.
+EDGES = """() => {
+  const start = document.querySelector('.bd-article h2').getBoundingClientRect().left;
+  const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const parts = {
+    prose: 'section > :is(p, ul, ol)', wide: 'section > div.cell, .tfk, figcaption',
+    letters: '.cell_input pre',
+  };
+  const found = [];
+  for (const [kind, which] of Object.entries(parts))
+    for (const e of document.querySelectorAll(`.bd-article :is(${which})`)) {
+      if (!e.checkVisibility() || e.parentElement.closest('.tfk, details')) continue;
+      const box = e.getBoundingClientRect();
+      const pad = kind === 'letters' ? parseFloat(getComputedStyle(e).paddingLeft) : 0;
+      found.push([kind, box.left + pad - start, (box.right - start) / rem]);
+    }
+  return found;
+}"""
+# What a heading looks like beside those below it.
+HEADINGS = """() => ['h1', 'h2', 'h3'].map((each) => {
+  const style = getComputedStyle(document.querySelector(`.bd-article ${each}`));
+  return [parseFloat(style.fontSize), Number(style.fontWeight), style.fontFamily];
+})"""
+LINKS = """() => [...document.querySelectorAll(
+    '.bd-article section > p a:not(.tf-term), .bd-article td a:not(.tf-term)')]
+  .filter((each) => each.checkVisibility())
+  .map((each) => [Boolean(each.closest('td')), getComputedStyle(each).color])"""
+
+
+@pytest.mark.parametrize("name", ["multi-head", "attention", "training"])
+def test_everything_begins_at_one_edge_and_ends_at_one_of_two(visit, name):
+    with visit(address(name), size="desk", settle=False) as seen:
+        edges = seen.page.evaluate(EDGES)
+    assert {kind for kind, *_ in edges} == {"prose", "wide", "letters"}
+    for kind, left, right in edges:
+        assert abs(left) <= 1, (kind, left)
+        assert right <= (37.1 if kind == "prose" else 46.1), (kind, right)
+
+
+def test_a_heading_outweighs_those_below_it(visit):
+    with visit(CHAPTER, settle=False) as seen:
+        (h1, _, family), (h2, heavy, _), (h3, light, _) = seen.page.evaluate(HEADINGS)
+    assert h1 > h2 > h3
+    assert heavy > light
+    assert family.startswith("Literata")
+
+
+@pytest.mark.parametrize("size", ["desk", "phone"])
+def test_nothing_moves_when_the_letters_come_late(chromium, site, size):
+    width, height = driver.SIZES[size]
+    context = chromium.new_context(viewport={"width": width, "height": height})
+    page = context.new_page()
+    page.add_init_script(driver.OBSERVE)
+
+    def late(route):
+        page.wait_for_timeout(1500)
+        route.continue_()
+
+    page.route("**/*.woff2", late)
+    page.goto(f"{site}{CHAPTER}", wait_until="load")
+    page.evaluate("document.fonts.ready")
+    page.wait_for_function("document.fonts.check('18px Literata')")
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.__shift") <= 0.05
+    context.close()
+
+
+def test_letters_that_the_families_lack_stand_in_code_as_wide_as_the_others(visit):
+    with visit(CHAPTER, settle=False) as seen:
+        widths = seen.page.evaluate(
+            """() => ['aaaa', '→→→→', '✓✓✓✓'].map((text) => {
+              const span = document.createElement('span');
+              span.style.cssText = 'font: 16px var(--tf-code); position: absolute';
+              span.textContent = text;
+              document.body.append(span);
+              return span.getBoundingClientRect().width;
+            })"""
+        )
+    assert widths[0] == pytest.approx(32, abs=0.5)  # half of the height, each
+    assert widths[1] == pytest.approx(32, abs=2)
+
+
+def test_links_have_one_colour_in_tables_too(visit):
+    with visit(address("notation"), settle=False) as seen:
+        links = seen.page.evaluate(LINKS)
+    assert {in_table for in_table, _ in links} == {True, False}
+    assert len({colour for _, colour in links}) == 1
+
+
+@pytest.mark.parametrize("size", ["desk", "phone"])
+def test_the_bar_leads_to_what_is_to_play_with(visit, size):
+    with visit(CHAPTER, size=size, settle=False) as seen:
+        for name in PLAY:
+            link = seen.page.locator(f".bd-header-article .tf-{name}-link")
+            assert link.is_visible()
+            assert link.get_attribute("href").endswith(f"{name}.html")
+
+
+def test_the_one_way_to_run_a_chapter_is_a_link_in_words(visit):
+    with visit(CHAPTER, settle=False) as seen:
+        bar = seen.page.locator(".bd-header-article")
+        assert bar.locator(".dropdown").count() == 0
+        link = bar.get_by_role("link", name="Open in Colab")
+        assert link.is_visible()
+
+
+def test_the_menu_is_folded_but_for_the_part_that_is_read(visit):
+    parts = ".bd-sidebar-primary details.tf-part"
+    with visit(CHAPTER, settle=False) as seen:
+        menu = seen.page.locator(parts)
+        assert menu.count() >= 4
+        opened = seen.page.locator(f"{parts}[open]")
+        assert opened.count() == 1
+        assert opened.locator("li.current > a").is_visible()
+        folded = seen.page.locator(f"{parts}:not([open])").first
+        folded.locator("summary").press("Enter")
+        assert folded.locator("a").first.is_visible()
+
+
+def test_escape_closes_the_drawer_and_leaves_no_tooltip(visit):
+    with visit(CHAPTER, size="phone", settle=False) as seen:
+        page = seen.page
+        page.locator("button.primary-toggle").click()
+        page.wait_for_selector("#pst-primary-sidebar-modal[open]")
+        page.keyboard.press("Escape")
+        page.wait_for_selector("#pst-primary-sidebar-modal[open]", state="hidden")
+        page.wait_for_timeout(400)
+        assert page.locator(".tooltip:visible").count() == 0
+
+
+def test_a_phone_searches_from_the_drawer(visit):
+    with visit(CHAPTER, size="phone", settle=False) as seen:
+        page = seen.page
+        page.locator("button.primary-toggle").click()
+        page.wait_for_selector("#pst-primary-sidebar-modal[open]")
+        page.locator("#pst-primary-sidebar-modal .search-button-field").click()
+        field = page.locator("#pst-search-dialog input[type=search]")
+        field.fill("masks")
+        page.wait_for_selector("#pst-search-dialog a:visible")
+        assert field.evaluate("e => e === document.activeElement")
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_the_page_for_wrong_addresses_follows_the_books_own_switch(chromium, mode):
+    context = chromium.new_context(
+        color_scheme="light" if mode == "dark" else "dark", base_url=None
+    )
+    page = context.new_page()
+    page.add_init_script(f"localStorage.setItem('mode', '{mode}')")
+    base = "https://tformer-book.github.io/tformer/"
+    folder = driver.HTML
+
+    def answer(route):
+        file = folder / route.request.url.removeprefix(base)
+        route.fulfill(path=file if file.is_file() else folder / "404.html")
+
+    context.route("**/*", answer)
+    page.goto(f"{base}no/such/page")
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    channel = int(ground.split("(")[1].split(",")[0])
+    assert (channel < 60) == (mode == "dark")
+    doors = page.locator(".doors a")
+    assert doors.count() == 4
+    page.get_by_role("searchbox").fill("beam search")
+    page.get_by_role("button", name="Search").click()
+    page.wait_for_url("**/search.html?q=beam+search")
+    context.close()
