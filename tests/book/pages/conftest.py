@@ -12,12 +12,13 @@ from ipywidgets import embed
 from tformer_book.press import browser as driver
 from tformer_book.press.chapters import HTML, ROOT, without_modules
 from tformer_book.widgets._model import released_model
-from tformer_book.widgets._modules import publish
+from tformer_book.widgets._modules import TOKENS, publish
 
 FIGURE_PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Figures</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,">
+<link rel="stylesheet" href="_static/tokens.css">
 <link rel="stylesheet" href="_static/tformer.css">
 <style>:root {{ color-scheme: light dark }}
 body {{ font: 16px system-ui, sans-serif; background: Canvas; color: CanvasText }}
@@ -81,7 +82,8 @@ def figure_page(chromium, tmp_path_factory):
     folder = tmp_path_factory.mktemp("figures")
     model = folder / "_static" / "model"
     model.mkdir(parents=True)
-    shutil.copy(ROOT / "book/_static/tformer.css", folder / "_static")
+    for sheet in (TOKENS, ROOT / "book/_static/tformer.css"):
+        shutil.copy(sheet, folder / "_static")
     for name, content in released_model().files.items():
         (model / name).write_bytes(content)
     host = ROOT / "book/tformer_book/site/widgets.js"

@@ -43,6 +43,8 @@ export function keyPlane(s, result, chosen, { onQuery, onKey, onChoose }) {
   );
 }
 
+const MIX = 5; // the step from which the output is there
+
 // All values as dots, and their mix, the output, inside their hull.
 export function valuePlane(s, result) {
   const corners = hull(s.values.filter((_, j) => s.visible[j] !== false)).map(place);
@@ -55,12 +57,14 @@ export function valuePlane(s, result) {
   });
   const [x, y] = place(result.output);
   const below = y + (result.output[1] > 0 ? 21 : -12);
+  const mix = svg`${spot("tfk-output", result.output, 7, "dot")}
+    ${label("tfk-output", "output", x.toFixed(1), below.toFixed(1))}`;
+  const isMixed = s.step >= MIX;
   return plane(
-    "Values and their mix, the output",
-    "A plane with all values as dots and the output among them. The numbers are in the table below.",
+    `Values${isMixed ? " and their mix, the output" : ": step 5 mixes them"}`,
+    `A plane with all values as dots${isMixed ? " and the output among them" : ""}. The numbers are in the table below.`,
     svg`<polygon class="tfq-hull" points=${corners.join(" ")} />
-      ${pulls} ${dots} ${spot("tfk-output", result.output, 7, "dot")}
-      ${label("tfk-output", "output", x.toFixed(1), below.toFixed(1))}`,
+      ${isMixed ? [pulls, dots, mix] : dots}`,
   );
 }
 
