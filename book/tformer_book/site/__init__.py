@@ -17,6 +17,7 @@ and leave Plotly figures blank. This extension makes every page stand on its own
 - ``reference``: the API reference from docstrings;
 - ``sessions``: the course, on the page for teachers;
 - ``cards``: the review cards, and the deck that asks them;
+- ``code``: folds code that isn't the lesson, and the switch that opens it;
 - ``predictions``: covers what a reader is asked to predict;
 - ``keep``: what the reader has done, kept in the browser;
 - ``search``: answers with sections, while one types;
@@ -36,6 +37,7 @@ from . import (
     cards,
     citations,
     claims,
+    code,
     engine,
     figures,
     formulas,
@@ -64,6 +66,7 @@ def setup(app: Any) -> dict[str, Any]:
     figures.setup(app)
     engine.setup(app)
     pages.setup(app)
+    code.setup(app)
     predictions.setup(app)
     cards.setup(app)
     keep.setup(app)
