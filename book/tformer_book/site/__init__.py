@@ -5,6 +5,7 @@ and leave Plotly figures blank. This extension makes every page stand on its own
 
 - ``pages``: which scripts and styles a page loads; "run it" cells; page furniture;
 - ``bar``: the bar at the top of every page, and the mark;
+- ``drawings``: draws diagrams that chapters type;
 - ``plotly``: draws Plotly outputs with the bundle in ``_static/vendor``, with a table
   behind each;
 - ``widgets``: boxes for the figures to play with, and the files that draw them;
@@ -38,6 +39,7 @@ from . import (
     citations,
     claims,
     code,
+    drawings,
     engine,
     figures,
     formulas,
@@ -62,6 +64,7 @@ def setup(app: Any) -> dict[str, Any]:
     """Register everything with Sphinx."""
     plotly.setup(app)
     images.setup(app)
+    drawings.setup(app)
     widgets.setup(app)
     figures.setup(app)
     engine.setup(app)
