@@ -48,6 +48,21 @@ def test_a_loop_that_differs_from_its_second_step_on_has_a_cache(change, part, s
     assert "stored as k and as v" in finding.look
 
 
+def test_a_cache_that_puts_new_keys_first_is_named():
+    change = ("torch.cat([kept[0], k], dim=2)", "torch.cat([k, kept[0]], dim=2)")
+    assert examined("cached", change).codes == ("decoding-cache-order",)
+
+
+def test_rounding_that_the_model_amplifies_is_no_fault():
+    model, given = admitted("annotated")
+    with torch.no_grad():
+        for each in model.parameters():
+            if each.dim() > 1:
+                each.mul_(10)  # sharp enough to tell a row of a batch from a lone one
+    report = doctor.examine(model, **given)
+    assert report.codes == ("weights-too-large",), str(report)
+
+
 @pytest.mark.parametrize(
     ("name", "old", "new", "code"),
     [
