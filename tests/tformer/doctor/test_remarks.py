@@ -64,6 +64,26 @@ def test_rounding_that_the_model_amplifies_is_no_fault():
 
 
 @pytest.mark.parametrize(
+    ("new", "code", "is_sure"),
+    [
+        ("/ math.sqrt(self.d_model)", "embeddings-without-scale", True),
+        ("* 1.0", "embeddings-without-scale", False),
+    ],
+)
+def test_words_that_are_made_smaller_on_purpose_are_a_finding(new, code, is_sure):
+    report = examined("annotated", ("* math.sqrt(self.d_model)", new))
+    assert (code in report.codes) == is_sure, str(report)
+    assert (code in report.to_confirm) != is_sure
+
+
+def test_a_target_mask_over_queries_is_remarked_though_it_does_no_harm():
+    report = examined(
+        "annotated", ("tgt != PAD).unsqueeze(-2)", "tgt != PAD).unsqueeze(-1)")
+    )
+    assert report and report.to_confirm == ("mask-on-queries",), str(report)
+
+
+@pytest.mark.parametrize(
     ("name", "old", "new", "code"),
     [
         ("annotated", "    p_attn = scores.softmax(dim=-1)\n",
