@@ -453,6 +453,19 @@ def _product_before(product: Op) -> tuple[Op | None, bool]:
     return None, bends
 
 
+def bends_product(network: FeedForward) -> bool:
+    """Whether the bend comes after two projections have been multiplied."""
+    read = states(network.second)
+    bend = None if read is None else _origin(read, VIEWS | DROPS)
+    if bend is None or bend.name not in ("silu", "gelu", "relu", "sigmoid"):
+        return False
+    product = _origin(bend.inputs[0], VIEWS)
+    if product is None or product.name not in FACTORS:
+        return False
+    origins = {_origin(each, VIEWS | SUMS) for each in product.inputs}
+    return len(origins) == 2 and all(o and o.name in PRODUCTS for o in origins)
+
+
 def _feeds_attention(op: Op, found: list[Attention]) -> bool:
     """Whether a product makes queries, keys or values."""
     stack = [op]

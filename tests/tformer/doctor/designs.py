@@ -127,10 +127,13 @@ class FeedForward(nn.Module):
     def __init__(self, o):
         super().__init__()
         self.up, self.back = nn.Linear(o.width, 40), nn.Linear(40, o.width)
+        self.gate = nn.Linear(o.width, 40) if o.more == "gated" else None
         if o.zero_out:
             nn.init.zeros_(self.back.weight)
 
     def forward(self, x):
+        if self.gate is not None:
+            return self.back(F.silu(self.gate(x)) * self.up(x))
         return self.back(F.gelu(self.up(x)))
 
 

@@ -76,6 +76,7 @@ DESIGNS = {  # options, and the codes of remarks
     "DeepNorm": ({"more": "DeepNorm", "post": True}, ()),
     "norms on both sides": ({"more": "sandwich"}, ()),
     "layer scale": ({"more": "layer scale"}, ()),
+    "gated networks": ({"more": "gated"}, ()),
     "scaled words": ({"more": "scaled words", "positions": "rotary"}, ()),
     "scaled words, added": ({"more": "scaled words"}, ()),
     "zero queries": ({"more": "zero queries"}, ()),
@@ -302,6 +303,10 @@ FAULTS = {  # changes, options, and the code
          "return self.norms[i](x + sublayer(x)) if i == 0 else "
          "x + self.norms[i](sublayer(x))"),
         {"kind": "guesses", "post": True}, "norm-misplaced",
+    ),
+    "a product bent": (
+        ("F.silu(self.gate(x)) * self.up(x)", "F.silu(self.gate(x) * self.up(x))"),
+        {"more": "gated"}, "gate-bent-too-late",
     ),
     "numbers without end": (
         ("return self.last(x)", "return self.last(x * 1e30 * 1e30)"), {}, "overflow"

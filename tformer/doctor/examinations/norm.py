@@ -72,6 +72,18 @@ def _feed_forward(networks: list[_anatomy.FeedForward]) -> Iterator[Finding]:
             look="the last line of the layer: x + feed_forward(norm(x)), or "
             "norm(x + feed_forward(x)). Is x + … there?",
         )
+    if late := [each for each in networks if _anatomy.bends_product(each)]:
+        yield Finding(
+            code="gate-bent-too-late",
+            title="a gated network bends the product, and not the gate",
+            tried="looked at what happens between its linear layers.",
+            seen="two projections are multiplied, and the non-linearity comes after "
+            f"that ({_anatomy.places(each.second for each in late)}).",
+            means="there is no gate: it is one factor that opens and closes.",
+            look="silu(w1(x)) * w3(x), not silu(w1(x) * w3(x)).",
+            design="Such a network learns, too, though it is none of the usual ones "
+            '(accept=["gate-bent-too-late"]).',
+        )
     straight = [each for each in networks if not each.bends]
     if straight:
         yield Finding(
