@@ -522,6 +522,7 @@ def multiplied(ops: list[Op], width: int) -> list[tuple[Residual, float]]:
     """
     sums = residuals(ops, width)
     skips = {_origin(each.skip, VIEWS | DROPS | FACTORS) for each in sums}
+    made = {each.total for each in sums if comes_from_product(each.branch)}
     found = []
     for each in sums:
         factor, scaled, twice = 1.0, each.skip.made_by, False
@@ -542,7 +543,7 @@ def multiplied(ops: list[Op], width: int) -> list[tuple[Residual, float]]:
         if op.name in PRODUCTS and each.skip.made_by is not None:
             continue  # a sublayer's result, which another finding misses x beside
         past = scaled not in current_line(each.branch.made_by)
-        stays = each.total in skips and (past or op in {e.total for e in sums})
+        stays = each.total in skips and (past or op in made)
         if twice or (stays and op.name != "embedding"):
             found.append((each, factor))
     return [e for e in found if e[0].skip.made_by is not e[0].branch.made_by]

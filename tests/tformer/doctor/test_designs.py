@@ -378,6 +378,14 @@ SURE = {  # the same, where no sound design does so
     "a norm that sums": (
         ("x.pow(2).mean(-1", "x.pow(2).sum(-1"), ROTARY, "norm-sums"
     ),
+    "heads that are one": (
+        ("self.out = nn.Linear(o.heads * self.size, o.width)\n",
+         "self.out = nn.Linear(o.heads * self.size, o.width)\n"
+         "        one = nn.Linear(o.width, self.size)\n"
+         "        self.queries = nn.ModuleList([one] * o.heads)\n",
+         "self.to_query(x)), ",
+         "torch.cat([e(x) for e in self.queries], -1)), "), {}, "layers-shared",
+    ),
     "one word too many, in a deep stack": (
         ("mask.tril()", "mask.tril(1)"), {"layers": 7}, "mask-off-by-one"
     ),
@@ -389,6 +397,12 @@ def test_a_fault_that_no_design_has_is_a_finding(fault):
     change, options, code = SURE[fault]
     report = examined(broken(*change, **options), **options)
     assert code in report.codes, str(report)
+
+
+def test_one_batch_over_and_over_is_remarked():
+    one = batches_of()[:1]
+    assert examined(given={"batches": 2 * one}).to_confirm == ("batches-all-equal",)
+    assert not examined(given={"batches": one}).to_confirm
 
 
 def test_a_gradient_that_is_cut_in_part_is_a_remark():

@@ -291,8 +291,11 @@ def _by_hand(patient: Patient, ops: list[_anatomy.Op]) -> Iterator[Finding]:
         if sizes is not None and abs(math.log(sizes[1] / sizes[0])) > 0.1:
             grows[place] = sizes[1] / sizes[0]
         elif sizes is not None and abs(math.log(sizes[0] * width**0.5)) < 0.05:
+            own = [p for p in modules[place].parameters() if p.shape == (width,)]
+            if own and _anatomy.spread(own[0].detach()) > width**0.5 / 2:
+                continue  # its gain makes up for that
             other[place] = sizes[0]
-            bare |= not any(p.shape == (width,) for p in modules[place].parameters())
+            bare |= not own or width < max(places.values())
     if grows:
         yield Finding(
             code="norm-not-normalising",
