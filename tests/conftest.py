@@ -26,8 +26,8 @@ from tformer.decode import stepping
 
 torch.set_num_threads(1)
 
-# What was started in the background (``make test &``) inherits that Ctrl-C is ignored, and
-# passes it on; the commands that are interrupted here should hear it.
+# What was started in the background (``make test &``) inherits that Ctrl-C is ignored,
+# and passes it on; the commands that are interrupted here should hear it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
