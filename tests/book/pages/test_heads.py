@@ -1,5 +1,6 @@
 """The heads of the trained model on a page of their own, against PyTorch."""
 
+import itertools
 import math
 import re
 
@@ -257,7 +258,7 @@ def test_the_sharpest_heads_can_come_first(explorer, translator, site):
     sharpness = weights.max(-1).values.mean(-1)
     found = [sharpness[layer, head].item() for layer, head in shown]
     assert len({tuple(each) for each in shown}) == 18
-    assert all(a >= b - RECORDED for a, b in zip(found, found[1:], strict=False))
+    assert all(a >= b - RECORDED for a, b in itertools.pairwise(found))
     explorer.head(*shown[0]).click()
     explorer.agrees(weights[tuple(shown[0])], RECORDED)
     explorer.page.keyboard.press("ArrowRight")
