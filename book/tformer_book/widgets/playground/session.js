@@ -59,7 +59,7 @@ export function session(first, { changed, commit, announce }) {
   let s = {
     ...first,
     run: blank(),
-    earlier: null, // a run that was kept: { text, evaluations }
+    earlier: null, // a run to compare with: { text, evaluations, isKept: by the reader }
     playing: false,
     problem: "",
     answer: NO_ANSWER,
@@ -83,12 +83,23 @@ export function session(first, { changed, commit, announce }) {
     trainer.step();
   }
 
-  // The run before, faint, under the curves of the next.
-  function keepOrDrop() {
+  // The run so far, to be drawn faint under the curves of the next; null where there is
+  // nothing to compare with yet.
+  function toCompare(isKept) {
     const { evaluations } = s.run;
     const last = evaluations.at(-1);
-    const text = last && keptText(inShort(s.settings), last);
-    put({ earlier: s.earlier || !last ? null : { text, evaluations } });
+    if (!last || (!isKept && !last.step)) return null;
+    const text = `${isKept ? "Kept to compare" : "The run before"}: ${keptText(inShort(s.settings), last)}`;
+    return { text, evaluations, isKept };
+  }
+  const keepOrDrop = () => put({ earlier: s.earlier ? null : toCompare(true) });
+
+  // What to compare a run of other settings with: what the reader kept, else the run that
+  // they end. A run of another task says nothing about it.
+  function beforeOf(isOther) {
+    if (s.earlier?.isKept) return s.earlier;
+    if (isOther) return null;
+    return toCompare(false) ?? s.earlier;
   }
 
   // Begin a run with these settings, if a model can have them.
@@ -101,7 +112,8 @@ export function session(first, { changed, commit, announce }) {
       return;
     }
     const isOther = settings.task !== s.settings.task;
-    put({ settings, text: isOther ? exampleOf(settings.task) : s.text });
+    const text = isOther ? exampleOf(settings.task) : s.text;
+    put({ settings, text, earlier: beforeOf(isOther) });
     commit(differing(settings));
     restart();
   }

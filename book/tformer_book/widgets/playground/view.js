@@ -38,9 +38,9 @@ export function statusOf({ step, evaluations, norm, speed, nParameters }, seed) 
   return parts.filter(Boolean).join(" · ");
 }
 
-// A run that is kept, and its last evaluation, in a sentence.
+// A run, and its last evaluation, in a sentence.
 export const keptText = (label, { step, loss, accuracy }) =>
-  `Kept to compare: ${label}. At step ${commas(step)} its loss on new sequences was ${format(loss, 2)}, and ${percent(accuracy, 0)} of them were right.`;
+  `${label}. At step ${commas(step)} its loss on new sequences was ${format(loss, 2)}, and ${percent(accuracy, 0)} of them were right.`;
 
 const joined = (words) => words.join(words.some((word) => word.length > 1) ? " " : "");
 
