@@ -32,7 +32,7 @@ function view(ours, { set, seed, maps, coach, id }) {
       <p class="tfpg-status">${statusOf(s.run, s.settings.seed)}</p>
       <p class="tfpg-problem" role="alert">${s.problem}</p>
     </div>
-    <div class="tfpg-curves">${charts(s.run, s.earlier?.evaluations)}
+    <div class="tfpg-curves">${charts(s.run, s.earlier?.curves)}
       <p class="tfpg-earlier" ?hidden=${!s.earlier}>${s.earlier?.text}</p>
     </div>
     <div class="tfpg-writes">
