@@ -9,6 +9,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: xdist uses the co
 import contextlib
 import functools
 import random
+import signal
 from collections.abc import Callable, Generator
 from typing import Any
 from unittest import mock
@@ -24,6 +25,11 @@ from tformer.data import Corpus
 from tformer.decode import stepping
 
 torch.set_num_threads(1)
+
+# What was started in the background (``make test &``) inherits that Ctrl-C is ignored,
+# and passes it on; the commands that are interrupted here should hear it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Every run tries the same examples, so a failure in CI is a failure at home.
 # HYPOTHESIS_PROFILE=explore goes looking for new ones.

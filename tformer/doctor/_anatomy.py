@@ -453,6 +453,19 @@ def _product_before(product: Op) -> tuple[Op | None, bool]:
     return None, bends
 
 
+def bends_product(network: FeedForward) -> bool:
+    """Whether the bend comes after two projections have been multiplied."""
+    read = states(network.second)
+    bend = None if read is None else _origin(read, VIEWS | DROPS)
+    if bend is None or bend.name not in ("silu", "gelu", "relu", "sigmoid"):
+        return False
+    product = _origin(bend.inputs[0], VIEWS)
+    if product is None or product.name not in FACTORS:
+        return False
+    origins = {_origin(each, VIEWS | SUMS) for each in product.inputs}
+    return len(origins) == 2 and all(o and o.name in PRODUCTS for o in origins)
+
+
 def _feeds_attention(op: Op, found: list[Attention]) -> bool:
     """Whether a product makes queries, keys or values."""
     stack = [op]
@@ -499,6 +512,41 @@ def residuals(ops: list[Op], width: int) -> list[Residual]:
                 skip, branch = sorted(full, key=lambda e: e.made_by.index)  # type: ignore[union-attr]
                 found.append(Residual(op, skip, branch))
     return found
+
+
+def multiplied(ops: list[Op], width: int) -> list[tuple[Residual, float]]:
+    """Residual sums whose skip is the stream times a number above 1.
+
+    A factor of what a norm reads next, as in DeepNorm, is sound, and so is one of
+    embeddings.
+    """
+    sums = residuals(ops, width)
+    skips = {_origin(each.skip, VIEWS | DROPS | FACTORS) for each in sums}
+    made = {each.total for each in sums if comes_from_product(each.branch)}
+    found = []
+    for each in sums:
+        factor, scaled, twice = 1.0, each.skip.made_by, False
+        op = scaled
+        while op is not None and op.name in VIEWS | DROPS | FACTORS | SUMS:
+            full = [e for e in op.inputs if e.tensor.shape == op.output.shape]
+            if op.name in SUMS:
+                if len(full) != 2 or full[0].made_by is not full[1].made_by:
+                    break
+                factor, twice = 2 * factor, True
+            elif op.name in FACTORS:
+                if (number := _number(op)) is None:
+                    break
+                factor *= 1 / number if op.name.startswith("div") else number
+            op = _main(op.inputs, op).made_by
+        if factor < 1.01 or op is None or op is scaled or each.branch.made_by is None:
+            continue
+        if op.name in PRODUCTS and each.skip.made_by is not None:
+            continue  # a sublayer's result, which another finding misses x beside
+        past = scaled not in current_line(each.branch.made_by)
+        stays = each.total in skips and (past or op in made)
+        if twice or (stays and op.name != "embedding"):
+            found.append((each, factor))
+    return [e for e in found if e[0].skip.made_by is not e[0].branch.made_by]
 
 
 def comes_from_product(branch: Input) -> bool:
@@ -575,6 +623,22 @@ def weak_fill(each: Attention) -> float | None:
                     return float(sum(values))
         current = lines[0] if lines else None
     return None
+
+
+def has_bias(each: Attention) -> bool:
+    """Whether anything but a mask is added to the scores."""
+    current: Input | None = each.softmax.inputs[0]
+    for _ in range(DEEP):
+        op = None if current is None else current.made_by
+        if op is None or op.name in PRODUCTS:
+            return False
+        lines = [e for e in op.inputs if _scores(e) is not None]
+        if op.name in SUMS:
+            others = [e.tensor for e in op.inputs if _scores(e) is None]
+            if any(len(e.unique()) > 2 for e in others):
+                return True
+        current = lines[0] if lines else None
+    return False
 
 
 def dropped_afterwards(ops: list[Op], product: Op) -> Op | None:
@@ -737,6 +801,21 @@ def norms(ops: list[Op]) -> Iterator[tuple[Op, tuple[int, ...], Tensor]]:
                 yield op, tuple(range(-n_axes, 0)), taken
             elif isinstance(axes, list | tuple):
                 yield op, tuple(a - n_axes if a >= 0 else a for a in axes), taken
+
+
+def gains(ops: list[Op]) -> Iterator[tuple[Op, Tensor]]:
+    """Each norm with the vector, made of weights alone, that it multiplies by."""
+    for op in ops:
+        if op.name in NORMS:
+            wide = [e.tensor for e in op.inputs[1:2] if e.tensor.numel() > 1]
+            yield from ((op, each) for each in wide)
+        elif op.name in ("mul", "mul_"):
+            vectors = [e for e in op.inputs if _from_parameter(e)]
+            rest = [e for e in op.inputs if e.tensor.shape == op.output.shape]
+            if len(vectors) == len(rest) == 1 and norm_behind(rest[0]) is not None:
+                vector = vectors[0].tensor
+                if 1 < vector.numel() == op.output.size(-1):
+                    yield op, vector
 
 
 def norm_eps(ops: list[Op]) -> Iterator[tuple[Op, float, float]]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from tformer.doctor._patient import Patient, Skip
 
+TRAINED = 0.7  # of what a uniform guess costs
 FEW = 0.5  # of the words that are read: a language model is asked at each of them
 
 
@@ -44,25 +48,56 @@ def shift(patient: Patient) -> int:
     return 0
 
 
-def same(patient: Patient, distance: int) -> float:
+def same(patient: Patient, distance: int, *, turned: bool = False) -> float:
     """The share of the labels that equal what is read, so many places further on.
 
-    At the same place the first is left out, which the start sign has.
+    At the same place the first is left out, which the start sign has. If `turned`, the
+    words of each row are read in reverse.
     """
     found = n = 0
     for batch in patient.batches or ():
         read, labels = batch[-2].cpu(), batch[-1].cpu()
+        if turned:
+            read = torch.stack([_reversed(patient, row) for row in read])
         if distance == 0:
             read, labels = read[:, 1:], labels[:, 1:]
         length = labels.size(1)
         here = slice(max(0, -distance), length - max(0, distance))
         there = slice(max(0, distance), length + min(0, distance))
         real = asked(patient, labels[:, here])
-        if patient.pad_id is not None and ignored(patient) == patient.pad_id:
+        if patient.pad_id is not None:  # the last label, the end, is never read
             real &= read[:, there] != patient.pad_id
         found += int((labels[:, here] == read[:, there])[real].sum())
         n += int(real.sum())
     return found / max(n, 1)
+
+
+def _reversed(patient: Patient, row: Tensor) -> Tensor:
+    """A row with its words in reverse, and its padding where it was."""
+    real = row != (-1 if patient.pad_id is None else patient.pad_id)
+    row = row.clone()
+    row[real] = row[real].flip(0)
+    return row
+
+
+def cost(
+    patient: Patient, source: Tensor | None, read: Tensor, labels: Tensor
+) -> float:
+    """The loss of a batch, with the labels shifted as far as the reader's loss does."""
+    by = shift(patient)
+    scores = patient.logits(source, read).log_softmax(dim=-1)
+    scores, labels = scores[:, : scores.size(1) - by], labels[:, by:]
+    real = asked(patient, labels)
+    return float(F.cross_entropy(scores[real], labels[real]))
+
+
+def is_untrained(patient: Patient) -> bool:
+    """Whether the first batch costs about as much as a uniform guess, or more."""
+    if patient.batches is None:
+        return False
+    *sources, read, labels = (each.cpu() for each in patient.batches[0])
+    own = cost(patient, sources[0] if sources else None, read, labels)
+    return own > TRAINED * math.log(patient.plain.size(-1))
 
 
 def asks_masked(patient: Patient) -> bool:

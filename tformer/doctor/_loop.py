@@ -13,12 +13,13 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tformer.doctor import _anatomy
-from tformer.doctor._patient import SEED, Patient, Skip, n_places
+from tformer.doctor._patient import AMPLIFIED, SEED, Patient, Skip, n_places
 from tformer.doctor._watch import PRODUCTS, Op, Watch, in_parts, name_of_op, storage
 
 STEPS = 600  # more than a loop should take for a few words
 ROUNDS = 2  # of the four words; then the end
 FAR = 1e4
+APART = 1e-4  # standard deviations of the logits
 
 Say = Callable[[int], tuple[int, int]]  # step -> word of the last row, of the others
 
@@ -111,6 +112,8 @@ class Loop:
         source: the source (or prompt) that it is tried with.
         four: words that the last row can be made to say in turn.
         fifth: another one, for the rows beside it.
+        apart: by how much logits must differ, in standard deviations, for that to be
+            more than rounding.
     """
 
     def __init__(
@@ -119,6 +122,7 @@ class Loop:
         self.patient = patient
         assert patient.decode is not None
         self._decode = decode or patient.decode
+        self.apart = max(APART, AMPLIFIED * patient.noise)
         source = patient.source()
         self.source = patient.words(5, seed=81) if source is None else source
         *self.four, self.fifth = patient.words(5, seed=83)[0].tolist()

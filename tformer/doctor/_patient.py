@@ -24,6 +24,7 @@ from tformer.doctor._watch import Op, Watch
 
 SEED = 1234
 MOVED = 1e-4  # of the logits' spread: rounding stays far below, real effects above
+AMPLIFIED = 30  # times what a last digit moves: more than rounding does
 NO_ID = ...  # an id that was not given
 USUAL = {"pad_id": 0, "bos_id": 1, "eos_id": 2}
 LENGTHS = ((9, 7), (6, 5))  # of source and target probes; the second if those fail
@@ -307,7 +308,27 @@ class Patient:
         """How far logits may move by rounding alone."""
         finite = self.plain[torch.isfinite(self.plain)]
         scale = float(finite.std()) if finite.numel() > 1 else 1.0
-        return max(min(max(MOVED, 100 * self.epsilon), 0.3) * scale, 1e-12)
+        least = max(MOVED, 100 * self.epsilon, AMPLIFIED * self.noise)
+        return max(min(least, 0.3) * scale, 1e-12)
+
+    @cached_property
+    def noise(self) -> float:
+        """How far rounding moves the logits, in units of their spread.
+
+        Each weight is moved by its last digit: sharp logits amplify that.
+        """
+        finite = torch.isfinite(self.plain)
+        if not bool(finite.any()):
+            return 0.0
+        generator = torch.Generator().manual_seed(SEED)
+        with as_found(self.model), torch.no_grad():
+            for each in self.model.parameters():
+                if each.is_floating_point():
+                    up = torch.rand(each.shape, generator=generator) < 0.5
+                    by = torch.finfo(each.dtype).eps
+                    each.mul_(torch.where(up, 1 + by, 1 - by).to(each))
+            moved = (self.logits(self.source(), self.target()) - self.plain)[finite]
+        return float(moved.abs().max() / self.plain[finite].std().clamp_min(1e-12))
 
     @cached_property
     def epsilon(self) -> float:
@@ -348,7 +369,9 @@ class Patient:
         Raises:
             CannotExamine: it stops, returns something other than logits, or wants the
                 sequence first.
+            ValueError: an id that was given is none of its own.
         """
+        self._check_ids()
         try:
             self.plain  # noqa: B018
         except CannotExamine:
@@ -362,12 +385,25 @@ class Patient:
                 ) from problem
             if self.lengths_must_agree:
                 return
-        if self.plain.size(-1) < max(self.special, default=0) + 1:
-            raise CannotExamine(
-                f"the model returned {self.plain.size(-1)} numbers for each position, "
-                "so its last axis isn't a vocabulary: return logits (B, T, V)"
-            )
         self._refuse_sequence_first()
+
+    def _check_ids(self) -> None:
+        tables = [e.num_embeddings for e in self.model.modules()
+                  if isinstance(e, nn.Embedding)]  # fmt: skip
+        n = self.sizes[1]
+        given = [(name, getattr(self, name), n) for name in ("bos_id", "eos_id")]
+        given += [("pad_id", self.pads[1], n)]
+        given += [("pad_id", self.pads[0], max(*self.sizes, *tables))]
+        for name, i, size in given:
+            if i is not None and not 0 <= i < size and name in self.knows:
+                raise ValueError(
+                    f"{name} is {i}, and the model has {size} ids, 0 to {size - 1}"
+                )
+            if i is not None and i >= size:
+                raise CannotExamine(
+                    f"the model returned {size} numbers for each position, so its last "
+                    "axis isn't a vocabulary: return logits (B, T, V)"
+                )
 
     def _refuse_sequence_first(self) -> None:
         """Raise if the model is sound with (length, batch), and not as it is called."""
@@ -463,7 +499,7 @@ class Patient:
     def forget(self) -> None:
         """Forget every pass: the weights have changed."""
         self._passes.clear()
-        for name in ("plain", "tolerance", "epsilon"):
+        for name in ("plain", "tolerance", "epsilon", "noise"):
             self.__dict__.pop(name, None)
 
     @cached_property

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import difflib
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
@@ -122,6 +124,8 @@ def examine(
 
     Raises:
         TypeError: `model` isn't an ``nn.Module``.
+        ValueError: an id is none of the model's, or `accept` has something that is no
+            code of a finding.
         CannotExamine: the model does not run as it is called, or returns something
             other than logits. The message says what to adapt.
     """
@@ -131,6 +135,7 @@ def examine(
             f"model must be an nn.Module, and this is a {type(model).__name__}{made}"
         )
     check_loss(loss)
+    _check_codes(accept)
     began = time.perf_counter()
     check(model)
     given = {name: each for name, each in locals().items() if name in _GIVEN}
@@ -152,6 +157,22 @@ def examine(
         accepted=tuple(sorted(accepted)),
         saw_attention=saw,
     )
+
+
+def _check_codes(accept: Sequence[str]) -> None:
+    """Refuse what no examination says: texts in the form of a code are its codes."""
+    known: set[str] = set()
+    stack: list[Any] = [m.__loader__.get_code(m.__name__) for _, m in _all()]  # type: ignore[union-attr]
+    while stack:
+        each = stack.pop()
+        if isinstance(each, str) and re.fullmatch("[a-z]+(-[a-z]+)+|overflow", each):
+            known.add(each)
+        stack += each if isinstance(each, tuple) else getattr(each, "co_consts", ())
+    for code in accept:
+        if code not in known:
+            close = difflib.get_close_matches(code, known, n=1)
+            meant = f"; did you mean {close[0]!r}?" if close else ""
+            raise ValueError(f"accept: {code!r} is no code of a finding{meant}")
 
 
 _GIVEN = {each.name for each in dataclasses.fields(Patient)} - {"model"}

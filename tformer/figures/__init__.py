@@ -20,7 +20,7 @@ from tformer.figures._drawing import (
     themed,
     weight_colours,
 )
-from tformer.figures._tokens import by_day, day
+from tformer.figures._tokens import by_day, day, tokens
 from tformer.figures.charts import bars, curves, lines, training_curves
 from tformer.figures.maps import heat_map
 from tformer.figures.planes import mixture
@@ -44,6 +44,7 @@ __all__ = [
     "signed_colours",
     "style",
     "themed",
+    "tokens",
     "training_curves",
     "weight_colours",
 ]

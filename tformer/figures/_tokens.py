@@ -43,8 +43,13 @@ def by_day(text: str) -> str:
 
 @cache
 def _pairs() -> dict[str, tuple[str, str]]:
-    found = _COLOUR.findall(FILE.read_text(encoding="utf-8"))
+    found = _COLOUR.findall(tokens())
     return {name: (day, night) for name, day, night in found}
+
+
+def tokens() -> str:
+    """The style sheet itself: every page has it, and a figure brings it elsewhere."""
+    return FILE.read_text(encoding="utf-8")
 
 
 def day(name: str) -> str:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tformer_book.press.chapters import read, source, tags
+from tformer_book.press.labels import is_answer
 
 HEADING = re.compile(r"^#{2,3} .*$", re.M)
 OPENS = re.compile(r"^\*\*(\d+)\.\*\* ", re.M)
@@ -166,7 +167,7 @@ def problems(cells: list[dict[str, Any]]) -> list[Problem]:
                 found.append(Problem(number))
                 _ask(found[-1], text.strip())
         elif found:
-            _code(found[-1], source(cell), tags(cell), cells[at + 1 :])
+            _code(found[-1], source(cell), cells[at + 1 :])
     for problem in found:
         if len(problem.graded) > 1:
             letters = iter("abcdefgh")
@@ -198,16 +199,14 @@ def _continue(problem: Problem, text: str, after: dict[str, Any] | None) -> None
         if stub_of(source(after)):
             _ask(problem, text)
             return
-        if "hide-input" not in tags(after):
+        if not is_answer(source(after)):
             return
     bare = SUMMARY.sub("", text).strip()
     if bare:
         problem.answers.append(bare)
 
 
-def _code(
-    problem: Problem, code: str, its_tags: set[str], later: list[dict[str, Any]]
-) -> None:
+def _code(problem: Problem, code: str, later: list[dict[str, Any]]) -> None:
     """Take in a code cell."""
     if stub := stub_of(code):
         grader, function = stub
@@ -216,7 +215,7 @@ def _code(
     elif code.startswith("# Solution to"):
         if not is_solution_of_a_grader(code):
             problem.answers.append(f"```python\n{code}\n```")
-    elif "hide-input" not in its_tags and later:
+    elif not is_answer(code) and later:
         # A stub that its chapter judges by itself: a solution follows at once.
         problem.in_chapter |= source(later[0]).startswith("# Solution to")
 

@@ -12,11 +12,7 @@ const unwrap = (fold, ...title) => {
   fold.querySelector("summary")?.remove();
   fold.replaceWith(...title, ...fold.childNodes);
 };
-const saysOf = (fold) => {
-  const summary = fold.querySelector("summary");
-  const says = (summary.querySelector(".collapsed") ?? summary).textContent.trim();
-  return says.replace(/^Show (.)/, (_, first) => first.toUpperCase());
-};
+const saysOf = (fold) => fold.querySelector("summary").textContent.trim();
 
 // What a figure shows, in words, stands where it can be found when that is drawn.
 const keepWords = () => {
@@ -32,8 +28,7 @@ const keepWords = () => {
 // Plumbing stays on the site; what is to be predicted is shown.
 const dropPlumbing = () => {
   for (const node of all(ON_SCREEN)) node.remove();
-  for (const fold of all("details.hide"))
-    if (/^(the (code|imports)|code cell)/i.test(saysOf(fold))) fold.remove();
+  for (const fold of all("details.tf-code:not(.tf-aside)")) fold.remove();
   for (const cover of all("details.tf-cover")) unwrap(cover);
 };
 
@@ -43,9 +38,9 @@ const numberOf = (node) => {
 };
 const isAnswer = (node) =>
   node.matches("details.tf-solution") ||
-  (node.matches(".cell") && node.querySelector("details.hide") !== null);
+  (node.matches(".cell") && node.querySelector("details.tf-aside") !== null);
 const isSolution = (fold) =>
-  fold.matches(".hide") || /^(the )?solution$/i.test(saysOf(fold));
+  fold.matches(".tf-aside") || /^(the )?solution$/i.test(saysOf(fold));
 
 // Solutions go to the end of the chapter, with links there and back.
 const moveSolutions = () => {
@@ -75,7 +70,7 @@ const moveSolutions = () => {
       }
       place.append(node);
       const folds = [
-        ...all("details.hide", node),
+        ...all("details.tf-aside", node),
         ...(node.matches("details") ? [node] : []),
       ];
       for (const fold of folds.filter(isSolution)) unwrap(fold);

@@ -3,11 +3,11 @@
 Usage: ``python -m tformer_book.press.chapter_table [CHAPTER.ipynb ...]``
 
 Words are those of the text that lies open, without folds, code and formulas; within a
-sentence, code or a formula counts as a word. Lines are those of open cells. Time is 200
-words and 15 lines a minute, and three minutes for each interactive figure (the small
-map of the model is a sign, not a figure). The first figure's place is told in words
-read before it. A chapter that is too long, or states less time than it takes, is named,
-and then the exit status is 1.
+sentence, code or a formula counts as a word. Lines are those of cells that stand open
+in *Read*. Time is 200 words and 15 lines a minute, and three minutes for each
+interactive figure (the small map of the model is a sign, not a figure). The first
+figure's place is told in words read before it. A chapter that is too long, or states
+less time than it takes, is named, and then the exit status is 1.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from tformer_book.press.chapters import ROOT, chapters, read, source, tags
+from tformer_book.press.labels import ASIDE, LESSON
 
 MOST_WORDS = 3000
-MOST_LINES = 200
+MOST_LINES = 80
 WORDS_A_MINUTE = 200
 LINES_A_MINUTE = 15
 MINUTES_A_FIGURE = 3
@@ -47,8 +48,7 @@ PREDICTION = re.compile(r"^> \*\*Predict, then run\.\*\*.*(?:\n>.*)*", re.M)
 CHOICE = re.compile(r"^> *[-*] ", re.M)
 TIME = re.compile(r"^\*\*Time:\*\* ([^.;]*)", re.M)
 NUMBERS = {"ten": 10, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "an": 60}
-FOLDED = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
-UNSEEN = {"hide-cell", "remove-cell", "run-it"}  # a cell whose figure no page shows
+UNSEEN = {ASIDE, "remove-cell", "run-it"}  # a cell whose figure no page shows
 FIGURES = "|".join(
     "".join(part.capitalize() for part in each.name.split("_"))
     for each in (ROOT / "book/tformer_book/widgets").glob("[a-z]*")
@@ -136,7 +136,7 @@ def measured(name: str, cells: list[dict[str, Any]]) -> Row:
             if ends:
                 break
             continue
-        if not tags(cell) & FOLDED:
+        if LESSON in tags(cell):
             lines += sum(bool(line.strip()) for line in text.splitlines())
         drawn = len(FIGURE.findall(text)) if not tags(cell) & UNSEEN else 0
         if drawn and not figures:

@@ -7,10 +7,10 @@ Each chapter runs in a fresh kernel in an empty temporary folder, which proves t
 stands alone. Results go where Jupyter Book looks for them (``_build/.jupyter_cache``)
 and, to be read, to ``_build/executed``. A chapter is executed again when its code, the
 lock, or a file that its kernel used has changed: a module that it imported, what lies
-beside that module, a record that it opened. So an edit of prose, of another chapter, of
-a figure's modules and styles or of a test re-executes nothing; neither does one of a
-grader, whose verdicts the tests try. A failing cell ends the run with the chapter, the
-cell and the traceback.
+beside that module, a record that it opened. So an edit of prose, of a tag or label, of
+another chapter, of a figure's modules and styles or of a test re-executes nothing;
+neither does one of a grader, whose verdicts the tests try. A failing cell ends the run
+with the chapter, the cell and the traceback.
 """
 
 from __future__ import annotations
@@ -242,16 +242,18 @@ def main() -> int:
     todo = []
     files = [f.resolve() for f in options.files] or chapters()
     for path in files:
-        notebook = nbformat.read(path, as_version=4)
-        try:
-            before = report.get(path.name, {"uses": [], "state": ""})
-            if before["state"] != state_of(before["uses"]):
-                raise KeyError(path.name)
-            cache.match_cache_notebook(notebook)
-            _, merged = cache.merge_match_into_notebook(notebook)
-            nbformat.write(merged, EXECUTED / path.name)
-        except KeyError:
+        before = report.get(path.name, {"uses": [], "state": ""})
+        as_before = before["state"] == state_of(before["uses"])
+        merged = with_outputs(path) if as_before else None
+        if merged is None:
             todo.append(path)
+            continue
+        nbformat.write(merged, EXECUTED / path.name)
+        if not is_cached(cache, merged):  # tags and labels are part of its key
+            told = {"execution_seconds": before["seconds"]}
+            bundle = CacheBundleIn(merged, str(path), data=told)
+            cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+            forget_page(path)
     kept = len(files) - len(todo)
     print(f"execute: {len(todo)} chapters to run, {kept} unchanged", flush=True)
     # The longest first, so that none is left alone at the end.
@@ -287,6 +289,42 @@ def main() -> int:
         total = time.perf_counter() - started
         print(f"execute: {len(todo) - len(failed)} of {len(todo)} in {total:.0f} s")
     return 1 if failed else 0
+
+
+def with_outputs(path: Path) -> Any:
+    """Return a chapter with what it showed when it ran; None if its code differs."""
+    executed = EXECUTED / path.name
+    if not executed.is_file():
+        return None
+    notebook, ran = (nbformat.read(each, as_version=4) for each in (path, executed))
+    if runs(notebook) != runs(ran):
+        return None
+    for kept in ("language_info", "widgets"):
+        if kept in ran.metadata:
+            notebook.metadata[kept] = ran.metadata[kept]
+    for cell, before in zip(code_cells(notebook), code_cells(ran), strict=True):
+        cell.outputs = before.outputs
+        cell.execution_count = before.execution_count
+    return notebook
+
+
+def code_cells(notebook: Any) -> list[Any]:
+    """Return the cells of code."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def runs(notebook: Any) -> list[tuple[str, bool]]:
+    """Return what decides how a notebook comes out: code, and which cells run."""
+    return [(cell.source, SKIP_TAG in tags(cell)) for cell in code_cells(notebook)]
+
+
+def is_cached(cache: Any, notebook: Any) -> bool:
+    """Whether Jupyter Book would find it in its cache."""
+    try:
+        cache.match_cache_notebook(notebook)
+    except KeyError:
+        return False
+    return True
 
 
 def seconds_hint(path: Path) -> float:

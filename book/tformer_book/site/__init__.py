@@ -5,6 +5,7 @@ and leave Plotly figures blank. This extension makes every page stand on its own
 
 - ``pages``: which scripts and styles a page loads; "run it" cells; page furniture;
 - ``bar``: the bar at the top of every page, and the mark;
+- ``drawings``: draws diagrams that chapters type;
 - ``plotly``: draws Plotly outputs with the bundle in ``_static/vendor``, with a table
   behind each;
 - ``widgets``: boxes for the figures to play with, and the files that draw them;
@@ -17,6 +18,7 @@ and leave Plotly figures blank. This extension makes every page stand on its own
 - ``reference``: the API reference from docstrings;
 - ``sessions``: the course, on the page for teachers;
 - ``cards``: the review cards, and the deck that asks them;
+- ``code``: folds code that isn't the lesson, and the switch that opens it;
 - ``predictions``: covers what a reader is asked to predict;
 - ``keep``: what the reader has done, kept in the browser;
 - ``search``: answers with sections, while one types;
@@ -36,6 +38,8 @@ from . import (
     cards,
     citations,
     claims,
+    code,
+    drawings,
     engine,
     figures,
     formulas,
@@ -60,10 +64,12 @@ def setup(app: Any) -> dict[str, Any]:
     """Register everything with Sphinx."""
     plotly.setup(app)
     images.setup(app)
+    drawings.setup(app)
     widgets.setup(app)
     figures.setup(app)
     engine.setup(app)
     pages.setup(app)
+    code.setup(app)
     predictions.setup(app)
     cards.setup(app)
     keep.setup(app)

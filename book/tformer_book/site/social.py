@@ -149,7 +149,7 @@ def picture(title: str, book: str, promise: str) -> bytes:
     code = letters(CODE, 600)
     lines = textwrap.wrap(name, 19, max_lines=3, placeholder=" …")
     size = 46 if len(lines) < 3 else 38
-    plain = {"parse_math": False, "va": "top"}
+    plain: dict[str, Any] = {"parse_math": False, "va": "top"}
     figure.text(0.06, 0.9, number, fontproperties=code, size=30, color=ACCENT, **plain)
     figure.text(
         0.06, 0.8, "\n".join(lines), fontproperties=bold, size=size, color=INK, **plain

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import anywidget
 import traitlets
 
+from tformer import figures
 from tformer_book.widgets._modules import module_text, style_text
 
 
@@ -39,7 +40,7 @@ class PageFigure(anywidget.AnyWidget):
         if "_esm" not in cls.__dict__ and module.exists():
             cls._home = folder.name
             cls._esm = module_text(module)
-            cls._css = style_text(module.with_suffix(".css"))
+            cls._css = figures.tokens() + style_text(module.with_suffix(".css"))
         super().__init_subclass__(**options)
 
     @traitlets.default("figure")

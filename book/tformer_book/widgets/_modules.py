@@ -18,12 +18,8 @@ import shutil
 from pathlib import Path
 from typing import NamedTuple
 
-from tformer import figures
-
 FOLDER = Path(__file__).parent
 LINK = FOLDER / "kit" / "link.js"
-# What every page has, and a notebook has not: colours, sizes, letters.
-TOKENS = Path(figures.__file__).with_name("tokens.css")
 SUFFIXES = (".js", ".css")
 
 _TOKEN = re.compile(
@@ -135,8 +131,8 @@ def module_text(path: Path) -> str:
 
 
 def style_text(path: Path) -> str:
-    """A style sheet after the book's tokens and those that it imports, each once."""
-    texts = [TOKENS.read_text(encoding="utf-8")]
+    """A style sheet after those that it imports, each once."""
+    texts = []
     for file in needed(path):
         head = max((each.stop for each in imports(file)), default=0)
         texts.append(file.read_text(encoding="utf-8")[head:].lstrip("\n"))

@@ -28,6 +28,7 @@ from tformer_book.course.problems import (
 from tformer_book.course.sessions import FILE, MINUTES, Session, sessions, worth
 from tformer_book.press import setup_cell
 from tformer_book.press.chapters import ROOT, chapters, keys, read, source, tags
+from tformer_book.press.labels import is_answer
 
 SESSIONS = sessions()
 STEMS = {path.stem for path in chapters()}
@@ -248,7 +249,7 @@ def test_text_after_a_solution_is_an_answer_and_text_before_a_stub_a_question():
         [
             cell("markdown", "**1.** Write it."),
             cell("code", STUB),
-            cell("code", SOLUTION + "\nprint(chapters_own)", "hide-input"),
+            cell("code", SOLUTION + "\nprint(chapters_own)"),
             cell("markdown", "And back."),
             cell("code", STUB.replace("softmax", "merge").replace("mine", "back")),
             cell("code", SOLUTION.replace("softmax", "merge").replace("mine", "back")),
@@ -282,7 +283,7 @@ def test_a_handout_has_no_solution_text(session):
         open_code = "\n".join(
             source(each)
             for each in cells
-            if each["cell_type"] == "code" and "hide-input" not in tags(each)
+            if each["cell_type"] == "code" and not is_answer(source(each))
         )
         secret = [
             line.strip()

@@ -76,6 +76,26 @@ def test_a_chapters_link_leads_to_its_own_cards(reviewing):
         assert 0 <= seen.page.evaluate(top) < 300
 
 
+def test_at_first_the_cards_of_chapters_that_were_read_are_dealt(reviewing):
+    places = "#tf-deck .tf-deck-chapters input:checked"
+    chosen = "#tf-deck .tf-deck-chosen"
+    with reviewing() as seen:
+        every = seen.page.locator(places).count()
+        assert seen.page.text_content(chosen) == "all"
+        assert every > 10
+        for chapter in (address("attention"), address("masks")):
+            name = chapter.removesuffix(".html")
+            seen.page.evaluate("name => localStorage[`tf-read:${name}`] = 'read'", name)
+        seen.page.reload()
+        seen.page.wait_for_selector(f"{FRONT}:not(:empty)")
+        assert seen.page.locator(places).count() == 2
+        assert seen.page.text_content(chosen) == "those that you have read"
+        assert seen.page.inner_text(".tf-deck-place").endswith(("Attention", "Masks"))
+        seen.page.click(".tf-deck-choice summary")
+        seen.page.click(".tf-deck-every")
+        assert seen.page.locator(places).count() == every
+
+
 def test_a_store_that_is_broken_or_forbidden_costs_no_more_than_its_content(reviewing):
     tomorrow = dict.fromkeys(("passed", "ease", "interval", "asked", "due"), 7)
     tomorrow["again"] = False

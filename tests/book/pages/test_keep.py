@@ -113,6 +113,29 @@ def test_a_chapter_is_read_when_the_end_of_each_section_was_seen(reading):
         assert not any("tf-seen" in key for key in seen.page.evaluate(STORE))
 
 
+def test_the_progress_page_says_how_far_one_is_and_leads_on(reading):
+    with reading(PROGRESS, {}) as seen:
+        said, link = seen.page.locator("#tf-far-said"), seen.page.locator("#tf-far-on")
+        said.filter(has_text="0 of").wait_for()
+        assert link.inner_text() == "Begin with the first chapter"
+        every = seen.page.locator("#tf-chapters tr").count()
+        assert seen.layout_shift() < 0.001
+        place = {"id": "the-paper-s-bill", "title": "The paper’s bill", "at": 1}
+        seen.page.evaluate(
+            "([name, place]) => { localStorage[`tf-read:${name}`] = 'read';"
+            " localStorage[`tf-place:${name}`] = JSON.stringify(place); }",
+            [NAME, place],
+        )
+        seen.page.reload()
+        said.filter(has_text=f"1 of {every} chapters read").wait_for()
+        bar = seen.page.locator("#tf-far").evaluate("e => e.value / e.max")
+        assert bar == pytest.approx(1 / every)
+        assert link.inner_text().endswith(", The paper’s bill")
+        assert seen.axe() == []
+        link.click()
+        seen.page.wait_for_url(f"**/{CHAPTER}#the-paper-s-bill")
+
+
 def test_a_link_leads_back_to_where_one_was_and_moves_nothing(reading):
     with reading(CHAPTER, {}) as seen:
         seen.page.locator("#the-paper-s-bill").evaluate("e => e.scrollIntoView()")

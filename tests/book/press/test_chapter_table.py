@@ -53,8 +53,8 @@ def test_nothing_below_problems_counts():
     assert (row(*before).words, row(*before).lines) == (3, 0)
 
 
-def test_a_folded_cell_has_no_open_lines():
-    assert row(code("a = 1\n\nb = 2"), code("c = 3", "hide-input")).lines == 2
+def test_only_a_lesson_has_open_lines():
+    assert row(code("a = 1\n\nb = 2", "lesson"), code("c = 3")).lines == 2
 
 
 def test_the_standing_sections_are_not_among_a_chapter_s_own():
@@ -72,11 +72,12 @@ def test_a_prediction_offers_choices_if_it_holds_a_list():
 def test_the_first_figure_s_place_is_the_words_before_it():
     cells = [
         markdown("Three words here."),
-        code("ModelMap(highlight='masks', compact=True)", "hide-input"),
+        code("ModelMap(highlight='masks', compact=True)"),
         code("Heads()", "run-it"),
+        code("Heads()", "aside"),
         markdown("Two more."),
         code("figure = MaskLaboratory.from_translator(\n    translator,\n)"),
-        code("Heads()", "hide-input"),
+        code("Heads()"),
     ]
     assert (row(*cells).figures, row(*cells).first_figure) == (2, 5)
 
@@ -98,8 +99,11 @@ def test_the_stated_time_is_a_newcomer_s(told, minutes):
     ("cells", "fault"),
     [
         ([markdown(TIME + " word" * 3000)], "words before the problems"),
-        ([markdown(TIME), code("a = 1\n" * 201)], "201 open lines.* 1 too many"),
-        ([markdown(TIME), code("Heads()\n" * 16)], "states 45 minutes, but takes 50"),
+        (
+            [markdown(TIME), code("a = 1\n" * 81, "lesson")],
+            "81 open lines.* 1 too many",
+        ),
+        ([markdown(TIME), code("Heads()\n" * 16)], "states 45 minutes, but takes 49"),
         ([markdown("Text.")], "states no time"),
     ],
 )

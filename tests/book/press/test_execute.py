@@ -112,3 +112,26 @@ def test_what_is_kept_of_a_figure_is_its_name_and_its_data():
         {"figure": "heads", "layer": 2},
         *others,
     ]
+
+
+def test_tags_and_labels_are_no_reason_to_execute_a_chapter_again(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(execute, "EXECUTED", tmp_path / "executed")
+    (tmp_path / "executed").mkdir()
+    path = tmp_path / "chapter.ipynb"
+
+    def store(where, source="print(1)", shown=(), **metadata):
+        cell = nbformat.v4.new_code_cell(source, id="a", metadata=metadata)
+        cell.outputs = [nbformat.v4.new_output("stream", text=each) for each in shown]
+        nbformat.write(nbformat.v4.new_notebook(cells=[cell]), where)
+
+    store(tmp_path / "executed/chapter.ipynb", shown=["1\n"], tags=["hide-input"])
+    store(path, tags=["lesson"])
+    [cell] = execute.with_outputs(path).cells
+    assert cell.outputs[0].text == "1\n"
+    assert cell.metadata.tags == ["lesson"]
+    store(path, tags=["run-it"])  # this one isn't executed
+    assert execute.with_outputs(path) is None
+    store(path, "print(2)", tags=["lesson"])
+    assert execute.with_outputs(path) is None

@@ -108,18 +108,18 @@ def test_code_says_how_many_lines_it_has(extension):
     ("row", "lines"),
     [
         ("", 1),
-        ("x" * 37, 1),
-        ("x" * 38, 2),  # a long word breaks anywhere
-        ("x" * 80, 3),
-        ("word " * 7 + "to", 1),
-        ("word " * 7 + "two", 2),  # a short one goes to the next line as a whole
-        ("    return x + " + "y" * 29, 2),  # it hangs four columns beyond its indent
-        ("    return x + " + "y" * 30, 3),
+        ("x" * 43, 1),
+        ("x" * 44, 2),  # a long word breaks anywhere
+        ("x" * 90, 3),
+        ("word " * 8 + "two", 1),
+        ("word " * 8 + "four", 2),  # a short one goes to the next line as a whole
+        ("    return x + " + "y" * 35, 2),  # it hangs four columns beyond its indent
+        ("    return x + " + "y" * 36, 3),
     ],
 )
 def test_lines_of_code_that_wrap_on_a_phone_are_counted(extension, row, lines):
     pages = extension("pages")
-    assert pages.lines_of(row, 37) == lines
+    assert pages.lines_of(row, pages.ON_A_PHONE) == lines
     block = f'<div class="highlight-python"><div class="highlight"><pre>{row}\n</pre>'
     made = pages.CODE.sub(pages.with_lines, block)
     assert (f"--tf-lines-phone:{lines}" in made) == (lines > 1)

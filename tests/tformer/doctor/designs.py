@@ -25,6 +25,21 @@ class RMSNorm(nn.Module):
         return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.gain
 
 
+class CentredNorm(RMSNorm):
+    """Its gain is kept as a distance from 1."""
+
+    def __init__(self, width):
+        super().__init__(width)
+        nn.init.normal_(self.gain, std=0.02)
+
+    def forward(self, x):
+        scaled = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
+        return scaled * (1 + self.gain)
+
+
+NORMS = {"layer": nn.LayerNorm, "rms": RMSNorm, "centred": CentredNorm}
+
+
 def turned(x):
     half, n = x.size(-1) // 2, x.size(-2)
     angles = torch.arange(n)[:, None] * 1e4 ** (-torch.arange(half) / half)
@@ -51,6 +66,8 @@ class Attention(nn.Module):
             self.bias = nn.Embedding(64, o.heads)
         if o.zero_out:
             nn.init.zeros_(self.out.weight)
+        if o.more == "zero queries":
+            nn.init.zeros_(self.to_query.weight)
         if o.pruned:
             self.register_buffer("kept", torch.ones(o.width, o.heads * self.size))
             self.kept[:, : self.size] = 0
@@ -110,10 +127,13 @@ class FeedForward(nn.Module):
     def __init__(self, o):
         super().__init__()
         self.up, self.back = nn.Linear(o.width, 40), nn.Linear(40, o.width)
+        self.gate = nn.Linear(o.width, 40) if o.more == "gated" else None
         if o.zero_out:
             nn.init.zeros_(self.back.weight)
 
     def forward(self, x):
+        if self.gate is not None:
+            return self.back(F.silu(self.gate(x)) * self.up(x))
         return self.back(F.gelu(self.up(x)))
 
 
@@ -140,12 +160,16 @@ class Layer(nn.Module):
         self.attention = Attention(o)
         self.cross = Attention(o, is_cross=True) if crosses else None
         self.feed_forward = Experts(o) if o.experts else FeedForward(o)
-        make = RMSNorm if o.norm == "rms" else nn.LayerNorm
+        make = NORMS[o.norm]
         n_norms = 1 if o.parallel else 3 if crosses else 2
         self.norms = nn.ModuleList([make(o.width) for _ in range(3)][:n_norms])
         self.drop = nn.Dropout(0.1)
         if o.shift:
             self.shift = nn.Parameter(torch.full((o.width,), 0.3))
+        if o.more == "sandwich":
+            self.outer = nn.ModuleList([make(o.width) for _ in self.norms])
+        if o.more == "layer scale":
+            self.thin = nn.Parameter(torch.full((o.width,), 0.01))
         if o.gates:
             self.gate = nn.Parameter(torch.zeros(1))
 
@@ -156,6 +180,12 @@ class Layer(nn.Module):
 
     def add(self, x, i, sublayer):
         gate = self.gate if self.o.gates else 1
+        if self.o.more == "DeepNorm":
+            return self.norms[i](2 * x + self.drop(sublayer(x)))
+        if self.o.more == "sandwich":
+            return x + self.outer[i](sublayer(self.norms[i](x)))
+        if self.o.more == "layer scale":
+            gate = self.thin
         if self.o.post:
             return self.norms[i](x + gate * self.drop(sublayer(x)))
         return x + gate * self.drop(sublayer(self.norms[i](x)))
@@ -195,13 +225,14 @@ class Stack(nn.Module):
         self.layers = nn.ModuleList(layers * (o.layers // n))
         if o.alias:
             self.blocks = self.layers
-        last = nn.LayerNorm if o.norm == "layer" else RMSNorm
-        self.last = nn.Identity() if o.post else last(o.width)
+        self.last = nn.Identity() if o.post else NORMS[o.norm](o.width)
 
     def forward(self, ids, mask, memory=None, memory_mask=None):
         if ids.size(1) > self.o.block:
             raise ValueError(f"{ids.size(1)} words, and the block has {self.o.block}")
         x = self.words(ids)
+        if self.o.more == "scaled words":
+            x = x * self.o.width**0.5
         if self.o.positions in ("learned", "zeros", "frozen"):
             x = x + self.places(torch.arange(ids.size(1)))
         for layer in self.layers:
@@ -269,7 +300,7 @@ USUAL = {
     "zero_out": False, "experts": False, "norm": "layer", "shift": False,
     "gates": False, "post": False, "parallel": False, "shared": False,
     "alias": False, "tied": False, "zero_head": False, "low_rank_head": False,
-    "prefix": 0, "returns": "logits", "block": 48, "padding_idx": None,
+    "prefix": 0, "more": "", "returns": "logits", "block": 48, "padding_idx": None,
     "pads": (PAD, PAD), "dtype": torch.float32, "trained": 0, "seed": 0,
 }  # fmt: skip
 

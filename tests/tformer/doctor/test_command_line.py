@@ -64,6 +64,24 @@ def test_more_ids_than_the_model_can_know_are_refused_before_they_take_memory(
     assert said.startswith(f"tformer: error: --vocab-size {n} is more ids than")
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--pad-id", "99"], "pad_id is 99, and the model has 37 ids, 0 to 36"),
+        (["--accept", "nonsense"], "accept: 'nonsense' is no code of a finding"),
+    ],
+)
+def test_what_the_model_or_the_doctor_does_not_know_is_one_clear_error(
+    tmp_path, capsys, options, said
+):
+    text = (HERE / "gpt.py").read_text("utf-8")
+    path = tmp_path / "model.py"
+    path.write_text(text + ADAPTER, encoding="utf-8")
+    arguments = ["doctor", f"{path}:net", "--with", "arguments", *options]
+    assert cli.main(arguments) == 2
+    assert capsys.readouterr().err == f"tformer: error: {said}\n"
+
+
 MODEL = """
 from __future__ import annotations
 

@@ -73,6 +73,14 @@ DESIGNS = {  # options, and the codes of remarks
     "zero gates": ({"gates": True}, ()),
     "experts": ({"experts": True}, ("unused-parameters",)),
     "a prefix": ({"prefix": 3}, ("mask-off-by-one",)),
+    "DeepNorm": ({"more": "DeepNorm", "post": True}, ()),
+    "norms on both sides": ({"more": "sandwich"}, ()),
+    "layer scale": ({"more": "layer scale"}, ()),
+    "gated networks": ({"more": "gated"}, ()),
+    "scaled words": ({"more": "scaled words", "positions": "rotary"}, ()),
+    "scaled words, added": ({"more": "scaled words"}, ()),
+    "zero queries": ({"more": "zero queries"}, ()),
+    "gains around 1": ({"norm": "centred", "positions": "rotary"}, ()),
     "parallel": ({"parallel": True}, ()),
     "parallel, rotary": ({"parallel": True, "positions": "rotary"}, ()),
     "BERT": ({"kind": "guesses"}, ()),
@@ -296,6 +304,10 @@ FAULTS = {  # changes, options, and the code
          "x + self.norms[i](sublayer(x))"),
         {"kind": "guesses", "post": True}, "norm-misplaced",
     ),
+    "a product bent": (
+        ("F.silu(self.gate(x)) * self.up(x)", "F.silu(self.gate(x) * self.up(x))"),
+        {"more": "gated"}, "gate-bent-too-late",
+    ),
     "numbers without end": (
         ("return self.last(x)", "return self.last(x * 1e30 * 1e30)"), {}, "overflow"
     ),
@@ -307,6 +319,106 @@ def test_a_fault_gets_its_name(fault):
     change, options, code = FAULTS[fault]
     report = examined(broken(*change, **options), **options)
     assert code in report.codes + report.to_confirm, str(report)
+
+
+ADD = "return x + gate * self.drop(sublayer(self.norms[i](x)))"
+ROTARY = {"positions": "rotary", "norm": "rms"}
+SURE = {  # the same, where no sound design does so
+    "x twice": ((ADD, ADD.replace("x + ", "x + x + ")), {}, "stream-multiplied"),
+    "two times x": ((ADD, ADD.replace("x + ", "2 * x + ")), {}, "stream-multiplied"),
+    "a block that adds to twice its input": (
+        ("x = layer(x, mask, memory, memory_mask)",
+         "x = layer(x * 1.5, mask, memory, memory_mask)"), {}, "stream-multiplied",
+    ),
+    "gains of both signs": (
+        ("torch.ones(width)", "torch.randn(width) * 0.05"), ROTARY, "gains-near-zero"
+    ),
+    "small gains": (
+        ("torch.ones(width)", "torch.full((width,), 0.05)"), ROTARY, "gains-near-zero"
+    ),
+    "a network that starts at zero": (
+        ("nn.Linear(40, o.width)\n",
+         "nn.Linear(40, o.width)\n        nn.init.zeros_(self.up.weight)\n"), {},
+        "weights-start-at-zero",
+    ),
+    "values that start at zero": (
+        ("self.to_value = nn.Linear(latent, groups * self.size)\n",
+         "self.to_value = nn.Linear(latent, groups * self.size)\n"
+         "        nn.init.zeros_(self.to_value.weight)\n"), {}, "weights-start-at-zero",
+    ),
+    "a mean for a standard deviation": (
+        ("    train(model, o)\n",
+         "    [nn.init.normal_(p, 0.02) for p in model.parameters() if p.dim() > 1]\n"),
+        {"width": 64}, "weights-too-large",
+    ),
+    "turned values": (
+        ("q, k = turned(q), turned(k)", "q, k, v = turned(q), turned(k), turned(v)"),
+        ROTARY, "rotary-on-values",
+    ),
+    "words detached, table shared": (
+        ("x = self.words(ids)\n", "x = self.words(ids).detach()\n"), {"tied": True},
+        "gradient-cut",
+    ),
+    "places looked up among words": (
+        ("self.places(torch", "self.words(torch"), {}, "positions-are-words"
+    ),
+    "divided by the width's root": (
+        ('"root": self.size', '"root": o.width'), {"width": 32, "heads": 8},
+        "wrong-scale",
+    ),
+    "no factor, and sharp": (
+        ("        if o.latent:\n            self.down",
+         "        nn.init.normal_(self.to_query.weight)\n"
+         "        if o.latent:\n            self.down"), {"scale": "none"}, "no-scale",
+    ),
+    "no positions on one side": (
+        ("x = x + self.places(", "x = x if memory is not None else x + self.places("),
+        PAIR, "no-positions",
+    ),
+    "a norm that sums": (
+        ("x.pow(2).mean(-1", "x.pow(2).sum(-1"), ROTARY, "norm-sums"
+    ),
+    "heads that are one": (
+        ("self.out = nn.Linear(o.heads * self.size, o.width)\n",
+         "self.out = nn.Linear(o.heads * self.size, o.width)\n"
+         "        one = nn.Linear(o.width, self.size)\n"
+         "        self.queries = nn.ModuleList([one] * o.heads)\n",
+         "self.to_query(x)), ",
+         "torch.cat([e(x) for e in self.queries], -1)), "), {}, "layers-shared",
+    ),
+    "one word too many, in a deep stack": (
+        ("mask.tril()", "mask.tril(1)"), {"layers": 7}, "mask-off-by-one"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", SURE)
+def test_a_fault_that_no_design_has_is_a_finding(fault):
+    change, options, code = SURE[fault]
+    report = examined(broken(*change, **options), **options)
+    assert code in report.codes, str(report)
+
+
+def test_one_batch_over_and_over_is_remarked():
+    one = batches_of()[:1]
+    assert examined(given={"batches": 2 * one}).to_confirm == ("batches-all-equal",)
+    assert not examined(given={"batches": one}).to_confirm
+
+
+def test_a_gradient_that_is_cut_in_part_is_a_remark():
+    report = examined(broken(ADD, ADD.replace("x + ", "x.detach() + ")))
+    assert report and report.to_confirm == ("gradient-cut",), str(report)
+    assert "only a part of their gradient" in str(report)
+
+
+def test_masks_that_are_joined_by_or_are_told_from_one_that_is_missing():
+    told = {}
+    for change in ("mask | (target", "(target"):
+        report = examined(broken("mask & (target", change, **PAIR), **PAIR)
+        assert report.codes == ("future-leak",), str(report)
+        told[change] = report.findings[0]
+    assert "causal & padding, not |" in told["mask | (target"].look
+    assert "Padding is hidden, and no word is" in told["(target"].seen
 
 
 def test_norms_of_what_each_sublayer_adds_are_a_remark():
@@ -335,8 +447,10 @@ def relabelled(kind, turned):
          {}, ["labels-not-shifted"]),
         ("translates", lambda i, y: (i.masked_fill(i == 0, -100), y), {},
          ["ids-out-of-range"]),
+        ("writes", lambda i, y: (i.flip(1), y), {}, ["labels-in-reverse"]),
     ],
-    ids=["read", "everywhere", "endless", "unknown", "padded", "copied", "outside"],
+    ids=["read", "everywhere", "endless", "unknown", "padded", "copied", "outside",
+         "reversed"],
 )  # fmt: skip
 def test_what_is_wrong_with_the_labels_is_named(kind, turned, given, codes):
     batches = relabelled(kind, turned)
@@ -349,6 +463,30 @@ def test_rows_that_end_and_do_not_begin_are_remarked():
     bare = relabelled("writes", lambda i, y: (i[:, 1:], y[:, 1:]))
     given = {"batches": bare, "bos_id": 1, "eos_id": 2}
     assert "no row of your batches begins with bos_id" in str(examined(given=given))
+
+
+def test_labels_that_are_shifted_once_more_are_named_where_rows_are_padded():
+    def shifting(logits, labels):
+        return loss(logits[:, :-1], labels[:, 1:])
+
+    short = relabelled("writes", lambda i, y: (
+        i.masked_fill(torch.arange(9) > 4, 0).masked_fill(y == 2, 0),
+        y.masked_fill(torch.arange(9) > 4, -100),
+    ))  # fmt: skip
+    for each, codes in ((shifting, ("labels-shifted-wrongly",)), (loss, ())):
+        report = examined(given={"loss": each, "batches": short})
+        assert report.codes == codes, str(report)
+
+
+@pytest.mark.parametrize("given", [{}, {"ignore_index": -100}])
+def test_a_loss_that_leaves_out_a_word_is_named(given):
+    def one_word(logits, labels):
+        return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=7)
+
+    whole = [(i.clamp(min=5), y.clamp(min=5)) for i, y in batches_of()]
+    given = {"loss": one_word, "batches": whole, "pad_id": None, **given}
+    code = "loss-stops" if "ignore_index" in given else "loss-leaves-out-words"
+    assert code in examined(given=given).codes
 
 
 def test_a_loss_that_divides_by_all_labels_is_named_with_labels_of_minus_100():

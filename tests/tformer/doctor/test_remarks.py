@@ -48,6 +48,41 @@ def test_a_loop_that_differs_from_its_second_step_on_has_a_cache(change, part, s
     assert "stored as k and as v" in finding.look
 
 
+def test_a_cache_that_puts_new_keys_first_is_named():
+    change = ("torch.cat([kept[0], k], dim=2)", "torch.cat([k, kept[0]], dim=2)")
+    assert examined("cached", change).codes == ("decoding-cache-order",)
+
+
+def test_rounding_that_the_model_amplifies_is_no_fault():
+    model, given = admitted("annotated")
+    with torch.no_grad():
+        for each in model.parameters():
+            if each.dim() > 1:
+                each.mul_(10)  # sharp enough to tell a row of a batch from a lone one
+    report = doctor.examine(model, **given)
+    assert report.codes == ("weights-too-large",), str(report)
+
+
+@pytest.mark.parametrize(
+    ("new", "code", "is_sure"),
+    [
+        ("/ math.sqrt(self.d_model)", "embeddings-without-scale", True),
+        ("* 1.0", "embeddings-without-scale", False),
+    ],
+)
+def test_words_that_are_made_smaller_on_purpose_are_a_finding(new, code, is_sure):
+    report = examined("annotated", ("* math.sqrt(self.d_model)", new))
+    assert (code in report.codes) == is_sure, str(report)
+    assert (code in report.to_confirm) != is_sure
+
+
+def test_a_target_mask_over_queries_is_remarked_though_it_does_no_harm():
+    report = examined(
+        "annotated", ("tgt != PAD).unsqueeze(-2)", "tgt != PAD).unsqueeze(-1)")
+    )
+    assert report and report.to_confirm == ("mask-on-queries",), str(report)
+
+
 @pytest.mark.parametrize(
     ("name", "old", "new", "code"),
     [

@@ -160,6 +160,57 @@ def test_a_tokenizer_that_stops_at_its_own_ids_is_found():
     assert finding.code == "tokenizer-loses-text" and "KeyError: 3" in finding.seen
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"pad_id": 12}, "pad_id is 12, and the model has 12 ids, 0 to 11"),
+        ({"eos_id": -100}, "eos_id is -100, and the model has 12 ids, 0 to 11"),
+        ({"pad_id": (40, 0)}, "pad_id is 40, and the model has 12 ids, 0 to 11"),
+        ({"accept": ["layer-shared"]}, "no code of a finding; did you mean 'layers-sh"),
+        ({"accept": "overflow"}, "accept: 'o' is no code of a finding"),
+    ],
+)
+def test_an_id_or_a_code_that_is_not_there_is_refused(given, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        doctor.examine(Bag(), **given)
+
+
+def test_every_code_that_a_finding_has_can_be_accepted():
+    source = "".join(
+        p.read_text("utf-8") for p in Path(doctor.__file__).parent.rglob("*.py")
+    )
+    codes = set(re.findall(r'code="([a-z-]+)"', source))
+    codes |= {"source-in-reverse", "decoding-cache-order", "never-falls"}  # made
+    assert len(codes) > 100
+    assert doctor.examine(Bag(), accept=sorted(codes))
+
+
+def test_what_train_and_test_share_is_told_once_and_reversed_sides_too():
+    pairs = [(f"{a} {b}", f"{b} {b} {a}") for a in "abcd" for b in "efgh"]
+    letters = {c: i for i, c in enumerate("abcdefgh", 3)}
+    signs = {i: c for c, i in letters.items()}
+
+    class Letters:
+        encode = staticmethod(lambda text: [letters[c] for c in text.split()])
+        decode = staticmethod(lambda ids: " ".join(signs[i] for i in ids))
+
+    def rows(part, turned):
+        both = [[Letters.encode(text) for text in pair] for pair in part]
+        source = torch.tensor([a[::-1] if turned else a for a, _ in both])
+        return [(source, torch.tensor([[1, *b] for _, b in both]),
+                 torch.tensor([[*b, 2] for _, b in both]))]  # fmt: skip
+
+    given = {"tokenizer": Letters, "pairs": pairs, "test_pairs": pairs[:3]}
+    model, kept = admitted("annotated")
+    for turned in (False, True):
+        more = {"batches": rows(pairs, turned), "test_batches": rows(pairs[:3], turned)}
+        report = doctor.examine(
+            model, forward=kept["forward"], vocab_size=20, **given, **more
+        )
+        assert report.codes == ("train-test-overlap",), str(report)
+        assert ("source-in-reverse" in report.to_confirm) == turned
+
+
 def test_train_and_test_overlap_is_found_and_only_where_it_is():
     other = [("a man sings", "ein mann singt")]
     assert examine(Bag(), pairs=PAIRS, test_pairs=other)

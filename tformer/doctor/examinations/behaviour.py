@@ -7,19 +7,18 @@ from collections.abc import Iterator
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from tformer.doctor import _anatomy
-from tformer.doctor._labels import asked, shift
+from tformer.doctor._labels import TRAINED, cost
 from tformer.doctor._loop import Loop
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor._watch import storage
 from tformer.doctor.report import Finding, Remark
 
 CHAPTER = "When training fails"
-TRAINED = 0.7  # of what a uniform guess costs
 WORSE = 1.5  # times that: not ignorant, but wrong
 LARGE = 1.5  # times the usual standard deviation of a table
+SURE = 3  # times that, and times what a uniform guess costs
 ROWS = 12
 
 
@@ -30,7 +29,7 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
     patient.has_numbers()
     *sources, read, labels = (each.cpu() for each in patient.batches[0])
     source = sources[0] if sources else None
-    own = _loss(patient, source, read, labels)
+    own = cost(patient, source, read, labels)
     nothing = math.log(patient.plain.size(-1))
     if own > WORSE * nothing:
         yield _costly(patient, source, read, own)
@@ -41,7 +40,7 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
             f"the model is not trained (its loss is {own:.2f}, and a uniform guess "
             f"costs {nothing:.2f})"
         )
-    changed = _loss(patient, source.roll(1, dims=0), read, labels)
+    changed = cost(patient, source.roll(1, dims=0), read, labels)
     if changed - own < 0.02 * own + 0.02 and len(source.unique(dim=0)) > 1:
         yield Finding(
             code="source-unused",
@@ -63,7 +62,7 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
 
 def _costly(
     patient: Patient, source: Tensor | None, read: Tensor, own: float
-) -> Remark:
+) -> Finding | Remark:
     """What is known of a first loss that is worse than a uniform guess."""
     n = patient.plain.size(-1)
     said = (
@@ -84,12 +83,7 @@ def _costly(
     copied = float((logits.argmax(-1) == read)[words].double().mean())
     usual = tables[0].tensor.size(-1) ** -0.5 if tables else 0.0
     if shared and (spread := float(shared[0].detach().std())) > LARGE * usual:
-        return Remark(
-            f"{said}its table of words is too large: it is the output projection as "
-            f"well, and its standard deviation is {spread:.2g}, where about 1/√d_model "
-            f"= {usual:.2g} is usual; or multiply the logits by 1/√d_model, as T5 does",
-            code="logits-too-large",
-        )
+        return _too_large(own, n, spread, usual)
     if copied > 0.5:
         return Remark(
             f"{said}that is because the residual stream carries each word to the "
@@ -102,15 +96,22 @@ def _costly(
     )
 
 
-def _loss(
-    patient: Patient, source: Tensor | None, read: Tensor, labels: Tensor
-) -> float:
-    """The loss of a batch, with the labels shifted as far as the reader's loss does."""
-    by = shift(patient)
-    scores = patient.logits(source, read).log_softmax(dim=-1)
-    scores, labels = scores[:, : scores.size(1) - by], labels[:, by:]
-    real = asked(patient, labels)
-    return float(F.cross_entropy(scores[real], labels[real]))
+def _too_large(own: float, n: int, spread: float, usual: float) -> Finding:
+    sure = own > SURE * math.log(n) and spread > SURE * usual
+    return Finding(
+        code="logits-too-large",
+        title="the table of words is too large to be the output projection",
+        tried="computed the loss of your first batch.",
+        seen=f"it is {own:.1f}, and a uniform guess costs ln {n} = {math.log(n):.1f}; "
+        f"the table's standard deviation is {spread:.2g}, where about 1/√d_model = "
+        f"{usual:.2g} is usual.",
+        means="the model begins sure and wrong, and has to unlearn that first.",
+        look="the table's initialisation, or multiply the logits by 1/√d_model, as T5 "
+        "does.",
+        chapter="Embeddings",
+        because=("weights-too-large",),
+        design="" if sure else "That may come of training, too.",
+    )
 
 
 def _writing(patient: Patient, source: Tensor, labels: Tensor) -> Iterator[Finding]:

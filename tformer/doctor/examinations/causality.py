@@ -160,25 +160,56 @@ def _leak(
         look = "an `if self.training`, or is_causal=self.training, around the mask."
     elif 0 < len(open_) < layers:
         seen += f" Only some attentions look ahead: {_places(open_)}."
+    elif open_ and (told := _hides_padding(patient)) is not None:
+        seen += f" {told[0]}"
+        look = told[1]
     elif attention and not open_:
         seen += " No weight of an attention looks ahead."
         look = (
             "whatever mixes words outside the masked attention: a norm, convolution or "
             "mean over the length, a view that cuts across words."
         )
-    if code == "future-leak" and reach <= layers < n - 1:
+    next_only = open_ and not any(bool(e.weights.triu(2).any()) for e in open_)
+    if code == "future-leak" and (next_only or reach <= layers < n - 1):
         code, title, look = (
             "mask-off-by-one",
             "each position sees the next word, which it has to predict",
             "the diagonal of the causal mask: torch.tril(ones, diagonal=1) or "
             "triu(…, diagonal=2) shows one word too many.",
         )
-        seen += f" No change reached further back than {reach}, with {layers} layers of"
-        seen += " self-attention."
+        seen += (
+            " Each attention looks ahead by one word."
+            if next_only
+            else f" No change reached further back than {reach}, with {layers} layers "
+            "of self-attention."
+        )
     return Finding(
         code=code, title=title, tried=tried, seen=seen, means=LEAKS, look=look,
         chapter="Masks", because=SPOILED,
     )  # fmt: skip
+
+
+def _hides_padding(patient: Patient) -> tuple[str, str] | None:
+    """What a padded target tells of the masks, and where to look."""
+    real, n = 4, patient.n_target
+    if patient.pad_id is None:
+        return None
+    padded = patient.padded(patient.target()[:, :real], n)
+    own = [e for e in patient.watch(patient.source(), padded)[1] if e.shape == (n, n)]
+    before = any(bool(e.weights[:, :real, real:].any()) for e in own)
+    after = any(bool(e.weights.tril(-1)[:, real:, real:].any()) for e in own)
+    if not before and after:
+        return (
+            "Padding is hidden from the words before it, and from nothing after it.",
+            "how the masks are joined: causal & padding, not |.",
+        )
+    if not before:
+        return (
+            "Padding is hidden, and no word is.",
+            "the causal mask: is it made, passed to every decoder layer, and joined "
+            "with the padding mask rather than replaced by it?",
+        )
+    return None
 
 
 def _places(found: list[_anatomy.Attention]) -> str:

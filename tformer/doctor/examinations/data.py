@@ -24,8 +24,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
     """Compare the sentences of the sets, and the words of their sides."""
     if patient.batches is None and not (patient.pairs and patient.test_pairs):
         raise Skip("neither batches=… nor pairs=… and test_pairs=… were given")
+    shared: list[Finding] = []
     if patient.pairs and patient.test_pairs:
-        yield from _overlap(
+        shared += _overlap(
             {_key(source) for source, _ in patient.pairs},
             [source for source, _ in patient.test_pairs],
         )
@@ -39,12 +40,32 @@ def examine(patient: Patient) -> Iterator[Finding]:
             runs = {run for row in known[:MANY] for run in _runs(row, k)}
             test = [min(_runs(row, k) & runs, default=row) for row in test]
             known += runs
-        yield from _overlap({*known}, test)
+        shared += _overlap({*known}, test)
+    yield from shared[:1]
+    yield from _alike(patient)
     if patient.batches is not None and not patient.decoder_only:
         yield from _batches(patient)
         yield from _torn(patient)
         yield from _lengths(patient)
         yield from _answered(patient)
+
+
+def _alike(patient: Patient) -> Iterator[Finding]:
+    """Is one batch given over and over?"""
+    first, *more = patient.batches or [()]
+    if more and all(
+        len(e) == len(first) and all(map(torch.equal, e, first)) for e in more
+    ):
+        yield Finding(
+            code="batches-all-equal",
+            title="all batches are the same",
+            tried=f"compared the first {len(more) + 1} batches.",
+            seen="they have the same ids, in the same order.",
+            means="the model sees a single batch, however long it is trained.",
+            look="a random seed that is set for each batch, or an index that stays 0.",
+            design="That is right where one batch is to be learned by heart "
+            '(accept=["batches-all-equal"]).',
+        )
 
 
 def _key(sentence: Any) -> Any:
@@ -106,6 +127,15 @@ def _torn(patient: Patient) -> Iterator[Finding]:
         for batch in patient.batches or ()
         for source, labels in zip(batch[0], batch[-1], strict=True)
     ]
+    turned = [
+        [said(row.flip(0)) for batch in patient.batches or () for row in batch[at]]
+        for at in (0, -1)
+    ]
+    for side, code in enumerate(("source-in-reverse", "target-in-reverse")):
+        both = list(zip(rows, turned[side], strict=True))
+        n = sum(b in sides[side] and a[side] not in sides[side] for a, b in both)
+        if n > len(rows) / 2:
+            yield _in_reverse(code, n, len(rows))
     known = [row for row in rows if row[0] in sides[0] and row[1] in sides[1]]
     torn = [row for row in known if row not in pairs]
     if len(torn) > len(known) / 2 and len(torn) > 1:
@@ -119,6 +149,21 @@ def _torn(patient: Patient) -> Iterator[Finding]:
             "of the target alone.",
             look="what shuffles or sorts: one order for both sides.",
         )
+
+
+def _in_reverse(code: str, n: int, of: int) -> Finding:
+    side = code.partition("-")[0]
+    return Finding(
+        code=code,
+        title=f"the words of each {side} stand in reverse",
+        tried=f"looked up the {side} of each row among the pairs, and once more "
+        "reversed.",
+        seen=f"{n} of {of} are there only when they are reversed.",
+        means="what the model reads or says runs backwards.",
+        look="flip, [::-1] or reversed where the batches are made.",
+        design="That is right where it is meant, as in the first sequence-to-sequence "
+        f'models (accept=["{code}"]).',
+    )
 
 
 def _words(patient: Patient) -> list[list[tuple[list[int], list[int]]]]:

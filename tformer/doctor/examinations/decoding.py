@@ -16,7 +16,6 @@ from tformer.doctor.report import Finding, Remark, listed
 
 CHAPTER = "Decoding and scoring"
 ARGUMENT = "decode"
-APART = 1e-4  # standard deviations of the logits
 STRANGE = (  # a model of which one pass is no measure
     "future-leak", "mask-off-by-one", "mask-inverted", "length-leak",
     "softmax-wrong-axis", "heads-split-wrongly", "heads-merged-wrongly",
@@ -141,8 +140,14 @@ def _begin(loop: Loop) -> Iterator[Finding]:
         "guess, and the others build on it.",
         look=f"the tensor that the loop starts from, such as torch.full((B, 1), "
         f"bos_id).{unless}",
-        because=("target-without-start", "source-and-target-swapped"),
-    )
+        because=(
+            "target-without-start",
+            "source-and-target-swapped",
+            "labels-not-shifted",
+            "labels-shifted-wrongly",
+            "labels-in-reverse",
+        ),
+    )  # fmt: skip
 
 
 def _end(loop: Loop) -> Iterator[Finding | Remark]:
@@ -191,7 +196,7 @@ def _against_one_pass(loop: Loop, source: Tensor) -> Iterator[Finding]:
     )
     passed = loop.misheard(written.words)
     found, right, apart, row = _compared(loop, source, words, written)
-    if (passed or max(apart, default=0) > APART) and (
+    if (passed or max(apart, default=0) > loop.apart) and (
         odd := _fed_otherwise(loop, source, written, fed)
     ):
         yield odd
@@ -204,7 +209,7 @@ def _against_one_pass(loop: Loop, source: Tensor) -> Iterator[Finding]:
         found, right, apart, row = _compared(loop, source, words, written)
     if not words:
         return
-    wrong = [i for i, each in enumerate(apart) if each > APART]
+    wrong = [i for i, each in enumerate(apart) if each > loop.apart]
     if wrong:
         steps = _anatomy.attentions(loop.watch(source))
         yield _differs(loop, source, written, steps, found, wrong, apart, row)
@@ -236,11 +241,11 @@ def _compared(
     n = min(len(words), len(written.scores), len(right))
     scale = float(right.std()) or 1.0
     apart = [_gap(written.scores[i], right[i]) / scale for i in range(n)]
-    wrong = [i for i, each in enumerate(apart) if each > APART and skip + i]
+    wrong = [i for i, each in enumerate(apart) if each > loop.apart and skip + i]
     others = (("first", lambda _: 0), ("last but one", lambda i: skip + i - 1))
     for name, row in others:
         gaps = [_gap(written.scores[i], rows[row(i)]) / scale for i in wrong]
-        if gaps and max(gaps) < APART:
+        if gaps and max(gaps) < loop.apart:
             return found, right, apart, name
     return found, right, apart, ""
 
@@ -370,7 +375,7 @@ def _crops(loop: Loop) -> Iterator[Finding]:
         return _one_pass(loop, part, [])[1][-1]
 
     end, start = last_of(prompt[:, -n:]), last_of(prompt[:, :n])
-    if _gap(said, start) < 10 * APART * float(start.std()) < _gap(said, end):
+    if _gap(said, start) < 10 * loop.apart * float(start.std()) < _gap(said, end):
         yield Finding(
             code="decoding-crops-wrong-end",
             title="of a long text the decoding loop reads the beginning",
@@ -537,6 +542,11 @@ CACHES = {  # what differs first: the finding's code, its title, and how to say 
         "with the cache, the mask over past keys is wrong",
         "the weights, and so the mask over past keys,",
     ),
+    "order": (
+        "decoding-cache-order",
+        "the cache joins keys, or values, in the wrong order",
+        "keys and values stand in different orders, and so",
+    ),
     "values": (
         "decoding-cache-values",
         "the cache gives back other values",
@@ -583,6 +593,9 @@ def _first_difference(
     """Where a step with a cache leaves one pass: its position, or what of the cache."""
     n = step.shape[1]
     keys, new = whole.key[:, :n], n - step.shape[0]
+    values = whole.value[:, :n]
+    if _is_shuffled(step.key, keys) != _is_shuffled(step.value, values):
+        return "order"
     if _apart(step.key[:, new:], keys[:, new:]):
         return "position"
     if _apart(step.key, keys):
@@ -592,6 +605,14 @@ def _first_difference(
     if _apart(step.context[:, -1], whole.context[:, n - 1]):
         return "values"
     return None
+
+
+def _is_shuffled(one: Tensor, other: Tensor) -> bool:
+    """Whether two sets of vectors, (H, T, D), are the same in another order."""
+    if one.shape != other.shape or not _apart(one, other):
+        return False
+    nearest = torch.cdist(one[0], other[0]).argmin(dim=-1)
+    return len(nearest.unique()) == len(nearest) and not _apart(one, other[:, nearest])
 
 
 def _apart(one: Tensor, other: Tensor) -> bool:
@@ -635,8 +656,11 @@ def _together(loop: Loop) -> Iterator[Finding | Remark]:
     for i, (row, single) in enumerate(zip(rows, sources.split(1), strict=True)):
         words = loop.words(row, single)
         alone = loop.write(single)
-        steps.append(min(len(words), len(alone.words)))
-        if _without(words, patient.pad_id) != _without(alone.words, patient.pad_id):
+        tie = _near_tie(loop, alone, words)
+        steps.append(min(len(words), len(alone.words)) if tie is None else tie)
+        if tie is None and _without(words, patient.pad_id) != _without(
+            alone.words, patient.pad_id
+        ):
             seen = f"source {i}: {alone.words[:6]} alone, {words[:6]} in the batch."
             break
     else:  # of the last one the logits were heard, too, if they went side by side
@@ -644,8 +668,8 @@ def _together(loop: Loop) -> Iterator[Finding | Remark]:
         until = min(steps) if is_batch else 0  # a row came to its end
         both = list(zip(heard.scores, alone.scores, strict=False))[:until]
         apart = [float(_centred(a - b).abs().max() / b.std()) for a, b in both]
-        if any(each > APART for each in apart):
-            first = next(i for i, each in enumerate(apart) if each > APART)
+        if max(apart, default=0) > loop.apart:
+            first = next(i for i, each in enumerate(apart) if each > loop.apart)
             seen = f"the logits of the last source differ from step {first} on."
     if seen:
         yield Finding(
@@ -660,6 +684,17 @@ def _together(loop: Loop) -> Iterator[Finding | Remark]:
         )
     elif patient.eos_id is not None:
         yield from _all_stop(loop, sources)
+
+
+def _near_tie(loop: Loop, alone: Written, words: list[int]) -> int | None:
+    """The step at which two words were equally likely, if that is where rows part."""
+    both = list(zip(alone.words, words, strict=False))
+    first = next((i for i, (a, b) in enumerate(both) if a != b), None)
+    if first is None or first >= len(alone.scores):
+        return None
+    scores, (one, other) = alone.scores[first], both[first]
+    gap = abs(float(scores[one] - scores[other]))
+    return first if gap <= loop.apart * float(scores.std()) else None
 
 
 def _stale(loop: Loop, sources: Tensor, problem: Exception) -> Iterator[Finding]:
@@ -728,7 +763,7 @@ def _training(loop: Loop) -> Iterator[Remark]:
     with as_found(loop.patient.model):
         loud = loop.write(loop.source, training=True).scores
     if any(
-        float(_centred(a - b).abs().max()) > APART * (float(b.std()) or 1.0)
+        float(_centred(a - b).abs().max()) > loop.apart * (float(b.std()) or 1.0)
         for a, b in zip(loud[:2], quiet[:2], strict=False)
     ):
         yield Remark(

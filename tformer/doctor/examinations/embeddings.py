@@ -21,6 +21,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
         raise Skip("source and target must have one length: fix that first")
     ops, _ = patient.watch(patient.source(), patient.target())
     judged = 0
+    factors = {e.factor for ids in (patient.source(), patient.target())
+               if ids is not None for e in _anatomy.lookups(ops, ids)[:1]}  # fmt: skip
     for side, ids in (("source", patient.source()), ("target", patient.target())):
         if ids is None:
             continue
@@ -33,16 +35,23 @@ def examine(patient: Patient) -> Iterator[Finding]:
             words, places = _anatomy.spread(lookup.vectors), _anatomy.spread(fixed[0])
             if lookup.factor <= 1 and words < QUIET * places:
                 d_model = lookup.vectors.size(-1)
+                others = [e for e in factors if e > 1]
+                by = f"they are multiplied by {lookup.factor:.3g}"
+                if others:
+                    by += f", and those of the other side by {others[0]:.3g}"
+                sure = lookup.factor < 1 or bool(others)
                 yield Finding(
                     code="embeddings-without-scale",
                     title=f"the {side}'s words are small beside their positions",
                     tried="compared the two where they are added.",
                     seen=f"embeddings have the size {words:.2g}, positions "
-                    f"{places:.2g}; nothing scales the embeddings up.",
+                    f"{places:.2g}; {by if sure else 'nothing scales them up'}.",
                     means="at first the model sees places, and hardly any words.",
                     look=f"multiply the embeddings by √d_model = {d_model**0.5:.3g} "
                     "before the positions are added, or initialise them larger.",
-                    design="A sound design may begin so, and training then makes its "
+                    design=""
+                    if sure
+                    else "A sound design may begin so, and training then makes its "
                     'words larger (accept=["embeddings-without-scale"]).',
                 )
                 return

@@ -199,9 +199,12 @@ def _shifted(patient: Patient) -> Iterator[Finding]:
         return
     shares = {distance: same(patient, distance) for distance in WHERE}
     best = max(shares, key=lambda d: shares[d])
-    if shares[1] > 0.9 or shares[best] < 0.9:
-        if shares[best] < 0.9:
-            raise Skip("the labels are not the decoder's input, shifted by a place")
+    if shares[best] < 0.9:
+        if max(same(patient, d, turned=True) for d in WHERE) > 0.9:
+            yield _reversed()
+            return
+        raise Skip("the labels are not the decoder's input, shifted by a place")
+    if shares[1] > 0.9:
         best = 1
     ahead = best + shift(patient)
     if ahead == 1:
@@ -226,4 +229,16 @@ def _shifted(patient: Patient) -> Iterator[Finding]:
         else "the model learns to predict a word that isn't the next one, and its "
         "decoding loop asks for the next.",
         look="inputs ids[:, :-1], labels ids[:, 1:], shifted once, in one place.",
+    )
+
+
+def _reversed() -> Finding:
+    return Finding(
+        code="labels-in-reverse",
+        title="labels and the decoder's input run in opposite directions",
+        tried="compared labels and decoder inputs, and then with one of them reversed.",
+        seen="they agree only when one of them is reversed.",
+        means="no position is asked for the word that follows it.",
+        look="flip, [::-1] or reversed: turn the whole sequence round before it is cut "
+        "into input and labels, or not at all.",
     )

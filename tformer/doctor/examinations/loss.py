@@ -7,12 +7,13 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from tformer.doctor._labels import ignored
+from tformer.doctor._labels import asked, ignored
 from tformer.doctor._patient import Patient, Skip, seeded
-from tformer.doctor.report import Finding
+from tformer.doctor.report import Finding, listed
 
 CHAPTER = "Training"
 ARGUMENT = "loss"
+MANY = 64  # labels that are tried
 SURE = 30.0  # a logit that leaves no doubt
 TRIED = "looked at the loss where the label is padding, then added columns of padding."
 
@@ -22,11 +23,68 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if patient.loss is None:
         raise Skip("loss=… was not given")
     patient.has_numbers()
+    if (stops := _stops(patient)) is not None:
+        yield stops
+        return
+    yield from _left_out(patient)
     yield from _softmaxes(patient)
     if (size := not_averaged(patient)) is not None:
         yield _not_averaged(*size)
     yield from _places(patient)
     yield from _padding(patient)
+
+
+def _stops(patient: Patient) -> Finding | None:
+    """Does the loss take a label where nothing is asked?"""
+    nothing = ignored(patient)
+    if nothing is None:
+        return None
+    scores = torch.zeros(2, 6, patient.plain.size(-1))
+    labels = patient.words(6, seed=62, rows=2)
+    _ask(patient, scores, labels)  # what stops here is no matter of labels
+    labels[0, 3:] = nothing
+    try:
+        _ask(patient, scores, labels)
+    except (IndexError, RuntimeError) as problem:
+        reason = f"{type(problem).__name__}: {problem}".splitlines()[0].rstrip(".")
+    else:
+        return None
+    from_batches = patient.ignore_index is None
+    where = "your batches have" if from_batches else "ignore_index says"
+    return Finding(
+        code="loss-stops",
+        title="the loss stops at the label that stands where nothing is asked",
+        tried=f"gave it labels with {nothing}, as {where}.",
+        seen=f"{reason}.",
+        means="the loss leaves out another label than this one.",
+        look=f"ignore_index={nothing} in the loss, or give ignore_index=… as the loss "
+        "has it.",
+    )
+
+
+def _left_out(patient: Patient) -> Iterator[Finding]:
+    """Does the loss leave out a label that is a word?"""
+    batches = patient.batches or ()
+    words = {int(i) for batch in batches for i in batch[-1][asked(patient, batch[-1])]}
+    words -= {*patient.pads}
+    few = [*sorted(words, key=lambda i: (i not in patient.special, i))[:MANY]]
+    labels = torch.tensor(few, dtype=torch.long)[:, None].expand(-1, 3)
+    n = patient.plain.size(-1)
+    if len(few) < 2 or not bool((labels < n).all()):
+        return
+    pulled = _gradients(patient, torch.zeros(len(few), 3, n), labels).amax(dim=1)
+    lost = [i for i, each in zip(few, pulled.tolist(), strict=True) if not each]
+    if 0 < len(lost) < len(few) / 2:
+        names = listed(map(patient.named, lost))
+        yield Finding(
+            code="loss-leaves-out-words",
+            title="the loss leaves out a label that is a word",
+            tried=f"looked at the gradient of the loss for {len(few)} labels of yours.",
+            seen=f"there is none where the label is {names}.",
+            means="the model never learns to say it.",
+            look="ignore_index in the loss, which is for padding alone, and masks such "
+            "as labels > 0.",
+        )
 
 
 def _ask(patient: Patient, scores: Tensor, labels: Tensor) -> Tensor:

@@ -10,10 +10,12 @@ from torch import nn
 
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
-from tformer.doctor._watch import DROPS, FACTORS, MOMENTS, PRODUCTS, VIEWS
+from tformer.doctor._watch import DROPS, FACTORS, MOMENTS, PRODUCTS, VIEWS, storage
 from tformer.doctor.report import Finding, listed
 
 CHAPTER = "The encoder"
+MIXED = 0.3  # of a gain's numbers are below 0; training turns few of them round
+SMALL = 0.2  # size of a gain
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
@@ -50,6 +52,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
     networks = [each for each in networks if each.second is not last]
     yield from _feed_forward(networks)
     yield from _skips(ops, d_model)
+    yield from _multiplied(ops, d_model)
+    yield from _gains(patient, ops)
     fates += [_anatomy.after(each.second) for each in networks]
     yield from _places(patient, ops, found, last, fates)
 
@@ -67,6 +71,18 @@ def _feed_forward(networks: list[_anatomy.FeedForward]) -> Iterator[Finding]:
             "network copies it, and gradients have no way around it.",
             look="the last line of the layer: x + feed_forward(norm(x)), or "
             "norm(x + feed_forward(x)). Is x + … there?",
+        )
+    if late := [each for each in networks if _anatomy.bends_product(each)]:
+        yield Finding(
+            code="gate-bent-too-late",
+            title="a gated network bends the product, and not the gate",
+            tried="looked at what happens between its linear layers.",
+            seen="two projections are multiplied, and the non-linearity comes after "
+            f"that ({_anatomy.places(each.second for each in late)}).",
+            means="there is no gate: it is one factor that opens and closes.",
+            look="silu(w1(x)) * w3(x), not silu(w1(x) * w3(x)).",
+            design="Such a network learns, too, though it is none of the usual ones "
+            '(accept=["gate-bent-too-late"]).',
         )
     straight = [each for each in networks if not each.bends]
     if straight:
@@ -94,6 +110,45 @@ def _skips(ops: list[_anatomy.Op], d_model: int) -> Iterator[Finding]:
             "that earlier layers wrote passes through unchanged.",
             look="h = norm(x), then x = x + sublayer(h): has x been overwritten by the "
             "norm, or is it h + … ?",
+        )
+
+
+def _multiplied(ops: list[_anatomy.Op], d_model: int) -> Iterator[Finding]:
+    if wrong := _anatomy.multiplied(ops, d_model):
+        yield Finding(
+            code="stream-multiplied",
+            title="the residual stream is multiplied on its way",
+            tried="followed both addends of each residual sum.",
+            seen=f"what a sublayer's result is added to is {wrong[0][1]:.3g} times the "
+            f"stream, in {_anatomy.places(e.total for e, _ in wrong)}.",
+            means="the stream grows with each layer, and what later sublayers add "
+            "counts for less and less.",
+            look="x = x + sublayer(x), with x there once; a factor belongs before the "
+            "first layer, or on what is added.",
+        )
+
+
+def _gains(patient: Patient, ops: list[_anatomy.Op]) -> Iterator[Finding]:
+    """Do norms multiply by numbers around 0, or all of them by small ones?"""
+    asleep = {storage(each) for each in patient.asleep.values()}
+    gains = [(op, gain.float().flatten()) for op, gain in _anatomy.gains(ops)
+             if storage(gain) not in asleep]  # fmt: skip
+    mixed = [op for op, g in gains if float((g < 0).float().mean()) > MIXED]
+    small = [op for op, g in gains if _anatomy.spread(g) < SMALL]
+    if gains and (len(mixed) > len(gains) / 2 or len(small) == len(gains)):
+        size = min(_anatomy.spread(g) for _, g in gains)
+        where = _anatomy.places(mixed or small)
+        yield Finding(
+            code="gains-near-zero",
+            title="the norms multiply by numbers near 0, and not near 1",
+            tried="looked at what each norm multiplies by.",
+            seen=f"in {len(mixed or small)} of {len(gains)} ({where}) "
+            + ("its signs are mixed; " if mixed else "")
+            + f"its size is {size:.2g} or more.",
+            means="hardly anything of what was normalised gets through, and with mixed "
+            "signs half of it is turned round.",
+            look="the initialisation: random numbers are for matrices (p.dim() > 1), a "
+            "gain starts at 1.",
         )
 
 
@@ -230,13 +285,17 @@ def _by_hand(patient: Patient, ops: list[_anatomy.Op]) -> Iterator[Finding]:
     places = {op.place: op.inputs[0].tensor.size(-1) for op in ops
               if op.name in MOMENTS | {"sum"} and op.place in rooted
               and op.output.size()[-1:] == (1,)}  # fmt: skip
-    grows, other = {}, {}
+    grows, other, bare = {}, {}, False
     for place, width in places.items():
         sizes = _sizes(modules[place], width)
         if sizes is not None and abs(math.log(sizes[1] / sizes[0])) > 0.1:
             grows[place] = sizes[1] / sizes[0]
         elif sizes is not None and abs(math.log(sizes[0] * width**0.5)) < 0.05:
+            own = [p for p in modules[place].parameters() if p.shape == (width,)]
+            if own and _anatomy.spread(own[0].detach()) > width**0.5 / 2:
+                continue  # its gain makes up for that
             other[place] = sizes[0]
+            bare |= not own or width < max(places.values())
     if grows:
         yield Finding(
             code="norm-not-normalising",
@@ -258,7 +317,9 @@ def _by_hand(patient: Patient, ops: list[_anatomy.Op]) -> Iterator[Finding]:
             means="every sublayer reads numbers that are √D times too small.",
             look="x.pow(2).mean(-1), not .sum(-1).",
             design="That is right where vectors on the unit sphere are meant "
-            '(accept=["norm-sums"]).',
+            '(accept=["norm-sums"]).'
+            if bare
+            else "",
         )
 
 

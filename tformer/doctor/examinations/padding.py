@@ -83,9 +83,10 @@ def _target(patient: Patient) -> Iterator[Finding]:
     padded = patient.padded(target, n)
     wide = patient.logits(source, padded)[:, :real]
     moved = float(patient.moved(patient.logits(source, target), wide).max())
-    if moved <= patient.tolerance:
-        return
     own = [e for e in patient.watch(source, padded)[1] if e.shape == (n, n)]
+    if moved <= patient.tolerance:
+        yield from _harmless(patient, own, real)
+        return
     hidden = [e for e in own if float(e.weights[:, :real, :real].max()) < 1e-6]
     tried = f"added {n - real} columns of padding to the target."
     if hidden and writes(patient) is False:
@@ -105,6 +106,31 @@ def _target(patient: Patient) -> Iterator[Finding]:
         else "the mask over the keys, and anything that averages over positions.",
         because=(*SPOILED, "mask-off-by-one", "mask-inverted", "mask-fills-weakly"),
     )
+
+
+def _harmless(
+    patient: Patient, own: list[_anatomy.Attention], real: int
+) -> Iterator[Finding]:
+    """Does the mask hide padding as queries, where no earlier word would see it?"""
+    even = [e for e in own if float((w := e.weights[:, real:]).max() - w.min()) < 1e-5]
+    if not even or len(even) < len(own):
+        return
+    n, pad = patient.n_target, patient.pads[1]
+    before = torch.cat([torch.full((1, n - real), pad), patient.target()[:, :real]], 1)
+    _, found = patient.watch(patient.source(), before)
+    seen = [e for e in found if e.shape == (n, n)
+            and float(e.weights[:, n - real :, : n - real].max()) > 1e-4]  # fmt: skip
+    if seen:
+        yield Finding(
+            code="mask-on-queries",
+            title="the target's padding mask hides padding as queries instead of keys",
+            tried=f"put {n - real} columns of padding before the words of a target.",
+            seen=f"words attend to it ({_anatomy.places(e.softmax for e in seen)}).",
+            means="the mask hides nothing from any word.",
+            look=KEYS,
+            design="No harm is done while padding comes after the words, since the "
+            "causal mask hides it.",
+        )
 
 
 KEYS = "the mask's axes: padding is hidden over the keys, (B, 1, 1, S)."

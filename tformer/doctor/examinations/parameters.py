@@ -15,6 +15,7 @@ from tformer.doctor._watch import NORMS, PRODUCTS, storage
 from tformer.doctor.report import Finding, listed
 
 CHAPTER = "The whole Transformer"
+LARGE = 4  # times the usual size; after training, few are
 PART = 0.3  # of a matrix that makes two or three things at once
 TRIES = 6  # inputs, each of which may wake other experts
 EXPERTS = (
@@ -79,6 +80,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
     silent, is_routed, parts = _silent(patient, named)
     yield from _part([n for n in matrices if n not in silent], named, parts, outs)
     yield from _never_wakes(patient, {*matrices} - {*silent})
+    yield from _firsts(patient, ops)
+    yield from _large(ops)
     thrown = _thrown_away(patient, ops, [n for n in silent if named[n].dim() > 1])
     for code, names in (
         ("gradient-cut", [n for n in silent if storage(named[n]) in used]),
@@ -88,6 +91,11 @@ def examine(patient: Patient) -> Iterator[Finding]:
             finding = _without_gradient(code, names, named, thrown)
             design = EXPERTS if is_routed and not thrown else ""
             yield dataclasses.replace(finding, design=design)
+    yield from _not_held(patient, named)
+
+
+def _not_held(patient: Patient, named: Mapping[str, Tensor]) -> Iterator[Finding]:
+    """Does the optimizer hold every weight?"""
     if patient.optimizer is not None:
         held = {id(p) for group in patient.optimizer.param_groups
                 for p in group["params"]}  # fmt: skip
@@ -211,9 +219,71 @@ def _part(
                 means="the queries, keys or values that it makes are not used.",
                 look="what the parts go into: q @ k.transpose(-2, -1), weights @ v.",
                 chapter="Attention",
-                because=("result-thrown-away", "keys-from-wrong-side", "mask-inverted"),
-            )
+                because=(
+                    "result-thrown-away", "keys-from-wrong-side", "mask-inverted",
+                    "weights-too-large",
+                ),
+            )  # fmt: skip
             return
+
+
+def _firsts(patient: Patient, ops: list[_anatomy.Op]) -> Iterator[Finding]:
+    """Does the first of two matrices start at zero, and the second not?"""
+    asleep = {storage(p): n for n, p in patient.asleep.items()}
+    found = _anatomy.attentions(ops)
+    values = [(op, each.out) for op in ops if op.name in PRODUCTS for each in found
+              if any(e is each.into_value for e in op.inputs)]  # fmt: skip
+    pairs = [(e.first, e.second) for e in _anatomy.feed_forwards(ops, found)] + values
+    zero = [
+        asleep[first]
+        for first, second in map(_weights, pairs)
+        if first in asleep and second not in asleep
+    ]
+    if zero:
+        yield Finding(
+            code="weights-start-at-zero",
+            title="the first matrix of a sublayer starts at zero",
+            tried="looked at each matrix that starts at zero, and at the one after it.",
+            seen=f"{listed(zero)} are all zeros, and what follows is not.",
+            means="its units are all alike, the next matrix gets no gradient, and "
+            "after a ReLU nothing ever changes that.",
+            look="the initialisation: the last matrix of a branch may start at zero, "
+            "and the others at small random numbers.",
+            because=("weights-stay-zero", "output-constant"),
+        )
+
+
+def _weights(pair: tuple[_anatomy.Op, _anatomy.Op | None]) -> list[int | None]:
+    """Where the weights of two products are in memory."""
+    return [
+        next((storage(e.tensor) for e in op.inputs[-2:] if e.is_parameter), None)
+        if op is not None
+        else None
+        for op in pair
+    ]
+
+
+def _large(ops: list[_anatomy.Op]) -> Iterator[Finding]:
+    """Do most matrices multiply the size of what they read?"""
+    times: dict[int, float] = {}
+    for op in ops:
+        read = _anatomy.states(op) if op.name in PRODUCTS else None
+        if read is not None:
+            [weight] = [e for e in op.inputs[-2:] if e is not read]
+            size = _anatomy.spread(weight.tensor) * read.tensor.size(-1) ** 0.5
+            times[storage(weight.tensor)] = size
+    if len(times) > 2 and (half := sorted(times.values())[len(times) // 2]) > LARGE:
+        yield Finding(
+            code="weights-too-large",
+            title="the matrices are far too large",
+            tried="compared each matrix with 1/√n, n being how many numbers it reads.",
+            seen=f"half of {len(times)} are {half:.2g} times as large or more.",
+            means="sizes grow in each sublayer, each softmax is sharp from the start, "
+            "and rounding is amplified.",
+            look="the standard deviation of the initialisation: 0.02 or 1/√n. "
+            "normal_(w, 0.02) sets the mean.",
+            because=("norm-not-normalising",),
+        )
 
 
 def _never_wakes(patient: Patient, matrices: set[str]) -> Iterator[Finding]:
@@ -326,7 +396,7 @@ def _without_gradient(
             look="forward: is the layer called, and is its result kept?",
             because=(
                 "keys-from-wrong-side", "no-positions", "no-final-norm",
-                "norm-wrong-axis", "result-thrown-away",
+                "norm-wrong-axis", "result-thrown-away", "positions-are-words",
             ),
         )  # fmt: skip
     return Finding(

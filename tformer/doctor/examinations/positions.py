@@ -31,11 +31,13 @@ def examine(patient: Patient) -> Iterator[Finding]:
     _, found = patient.watch(source, target)
     if not found:
         raise Skip("no softmax between two matrix products was seen")
+    bare: list[int] = []
     for side, n in enumerate((patient.n_source, patient.n_target)):
         layers = [each for each in found if each.shape == (n, n)]
         if layers and (finding := _one_sided(layers[0], SIDES[side])):
             yield finding
         elif layers and all(_anatomy.uniform(each.weights) for each in layers):
+            bare.append(side)
             is_causal = not any(bool(each.weights.triu(1).any()) for each in layers)
             unused = _unused_table(patient, n)
             yield Finding(
@@ -56,11 +58,40 @@ def examine(patient: Patient) -> Iterator[Finding]:
                     "mask-inverted",
                     "weights-all-equal",
                 ),
-                design=NOPE if is_causal and not unused else "",
+                design=NOPE
+                if is_causal and not unused and (patient.decoder_only or 0 in bare)
+                else "",
             )
         elif layers:
+            yield from _turned_values(layers[0], SIDES[side])
             yield from _not_relative(layers[0], SIDES[side], patient.epsilon)
+    yield from _places_as_words(patient)
     yield from _added(patient)
+
+
+def _places_as_words(patient: Patient) -> Iterator[Finding]:
+    """Are places looked up in the table of words?"""
+    ops, _ = patient.watch(patient.source(), patient.target())
+    tables = {
+        storage(each.op.inputs[0].tensor)
+        for ids in (patient.source(), patient.target())
+        if ids is not None
+        for each in _anatomy.lookups(ops, ids)
+    }
+    for op in ops:
+        if op.name != "embedding" or storage(op.inputs[0].tensor) not in tables:
+            continue
+        places = op.inputs[1].tensor.flatten().tolist()
+        if len(places) > 2 and places == [*range(places[0], places[0] + len(places))]:
+            yield Finding(
+                code="positions-are-words",
+                title="positions are looked up in the table of words",
+                tried="looked at every look-up of a pass.",
+                seen=f"one of {places[:4]}, … is in the words' own table.",
+                means="the vector of place 5 is that of word 5.",
+                look="the table of positions, in the line that adds them.",
+            )
+            return
 
 
 NOPE = (
@@ -113,6 +144,31 @@ def _one_sided(first: _anatomy.Attention, side: str) -> Finding | None:
         f"its {turned} differ from place to place, and its {still} don't.",
         f"the same rotation for both: apply it to the {still}, too.",
     )
+
+
+def _turned_values(first: _anatomy.Attention, side: str) -> Iterator[Finding]:
+    """Are values of one word unlike each other, though what they are made of isn't?
+
+    Some designs turn what is mixed back again, before the output projection.
+    """
+    read, n = first.into_value, first.shape[0]
+    if read is None or first.merged is None:
+        return
+    rows = read.numbers.reshape(-1, read.numbers.size(-1))
+    if len(rows) != n or not torch.allclose(rows, rows[:1].expand_as(rows), atol=1e-5):
+        return
+    turns = 1 - torch.cosine_similarity(first.value[:, :1], first.value, dim=-1).min()
+    if float(turns) > 1e-2:
+        yield Finding(
+            code="rotary-on-values",
+            title=f"positions turn the values of the {side}",
+            tried="fed one word over and over, and compared its values.",
+            seen="they differ from place to place, though they are made of one vector.",
+            means="what a word hands on depends on its place, and not only how much of "
+            "it is taken.",
+            look="the rotation: for queries and keys alone.",
+            because=("heads-split-wrongly", "batch-leak"),
+        )
 
 
 def _rotary(title: str, seen: str, look: str) -> Finding:

@@ -6,11 +6,13 @@ import math
 from collections.abc import Iterator
 
 from tformer.doctor import _anatomy
+from tformer.doctor._labels import is_untrained
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
 CHAPTER = "Attention"
 MUCH = 2.5  # times too large or too small
+SHARP = 1.5  # standard deviation of scores; with a factor they start below 1
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
@@ -23,13 +25,47 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if wrong and all(any(_is(e.factor, n**-0.5) for n in e.shape) for e in wrong):
         yield _by_length(wrong[0])
         return
+    widths = {e.into_query.tensor.size(-1) for e in wrong if e.into_query is not None}
+    if wrong and len(widths) == 1 and patient.scale is None:
+        (width,) = widths
+        if all(_is(e.factor, width**-0.5) and not _is(e.factor, 1 / e.d_head)
+               for e in wrong):  # fmt: skip
+            yield _by_width(wrong[0], width)
+            return
     for code, here in (
         ("no-scale", [e for e in wrong if _is(e.factor, 1.0)]),
         ("wrong-scale", [e for e in wrong if not _is(e.factor, 1.0)]),
     ):
         if here:
             agree = len(here) == len(judged) and patient.scale is None
+            if code == "no-scale" and _saturates(patient, here):
+                agree = False
             yield _finding(patient, code, here, len(found), may_be_meant=agree)
+
+
+def _saturates(patient: Patient, found: list[_anatomy.Attention]) -> bool:
+    """Whether scores are sharp before any training, and nothing but products.
+
+    Designs without a factor start with smaller weights, or add a learned bias.
+    """
+    if any(_anatomy.has_bias(each) for each in found):
+        return False
+    sizes = [float((e.query @ e.key.mT).std()) for e in found]
+    return min(sizes) > SHARP and is_untrained(patient)
+
+
+def _by_width(each: _anatomy.Attention, width: int) -> Finding:
+    return Finding(
+        code="wrong-scale",
+        title="the attention scores are divided by the root of the model's width",
+        tried="followed the scores from the matrix product to the softmax.",
+        seen=f"they are multiplied by 1/√{width} = {each.factor:.4g}; with heads of "
+        f"size {each.d_head} it should be 1/√{each.d_head} = "
+        f"{_anatomy.expected_factor(each.d_head):.4g}.",
+        means="a score is a sum over one head's numbers, so the weights start out too "
+        "even, the more so the more heads there are.",
+        look="math.sqrt(d_model // n_heads), or query.size(-1) after the split.",
+    )
 
 
 def _by_length(each: _anatomy.Attention) -> Finding:

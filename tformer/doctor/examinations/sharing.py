@@ -30,7 +30,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
             modules[id(module)] = module
     named = {key: names for key, names in places.items() if len(names) > 1}
     calls = _calls(patient, [modules[key] for key in named]) if named else {}
-    shared = {key: names for key, names in named.items() if calls.get(key, 0) > 1}
+    shared = {k: names for k, names in named.items() if len(calls.get(k, ())) > 1}
     tables = {id(p) for m in patient.model.modules() if isinstance(m, nn.Embedding)
               for p in m.parameters()}  # fmt: skip
     outermost = [
@@ -47,35 +47,37 @@ def examine(patient: Patient) -> Iterator[Finding]:
     ]
     if outermost:
         names, module = outermost[0]
+        read = [id(each) for each in calls[id(module)]]
+        in_row = all(name.rpartition(".")[2].isdigit() for name in names)
+        twins = in_row and len({*read}) < len(read)
         more = f", and so with {len(outermost) - 1} more" if len(outermost) > 1 else ""
         yield Finding(
             code="layers-shared",
             title="one layer is used in several places",
             tried="looked for modules that appear under more than one name.",
-            seen=f"{listed(names)} are one and the same {type(module).__name__}{more}.",
+            seen=f"{listed(names)} are one and the same {type(module).__name__}{more}."
+            + (" They read the same numbers, and so give the same." if twins else ""),
             means="all of them train one set of weights, so the model is as small as "
             "if it had a single layer there.",
             look="[layer] * n, and one attention passed to two sublayers: make a new "
             "one each time, or copy.deepcopy it.",
-            design=ON_PURPOSE if patient.shared is None else "",
+            design=ON_PURPOSE if patient.shared is None and not twins else "",
         )
 
 
-def _calls(patient: Patient, modules: list[nn.Module]) -> dict[int, int]:
-    """How often each is called in one pass."""
-    counts: dict[int, int] = {}
+def _calls(patient: Patient, modules: list[nn.Module]) -> dict[int, list[object]]:
+    """What each reads first, at each of its calls in one pass."""
+    calls: dict[int, list[object]] = {}
 
-    def count(module: nn.Module, *_: object) -> None:
-        counts[id(module)] = counts.get(id(module), 0) + 1
+    def note(module: nn.Module, given: tuple[object, ...]) -> None:
+        calls.setdefault(id(module), []).append(given[0] if given else object())
 
-    hooks = [each.register_forward_pre_hook(count) for each in modules]
+    # Containers are never called; their contents are.
+    called = [e for e in modules if not isinstance(e, nn.ModuleList | nn.ModuleDict)]
+    hooks = [each.register_forward_pre_hook(note) for each in called]
     try:
         patient.logits(patient.source(), patient.target())
     finally:
         for hook in hooks:
             hook.remove()
-    containers = (nn.ModuleList, nn.ModuleDict)
-    for each in modules:
-        if isinstance(each, containers):  # never called; its contents are
-            counts[id(each)] = 0
-    return counts
+    return calls

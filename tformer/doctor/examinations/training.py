@@ -90,7 +90,7 @@ def _held(patient: Patient) -> list[Tensor]:
 
 def _finding(code: str, title: str, tried: str, seen: str, means: str, look: str,
              **more: Any) -> Finding:  # fmt: skip
-    because = ("not-in-optimizer", "ids-out-of-range")
+    because = ("not-in-optimizer", "ids-out-of-range", "keys-from-wrong-side")
     return Finding(code, title, tried, seen, means, look, because=because, **more)
 
 

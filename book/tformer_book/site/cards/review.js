@@ -1,6 +1,7 @@
 // The review: asks the cards that are due, one by one, and keeps how they went. The cards
 // are those in the page's own list; without scripts there is only that list.
 
+import { pageAt, read } from "../keep/keep.js";
 import { forget, load, save } from "./progress.js";
 import { answered, isDue, QUALITY, queue, rest } from "./schedule.js";
 
@@ -11,6 +12,7 @@ const [place, front, back] = ["place", "front", "back"].map(part);
 const [show, grades, progress, next] = ["show", "grades", "progress", "next"].map(part);
 const grade = [...grades.querySelectorAll("button")];
 const ALL = "all";
+const READ = "those that you have read";
 
 /** The chapters: the name of each, its title, and its cards by id. */
 const chapters = [...document.querySelectorAll("section.tf-cards")].map((section) => ({
@@ -24,13 +26,28 @@ const boxes = chapters.map(({ name, title }) => {
   const box = Object.assign(document.createElement("input"), {
     type: "checkbox",
     value: name,
-    checked: true,
   });
   const label = document.createElement("label");
   label.append(box, ` ${title}`);
   part("chapters").append(label);
   return box;
 });
+
+/** Chapters whose cards are dealt at first: those that the reader has read, or has
+ * answered a card of; all for who has read none. */
+function begun() {
+  const answers = load();
+  const isKnown = ({ cards }) => {
+    const [fold] = cards.values();
+    const page = pageAt(fold.querySelector("a[href]").href);
+    return (
+      read(`tf-read:${page}`) !== null || [...cards.keys()].some((id) => answers[id])
+    );
+  };
+  const these = chapters.filter(isKnown);
+  return these.length ? these : chapters;
+}
+
 /** @type {string[]} */
 let waiting = [];
 let isKept = true;
@@ -63,13 +80,16 @@ function tell(known) {
     ? `Next date: ${date.format(Math.min(...dates) * 86_400_000)}.`
     : "Next date: none yet.";
   if (!isKept) next.textContent += " This browser keeps nothing after you leave.";
-  const some = chosen().length < chapters.length;
-  part("chosen").textContent = some
-    ? chosen()
-        .map(({ title }) => title)
-        .join(", ") || "none"
-    : ALL;
+  part("chosen").textContent = choiceInWords();
 }
+
+function choiceInWords() {
+  const these = chosen();
+  if (these.length === chapters.length) return ALL;
+  const isAtFirst = same(these, atFirst) && these.length > 1;
+  return isAtFirst ? READ : these.map(({ title }) => title).join(", ") || "none";
+}
+const same = (a, b) => a.length === b.length && a.every((each) => b.includes(each));
 
 /** Copy a node's content; the list itself stays as it is. */
 const copy = (node) => [...node.cloneNode(true).childNodes];
@@ -168,4 +188,5 @@ deck.addEventListener("keydown", (event) => {
 });
 addEventListener("hashchange", follow);
 addEventListener("load", follow);
-begin();
+const atFirst = begun();
+choose((name) => atFirst.some((chapter) => chapter.name === name));

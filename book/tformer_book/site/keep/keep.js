@@ -59,11 +59,26 @@ export function keeps() {
 }
 
 /** Where the reader was on a page; null if nowhere, or if what is kept is damaged. */
-export function placeOn(name) {
+function placeOn(name) {
   const place = attempt(() => JSON.parse(read(`tf-place:${name}`)));
   const isWhole = PAGE.test(name) && place?.id && place.title && place.at > 0;
   return isWhole ? place : null;
 }
+
+/** Where the reader was last, on the pages that are wanted; null if nowhere. */
+export function lastPlace(isWanted = (_name) => true) {
+  const [last] = keys("tf-place:")
+    .map((key) => key.slice("tf-place:".length))
+    .filter(isWanted)
+    .map((name) => ({ name, ...placeOn(name) }))
+    .filter((place) => place.id)
+    .sort((a, b) => b.at - a.at);
+  return last ?? null;
+}
+
+/** The address of such a place. */
+export const addressOf = ({ name, id }) =>
+  new URL(`${name}.html#${encodeURIComponent(id)}`, root).href;
 
 /** All that is kept, as the text of a file. */
 export function exported() {

@@ -1,7 +1,16 @@
 // The page "Your progress": what is kept, chapter by chapter; export, import, erase.
 
-import { erase, exported, imported, keeps, keys, read } from "./keep.js";
-import { mark } from "./sidebar.js";
+import {
+  addressOf,
+  erase,
+  exported,
+  imported,
+  keeps,
+  keys,
+  lastPlace,
+  read,
+} from "./keep.js";
+import { chapterOf, mark } from "./sidebar.js";
 
 const status = document.getElementById("tf-progress-said");
 const say = (text) => {
@@ -23,9 +32,27 @@ function fill(row) {
   solved.textContent = count("problem", problems);
 }
 
+/** How many chapters are read, and where to go on; at first, with the first of them. */
+function showHowFar(rows) {
+  const done = rows.filter(({ dataset }) => read(`tf-read:${dataset.page}`) !== null);
+  const bar = document.getElementById("tf-far");
+  if (bar instanceof HTMLProgressElement) bar.value = done.length / rows.length;
+  document.getElementById("tf-far-said").textContent =
+    `${done.length} of ${rows.length} chapters read`;
+  const link = document.getElementById("tf-far-on");
+  const last = lastPlace();
+  const first = rows[0].querySelector("a").href;
+  link.setAttribute("href", last ? addressOf(last) : first);
+  link.textContent = last
+    ? `Continue: ${chapterOf(last.name)}, ${last.title}`
+    : "Begin with the first chapter";
+}
+
 function show() {
-  for (const row of document.querySelectorAll("#tf-chapters tr"))
-    if (row instanceof HTMLTableRowElement) fill(row);
+  const all = [...document.querySelectorAll("#tf-chapters tr")];
+  const rows = all.filter((row) => row instanceof HTMLTableRowElement);
+  rows.forEach(fill);
+  showHowFar(rows);
   mark();
 }
 

@@ -5,8 +5,8 @@
 // still for a moment or moved slowly; a chapter, when all its sections before the
 // problems do. Jumping to the end is not reading.
 
-import { keys, page, placeOn, read, remove, root, write } from "./keep.js";
-import { mark } from "./sidebar.js";
+import { addressOf, keys, lastPlace, page, read, remove, write } from "./keep.js";
+import { chapterOf, mark } from "./sidebar.js";
 
 const EVERY = 400; // milliseconds between two looks while the page moves
 const isChapter = document.querySelector(".tf-guess, .tf-solved") !== null;
@@ -73,25 +73,12 @@ function goOn() {
   const line = document.querySelector(".tf-go-on");
   const link = line?.querySelector("a");
   if (!link || location.hash || scrollY > innerHeight / 2) return;
-  const pages = keys("tf-place:").map((key) => key.slice("tf-place:".length));
-  const places = pages
-    .filter((name) => (isChapter ? name === page : page === "book/intro"))
-    .map((name) => ({ name, ...placeOn(name) }))
-    .filter((place) => place.id)
-    .sort((a, b) => b.at - a.at);
-  const [last] = places;
+  const last = lastPlace((name) => (isChapter ? name === page : page === "book/intro"));
   if (!last || (isChapter && !document.getElementById(last.id))) return;
-  link.href = new URL(`${last.name}.html#${encodeURIComponent(last.id)}`, root).href;
+  link.href = addressOf(last);
   const chapter = isChapter ? "" : `${chapterOf(last.name)}: `;
   link.querySelector("span").textContent = chapter + last.title;
   line.removeAttribute("hidden");
-}
-
-/** A chapter's title, as the side bar has it. */
-function chapterOf(name) {
-  const file = name.slice("book/".length);
-  const link = document.querySelector(`.bd-sidebar-primary a[href="${file}.html"]`);
-  return link?.firstChild?.textContent.trim() ?? file;
 }
 
 goOn();

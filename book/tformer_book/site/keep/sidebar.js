@@ -8,6 +8,13 @@ const links = [...document.querySelectorAll(".bd-sidebar-primary a.internal")].f
 );
 let totals;
 
+/** A chapter's title, as the side bar has it. */
+export function chapterOf(name) {
+  const file = name.slice("book/".length);
+  const link = document.querySelector(`.bd-sidebar-primary a[href="${file}.html"]`);
+  return link?.firstChild?.textContent.trim() ?? file;
+}
+
 /** How many problems each page poses. */
 async function problems() {
   try {
