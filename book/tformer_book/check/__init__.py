@@ -4,7 +4,8 @@ Each ``check.<part>(mine)`` runs your function on hidden cases, prints what it f
 the words of a teacher, and returns a `Result` that is true only if all is well, so that
 ``assert check.attention(mine)`` works, too.
 
-Each grader is the function of its module's name in `tformer_book.check.problems`.
+Each grader is the function of its module's name in `tformer_book.check.problems`. Where
+that module has ``HINTS``, ``check.hint(check.<part>)`` prints the next of them.
 """
 
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from typing import Any
 
 from tformer_book.check import problems
 from tformer_book.check.kit import Result
+from tformer_book.check.kit.hints import hint as hint
 from tformer_book.check.kit.state import remember
 
 _GRADERS: dict[str, Callable[[Callable[..., Any]], Result]] = {
@@ -23,7 +25,7 @@ _GRADERS: dict[str, Callable[[Callable[..., Any]], Result]] = {
     for module in iter_modules(problems.__path__)
     if not module.name.startswith("_")
 }
-__all__ = ["Result", *sorted(_GRADERS)]
+__all__ = ["Result", "hint", *sorted(_GRADERS)]
 remember()
 
 

@@ -6,7 +6,7 @@ const made = (html) => document.createRange().createContextualFragment(html);
 
 const ON_SCREEN =
   "script, style, noscript, .tf-bar, .tf-go-on, .tf-review-link, .pst-js-only, .headerlink, " +
-  ".copybtn, .tf-copied, .tf-try, .tf-solved, .tf-table, .tf-claims fieldset, .tf-claims-text, .tf-predict input, .tf-predict form";
+  ".copybtn, .tf-copied, .tf-try, .tf-solved, .tf-work, .tf-table, .tf-claims fieldset, .tf-claims-text, .tf-predict input, .tf-predict form";
 
 const unwrap = (fold, ...title) => {
   fold.querySelector("summary")?.remove();

@@ -19,6 +19,7 @@ and leave Plotly figures blank. This extension makes every page stand on its own
 - ``sessions``: the course, on the page for teachers;
 - ``cards``: the review cards, and the deck that asks them;
 - ``code``: folds code that isn't the lesson, and the switch that opens it;
+- ``problems``: what stands below a function to write: a link, hints;
 - ``predictions``: covers what a reader is asked to predict;
 - ``keep``: what the reader has done, kept in the browser;
 - ``search``: answers with sections, while one types;
@@ -52,6 +53,7 @@ from . import (
     plotly,
     policy,
     predictions,
+    problems,
     reference,
     search,
     sessions,
@@ -69,6 +71,7 @@ def setup(app: Any) -> dict[str, Any]:
     figures.setup(app)
     engine.setup(app)
     pages.setup(app)
+    problems.setup(app)
     code.setup(app)
     predictions.setup(app)
     cards.setup(app)

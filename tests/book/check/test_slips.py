@@ -8,7 +8,7 @@ from answers import load
 from tformer_book import check
 from tformer_book.check import kit
 
-PROBLEMS = sorted({*check.__all__} - {"Result"})
+PROBLEMS = sorted({*check.__all__} - {"Result", "hint"})
 MODULES = {
     name: import_module(f"tformer_book.check.problems.{name}") for name in PROBLEMS
 }

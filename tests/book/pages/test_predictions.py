@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
+from html import unescape
 
 import pytest
 
@@ -43,10 +45,14 @@ def test_the_output_shows_after_an_answer_and_the_answer_beside_it(reading):
         assert not cover.locator("> div").is_visible()
         form.locator("button[type=submit]").click()  # with nothing typed
         assert not cover.locator("> div").is_visible()
+        assert form.get_by_role("alert").inner_text().startswith("Type an answer first")
         form.get_by_label("Your prediction").fill("the third and the seventh")
         form.locator("button[type=submit]").click()
         assert cover.locator("> div").is_visible()
-        assert "the third and the seventh" in cover.locator(".tf-said").inner_text()
+        said = cover.locator(".tf-said")
+        assert "the third and the seventh" in said.inner_text()
+        assert "Compare: those of “the”" in said.inner_text()  # a free answer
+        assert said.evaluate("e => e === document.activeElement")
         assert not form.is_visible()
         seen.page.reload()
         cover.locator(".tf-said").filter(has_text="the third").wait_for()
@@ -60,6 +66,53 @@ def test_a_reader_may_skip_and_that_is_not_kept(reading):
         seen.page.reload()
         asked(seen).locator("form").wait_for()
         assert not cover_of(seen).locator("> div").is_visible()
+
+
+ONE_OF = "parameters sits in its table?"
+
+
+@pytest.mark.parametrize(
+    ("choice", "verdict"),
+    [
+        ("A little over a quarter.", "Right: 27 %."),
+        ("A twentieth", "Not quite: A little over a quarter, 27 %."),
+    ],
+)
+def test_a_choice_gets_a_verdict(reading, choice, verdict):
+    with reading() as seen:
+        question, cover = asked(seen, ONE_OF), cover_of(seen, ONE_OF)
+        question.locator("button[type=submit]").click()
+        said = question.get_by_role("alert").inner_text()
+        assert said.startswith("Choose an answer first")
+        question.get_by_label(choice).check()
+        assert not question.get_by_role("alert").is_visible()
+        question.locator("button[type=submit]").click()
+        assert verdict in cover.locator(".tf-said").inner_text()
+        seen.page.reload()
+        cover.locator(".tf-said").filter(has_text=verdict).wait_for()
+
+
+@pytest.mark.parametrize(
+    ("typed", "verdict"),
+    [
+        ("32", "Right: 32, half the width."),
+        ("about 32.1?", "Right"),
+        ("64", "Not quite: 32, half the width."),
+        ("d / 2 = 32", "Right"),
+        ("-32", "Not quite"),
+        ("half the width", "Compare: 32"),
+    ],
+)
+def test_a_number_gets_a_verdict(visit, typed, verdict):
+    question = "what is the product of a row with itself?"
+    with visit(address("positions"), settle=False) as seen:
+        form = asked(seen, question).locator("form")
+        form.wait_for()
+        seen.page.evaluate("dispatchEvent(new Event('afterprint'))")
+        form.get_by_label("Your prediction").fill(typed)
+        form.locator("button[type=submit]").click()
+        said = cover_of(seen, question).locator(".tf-said").inner_text()
+        assert f"You predicted {typed}. {verdict}" in said.replace("\n", " ")
 
 
 def test_without_scripts_the_cover_is_a_fold():
@@ -89,3 +142,22 @@ def test_nearly_every_prediction_has_its_cover(path):
     covers = html.count('<details class="tf-cover">')
     assert questions - covers <= 1
     assert covers <= questions
+
+
+@pytest.mark.parametrize("path", sorted(HTML.glob("book/*.html")), ids=str)
+def test_every_prediction_knows_its_answer(path):
+    html = path.read_text("utf-8")
+    asked = re.findall(r'<blockquote class="tf-predict.*?</blockquote>', html, re.S)
+    for block in (each for each in asked if "<form" in each):
+        words = re.sub("<[^>]*>|\\s+", " ", block)[:200]
+        told = re.search('data-answer="([^"]*)"', block)
+        assert told, words
+        answer = json.loads(unescape(told[1]))
+        choices = block.count('type="radio"')
+        if choices:
+            assert 1 <= answer["choice"] <= choices, words
+        elif isinstance(answer, dict):
+            assert answer["says"], words
+            assert isinstance(answer["number"], int | float), words
+        else:
+            assert not answer.endswith("."), words

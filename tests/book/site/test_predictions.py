@@ -118,3 +118,21 @@ def test_the_comment_may_stand_behind_a_later_cell(predictions):
     ]
     _, hidden = covered(predictions, *content)
     assert hidden == [["42", "It is.", "code\n\n42 again"]]
+
+
+def test_the_answering_cell_names_the_answer_for_the_form(predictions):
+    right = cell("42")
+    right["cell_metadata"] = {"tformer": {"answer": {"choice": 2, "says": "42 & more"}}}
+    section, _ = covered(predictions, question("How many?", "41", "42"), right)
+    form = section[0].astext()
+    assert (
+        'data-answer="{&quot;choice&quot;: 2, &quot;says&quot;: &quot;42 &amp; more'
+        in form
+    )
+    assert "novalidate" in form  # an empty one gets our own message
+    assert "required" not in form
+
+
+def test_a_form_without_an_answer_says_nothing_of_one(predictions):
+    section, _ = covered(predictions, question(), cell("42"))
+    assert "data-answer" not in section[0].astext()

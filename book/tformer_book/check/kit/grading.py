@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tformer_book.check.kit.hints import hints_of
 from tformer_book.check.kit.state import judging
 
 Function = Callable[..., Any]
@@ -63,7 +64,10 @@ def grader(
     def make(praise: Callable[[Function], str]) -> Callable[[Function], Result]:
         @functools.wraps(praise)
         def graded(mine: Function) -> Result:
-            return grade(part or praise.__name__, mine, probes, praise(mine))
+            result = grade(part or praise.__name__, mine, probes, praise(mine))
+            if result.diagnosis == "stub" and hints_of(praise):
+                print(f"  For a hint, call check.hint(check.{praise.__name__}).")
+            return result
 
         graded.__annotations__ = {"mine": Function, "return": Result}
         return graded

@@ -8,6 +8,15 @@ from torch import Tensor
 
 from tformer_book.check import kit
 
+HINTS = (
+    "Each head compares every query with every key. Which axes must the hidden layer "
+    "have before `to_score` is applied?",
+    "Project queries and keys for each head: (B, H, Tq, Dh) and (B, H, Tk, Dh). Then "
+    "give each an axis of size 1 where the other has its words, and let broadcasting "
+    "pair them: (B, H, Tq, Tk, Dh).",
+    "asks = query[:, None] @ to_query.mT  # (B, H, Tq, Dh)",
+)
+
 
 def built(
     query: Tensor,

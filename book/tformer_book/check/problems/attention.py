@@ -11,6 +11,15 @@ from torch import Tensor
 from tformer.attention import attention as reference
 from tformer_book.check import kit
 
+HINTS = (
+    "In which order do they come: compare, scale, hide, share out, mix? Along which "
+    "axis must each row of weights sum to 1?",
+    "Scores are `query @ key.transpose(-2, -1)`, divided by the root of the last "
+    "axis. Where the mask is False they become −∞ before softmax, never after. Return"
+    " the mix and the weights.",
+    "scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))",
+)
+
 Pair = tuple[Tensor, Tensor]
 Shares = Callable[[Tensor], Tensor]
 Divisor = Callable[[Tensor, Tensor, Tensor], float]

@@ -7,6 +7,16 @@ from typing import Any
 from tformer.data import cut
 from tformer_book.check import kit
 
+HINTS = (
+    "What does a batch cost, if its rows are filled up to the longest source and the "
+    "longest target?",
+    "Sort the pairs by length. Keep the longest source and target of the open batch; "
+    "before you add a pair, work out what rows × (longest source + longest target) "
+    "would become, and close the batch first if that is too much. Don't forget the "
+    "last one.",
+    "batches, batch, s, t = [], [], 0, 0",
+)
+
 Pair = tuple[Any, Any]
 
 BOS, EOS = 1, 2

@@ -8,6 +8,15 @@ from torch import Tensor
 
 from tformer_book.check import kit
 
+HINTS = (
+    "If n beginnings can each go on with V pieces, how many candidates compete, and "
+    "with which sum?",
+    "Add each beginning's sum to its row of `log_p`, flatten the table, and take its "
+    "best. Number j of the flat table belongs to beginning j // V and ends in piece j"
+    " % V.",
+    "sums = log_p + torch.tensor([score for _, score in beams])[:, None]  # (n, V)",
+)
+
 Beam = tuple[list[int], float]
 # Two beginnings. The better one has two good next pieces, the other a very good one:
 # the best three come from both, and not in the order of their last step.

@@ -6,6 +6,15 @@ from typing import Any
 
 from tformer_book.check import kit
 
+HINTS = (
+    "Suppose you knew the best cut of every beginning of the word. How would the last"
+    " piece give you the best cut of the whole?",
+    "For i from 1 to the word's length: the best cut of `word[:i]` is the best cut of"
+    " some `word[:j]` followed by the piece `word[j:i]`. Try all j, keep sum and "
+    "pieces of the best, and remember that some beginnings can't be cut at all.",
+    "best = {0: (0.0, [])}  # i -> (sum, pieces) of the best cut of word[:i]",
+)
+
 Cut = list[str]
 Shares = Mapping[str, float]
 

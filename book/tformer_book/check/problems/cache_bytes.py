@@ -6,6 +6,14 @@ from tformer.analysis import cost
 from tformer.config import TransformerConfig
 from tformer_book.check import kit
 
+HINTS = (
+    "For one target piece, in one layer: how many vectors are kept, and how wide is "
+    "each?",
+    "A key and a value, each `d_model` wide, for every target piece and every source "
+    "piece, in each of the decoder's layers and for each sentence.",
+    "vectors = 2 * config.n_decoder_layers * rows * (source + target)",
+)
+
 
 def _times(config: TransformerConfig, rows: int, places: int, each: int) -> int:
     return 2 * config.n_decoder_layers * config.d_model * rows * places * each

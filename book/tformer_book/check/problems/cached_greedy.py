@@ -7,6 +7,14 @@ from torch import Tensor
 
 from tformer_book.check import kit
 
+HINTS = (
+    "The cache remembers the past. So what does each step have to be given?",
+    "Only the newest piece, and the cache of the step before. Take the best piece, "
+    "stop at ⟨eos⟩, and count what has been said, so that it never gets longer than "
+    "`max_len`.",
+    "piece, cache, said = bos_id, None, []",
+)
+
 BOS, EOS, SIZE = 1, 2, 12
 PATH = (7, 5, 7, 9, 4, 11)  # what the hidden model says; 7 comes twice
 LIMITS = (20, 4, 6)

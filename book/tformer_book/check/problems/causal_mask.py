@@ -7,6 +7,14 @@ from tformer.masks import causal_mask as right_causal
 from tformer_book.check import kit
 from tformer_book.check.problems._masks import FLIPPED, as_mask, compare_masks
 
+HINTS = (
+    "May position i see itself? Which comparison of i and j says exactly what it may "
+    "see?",
+    "Number the positions, stand one copy upright and lay the other flat (`place[:, "
+    "None]` and `place`), and compare them.",
+    "place = torch.arange(length)",
+)
+
 
 def _full(length: int) -> Tensor:
     return torch.ones(length, length, dtype=torch.bool)

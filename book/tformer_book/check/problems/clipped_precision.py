@@ -7,6 +7,14 @@ from typing import Any
 from tformer_book.check import kit
 from tformer_book.check.problems._bleu import Words, matches_of, ngrams
 
+HINTS = (
+    "How often may an n-gram count that the reference has twice and the hypothesis "
+    "five times?",
+    "Count the n-grams of both sides (`ngrams`, from above). The intersection of two "
+    "counters, `&`, takes the smaller count of each.",
+    "ours, theirs = ngrams(hypothesis, n), ngrams(reference, n)",
+)
+
 REFERENCE, *HYPOTHESES = (
     text.split()
     for text in (

@@ -7,6 +7,13 @@ from torch import Tensor
 
 from tformer_book.check import kit
 
+HINTS = (
+    "Which of the three is made from the German, and which two from the English?",
+    "Queries come from `x`, keys and values from `memory`. The rest is `attention`, "
+    "with the mask as it is.",
+    "query, key, value = x @ w_query, memory @ w_key, memory @ w_value",
+)
+
 NAMES = ("x", "memory", "w_query", "w_key", "w_value")
 
 

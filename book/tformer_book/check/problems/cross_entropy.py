@@ -9,6 +9,15 @@ from torch import Tensor
 from tformer.loss import cross_entropy as right_loss
 from tformer_book.check import kit
 
+HINTS = (
+    "The smoothed target has two parts. What does each of them ask of the log-"
+    "probabilities?",
+    "One part wants the log-probability at the label, weighted by 1 − ε, the other "
+    "the mean over all pieces, weighted by ε. Then leave out the positions whose "
+    "label is padding, and average over the rest.",
+    "log_p = logits.log_softmax(dim=-1)",
+)
+
 PAD = 0
 
 

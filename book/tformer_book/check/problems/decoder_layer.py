@@ -13,6 +13,14 @@ from tformer.decoder import DecoderLayer
 from tformer.residual import Residual
 from tformer_book.check import kit
 
+HINTS = (
+    "What does a residual want: a result, or a function of what it will hand over?",
+    "Write two small functions, one that looks back with `target_mask` and one that "
+    "looks across at `memory` with `source_mask`. Hand them to the two residuals in "
+    "this order, then the network to the third.",
+    "x = layer.self_attention_residual(x, look_back)",
+)
+
 NAMES = ("self", "cross", "ffn")
 Sublayer = Callable[[Tensor], Tensor]
 

@@ -7,6 +7,13 @@ from torch import Tensor
 
 from tformer_book.check import kit
 
+HINTS = (
+    "Where in the table do the weights on “the next key” stand?",
+    "On a diagonal: key = query + offset. `Tensor.diagonal` takes the offset, and its"
+    " length is the number of rows that have such a key.",
+    "return weights.diagonal(offset)…",
+)
+
 OFFSETS = (-1, 1, 0, -2)
 SIZES = ((6, 6), (5, 7), (1, 4))
 

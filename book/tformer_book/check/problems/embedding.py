@@ -9,6 +9,13 @@ from torch import Tensor
 from tformer_book.check import kit
 from tformer_book.check.problems._embedding import explain, vectors
 
+HINTS = (
+    "Which of the two is scaled: the words' rows, or the sum?",
+    "Look the rows up with `table[ids]`, multiply them by the root of the width, then"
+    " add the first T rows of `positions`. Don't change `table` itself.",
+    "d_model = table.size(-1)",
+)
+
 POSITIONS_BY_ID = (
     "You look the positions up by id. A position's row belongs to the place in the "
     "sentence, not to the piece that stands there."

@@ -11,6 +11,15 @@ from tformer.config import TransformerConfig
 from tformer.model import Transformer
 from tformer_book.check import kit
 
+HINTS = (
+    "The trained model is pre-norm. What, then, does each sub-layer read, what is "
+    "added to the stream, and what closes the stack?",
+    "Embed, add positions, make the source's mask. In each layer: norm, attention, "
+    "add; norm, network, add. The network's matrices are stored transposed, so hand "
+    "over `.weight.T`. One last norm follows the loop.",
+    "mask = masks.source_mask(source_ids, model.config.pad_id)",
+)
+
 
 def _model(seed: int, *, pad_id: int = 0, n_layers: int = 2) -> Transformer:
     """A small pre-norm model in which no gain is 1 and no bias 0."""

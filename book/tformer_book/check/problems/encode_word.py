@@ -9,6 +9,15 @@ from tformer.tokenization.byte_pairs import END_OF_WORD, BytePairEncoding
 from tformer.tokenization.byte_pairs import merge as right_merge
 from tformer_book.check import kit
 
+HINTS = (
+    "Does the order in which merges were learned matter here? Try “lowest” with the "
+    "last merge first.",
+    "Begin with the characters and the mark. Go through the merges once, in their "
+    "order, and join each pair wherever it stands; a pair that doesn't occur changes "
+    "nothing.",
+    "symbols = (*word, END)",
+)
+
 Pair = tuple[str, str]
 # Each pair of pieces is there before it is merged. The first merges are those of
 # Sennrich et al. 2016; in the second the order of merges decides.

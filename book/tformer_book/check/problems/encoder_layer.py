@@ -10,6 +10,15 @@ from tformer.feedforward import FeedForward
 from tformer.norm import LayerNorm
 from tformer_book.check import kit
 
+HINTS = (
+    "What does the norm of a post-norm layer read: what the sub-layer says, or the "
+    "sum with the stream?",
+    "Two sub-layers, the same pattern twice: the stream, plus what the sub-layer "
+    "makes of it, and the norm around the sum. The second one reads what the first "
+    "norm returned.",
+    "x = norm_1(x + self_attention(x, mask=source_mask))",
+)
+
 Part = Callable[[Tensor], Tensor]
 
 

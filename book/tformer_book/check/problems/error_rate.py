@@ -2,6 +2,15 @@
 
 from tformer_book.check import kit
 
+HINTS = (
+    "Which links count twice in the numerator, and why is a link that is merely "
+    "possible free?",
+    "Add the links found that are sure and the links found that are possible (the "
+    "sure ones are among these). Divide by the number found plus the number of sure "
+    "ones, and subtract from 1.",
+    "hits = len(found & sure) + len(found & possible)",
+)
+
 Links = set[tuple[int, int]]
 CASES: list[tuple[Links, Links, Links]] = [
     (

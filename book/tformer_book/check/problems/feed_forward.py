@@ -8,6 +8,13 @@ from torch.nn import functional
 
 from tformer_book.check import kit
 
+HINTS = (
+    "Where does the only bend of the network stand?",
+    "First product, bias, everything negative becomes 0, second product, bias. "
+    "Nothing bends after the second product.",
+    "hidden = (x @ w_1 + b_1).clamp(min=0)  # (B, T, F)",
+)
+
 Bend = Callable[[Tensor], Tensor]
 
 

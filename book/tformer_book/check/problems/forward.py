@@ -15,6 +15,14 @@ from tformer.encoder import Encoder
 from tformer.model import Transformer
 from tformer_book.check import kit
 
+HINTS = (
+    "What must exist before the decoder can run, and which two masks does it need?",
+    "Make both masks from the ids. Embed the source, add positions, dropout, and send"
+    " it through the encoder: that is the memory. Do the same with the target, send "
+    "it through the decoder with memory and masks, and end with `unembed`.",
+    "source_mask = masks.source_mask(source_ids, model.config.pad_id)",
+)
+
 
 def built(
     model: Transformer,

@@ -7,6 +7,15 @@ from torch import Tensor
 
 from tformer_book.check import kit
 
+HINTS = (
+    "If you move one parameter a little to either side and leave the others, what do "
+    "the two losses tell you?",
+    "For each parameter in turn, make a vector of zeros with `h` at its place; the "
+    "slope is the difference of the two losses, divided by the distance between the "
+    "two points, `2 * h`.",
+    "slopes = torch.zeros_like(p)",
+)
+
 
 def _loss(p: Tensor) -> Tensor:
     """Curved in every direction, with a slope that differs in each."""

@@ -9,6 +9,13 @@ from torch import Tensor
 
 from tformer_book.check import kit
 
+HINTS = (
+    "Of all the rows of logits that come back, which one speaks about the next piece?",
+    "Start with ⟨bos⟩. Ask for the logits of all ids so far, take the last row's best"
+    " piece, stop at ⟨eos⟩, else append it and ask again, `max_len` pieces at most.",
+    "ids = [bos_id]",
+)
+
 BOS, EOS, SIZE = 1, 2, 12
 PATH = (7, 5, 7, 9, 4)  # what the hidden model says; 7 comes twice
 SETTINGS = [(PATH, 20), (PATH, 3), ((), 20)]  # its path, and max_len

@@ -10,6 +10,14 @@ from tformer.masks import causal_mask
 from tformer.variants import grouped_attention as right_attention
 from tformer_book.check import kit
 
+HINTS = (
+    "H heads of queries share G heads of keys. Which heads belong to the same one?",
+    "Cut the heads' axis of the queries into (G, H / G), and give keys and values an "
+    "axis of size 1 at that place: broadcasting lays each key beside all queries of "
+    "its group. Join the two axes at the end.",
+    "groups = query.unflatten(1, (key.size(1), -1))  # (B, G, H / G, Tq, Dh)",
+)
+
 
 @kit.of_terms
 def _of(

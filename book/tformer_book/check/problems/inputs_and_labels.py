@@ -9,6 +9,15 @@ from torch import Tensor
 
 from tformer_book.check import kit
 
+HINTS = (
+    "If you wrote each sentence once, with both signs, how would the two tensors "
+    "follow from it?",
+    "Write whole rows: ⟨bos⟩, pieces, ⟨eos⟩, then padding up to the longest plus two."
+    " Input and labels are the same table without its last and without its first "
+    "column.",
+    "width = max(map(len, targets)) + 2",
+)
+
 Row = list[int]
 Pair = tuple[Tensor, Tensor]
 

@@ -5,6 +5,13 @@ from collections.abc import Callable
 from tformer.schedule import inverse_square_root as right_rate
 from tformer_book.check import kit
 
+HINTS = (
+    "Which of the two terms is smaller at first, and at which step do they meet?",
+    "`step * warmup_steps**-1.5` rises, `step**-0.5` falls, and the smaller one "
+    "counts. Multiply it by the width to the power −0.5, and by `scale`.",
+    "return scale * d_model**-0.5 * min(…)",
+)
+
 
 def _number(rate: object) -> float:
     try:

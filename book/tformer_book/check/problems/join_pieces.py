@@ -5,6 +5,13 @@ from typing import Any
 from tformer.tokenization.byte_pairs import END_OF_WORD
 from tformer_book.check import kit
 
+HINTS = (
+    "Which sign in the pieces says where a space belongs?",
+    "Join everything without spaces first, and only then turn each mark into a space."
+    " The last one, at the end of the text, has to go.",
+    'return "".join(pieces)…',
+)
+
 CASES = [
     kit.Case({"pieces": pieces})
     for pieces in (

@@ -9,6 +9,14 @@ from torch import Tensor
 from tformer.norm import layer_norm as right_norm
 from tformer_book.check import kit
 
+HINTS = (
+    "Over which axis are mean and variance taken, and is the variance divided by D or"
+    " by D − 1?",
+    "Subtract the mean of the last axis, keep the axis, and take the mean of the "
+    "squares. Epsilon stands inside the root. Gain and bias come last.",
+    "from_mean = x - x.mean(dim=-1, keepdim=True)",
+)
+
 UNBIASED = (
     "You divide the sum of squares by D − 1. The formula divides by D: a layer norm "
     "estimates nothing, it measures the D numbers that it has. In PyTorch, var and std "

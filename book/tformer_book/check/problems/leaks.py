@@ -10,6 +10,15 @@ from torch import Tensor, nn
 from tformer.config import TransformerConfig
 from tformer_book.check import kit
 
+HINTS = (
+    "If you change target piece t, which rows of the logits may move, and which must "
+    "not?",
+    "Compute the logits once. Then, for each t from 1 on, exchange that piece in a "
+    "copy for another one (not padding) and compare the rows before t: they must be "
+    "equal to the last bit.",
+    "before = model(source_ids, target_ids)",
+)
+
 PAD, SIZE = 0, 14
 
 
@@ -78,7 +87,7 @@ def _models(length: int) -> list[tuple[str, bool, Toy, str]]:
     ]
 
 
-HINTS = {
+REMINDERS = {
     "always-true": "A logit at position t may depend on pieces up to t; change a later "
     "one, and compare positions before it only.",
     "always-false": "Change a later piece, and see whether earlier logits move.",
@@ -127,13 +136,13 @@ def _probe(mine: kit.Function) -> None:
         raise kit.Mistake(
             "always-false",
             f"You never say True, not even for {answers[1][3]}. "
-            f"{HINTS['always-false']}",
+            f"{REMINDERS['always-false']}",
         )
     for name, leaky, found, what in answers:
         if found != leaky:
             raise kit.Mistake(
                 name,
-                f"For {what} you say {found}; it should be {leaky}. {HINTS[name]}",
+                f"For {what} you say {found}; it should be {leaky}. {REMINDERS[name]}",
             )
 
 

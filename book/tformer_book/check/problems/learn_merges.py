@@ -8,6 +8,15 @@ from typing import Any
 from tformer.tokenization.byte_pairs import END_OF_WORD, BytePairEncoding, merge
 from tformer_book.check import kit
 
+HINTS = (
+    "What changes from one merge to the next: the words, how often they occur, or how"
+    " they are spelled?",
+    "Keep a dictionary from a word's symbols (a tuple that ends in the mark) to its "
+    "count. In each round count all neighbours, weighted by the word's count, and "
+    "take the most frequent, the first in the alphabet if several are equal.",
+    "spelled = {(*word, END): n for word, n in words.items()}",
+)
+
 Pair = tuple[str, str]
 
 

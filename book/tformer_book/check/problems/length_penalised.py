@@ -5,6 +5,13 @@ import math
 from tformer.decode import length_penalty_of
 from tformer_book.check import kit
 
+HINTS = (
+    "Is `log_p` positive or negative, and does dividing it by more make the score "
+    "better or worse?",
+    "The penalty is ((5 + length) / 6) to the power α; divide `log_p` by it.",
+    "return log_p / …",
+)
+
 CASES = kit.cases(
     "log_p length alpha",
     *((-3.0, 7, 0.6), (-5.5, 13, 1.0), (-2.0, 1, 2.0), (-4.0, 9, 0.0)),

@@ -5,6 +5,14 @@ from typing import Any
 
 from tformer_book.check import kit
 
+HINTS = (
+    "Which two numbers must you remember from one step to the next?",
+    "The scale, and how many good steps have followed one another. A bad step halves "
+    "the scale and starts the count again; when the count reaches `patience`, the "
+    "scale doubles and the count starts again, too.",
+    "scale, good, scales = 2.0**16, 0, []",
+)
+
 CASES = kit.cases(
     "is_finite patience",
     ([False, False, True, True, True, True, False, True, True, True], 3),

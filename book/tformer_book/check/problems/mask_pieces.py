@@ -5,6 +5,15 @@ from torch import Tensor
 
 from tformer_book.check import kit
 
+HINTS = (
+    "Which pieces have a label: only those that were hidden, or also the exchanged "
+    "and the untouched ones?",
+    "Pick where `chance` is below 0.15 and the id isn't special. Of these, below 0.12"
+    " becomes the mask, from there to 0.135 another piece, and the rest stay. All "
+    "that were picked have a label.",
+    "picked = (chance < 0.15) & (ids >= 4)",
+)
+
 MASK, PAD = 50, 0
 Answer = tuple[Tensor, Tensor]
 

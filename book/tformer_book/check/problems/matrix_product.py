@@ -7,6 +7,14 @@ from torch import Tensor
 
 from tformer_book.check import kit
 
+HINTS = (
+    "Which three numbers does one entry of the product depend on: its row, its "
+    "column, and what runs along both?",
+    "Three loops: over the rows of `a`, the columns of `b`, and the inner axis, which"
+    " both share. Compare the two inner lengths before you start.",
+    "if a.shape[1] != b.shape[0]: raise ValueError(…)",
+)
+
 
 def _matrices(m: int, k: int, n: int, seed: int) -> tuple[Tensor, Tensor]:
     """Small whole numbers, so that no rounding blurs a mistake."""

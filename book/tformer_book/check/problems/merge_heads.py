@@ -8,6 +8,13 @@ from tformer_book.check.problems._heads import (
     right_merge,
 )
 
+HINTS = (
+    "What undoes a transpose, and what undoes a cut of an axis into two?",
+    "First bring the words in front of the heads again, (B, T, H, Dh); then join the "
+    "last two axes into one.",
+    "return x.transpose(-3, -2)…",
+)
+
 SLIPS: kit.Table = {
     "not-transposed-back": (
         lambda x: x.reshape(len(x), x.size(2), -1),

@@ -19,6 +19,15 @@ from tformer_book.check.problems._heads import (
     right_split,
 )
 
+HINTS = (
+    "Which of the layer's four matrices act before the heads are cut, and which one "
+    "after they are joined?",
+    "Project all three, cut each of them into heads, attend with the mask, join the "
+    "heads, and end with `layer.to_output`. Keys and values come from their own "
+    "inputs, not from the query's.",
+    "q = my_split_heads(layer.to_query(query), layer.n_heads)",
+)
+
 Map = Callable[[Any, Tensor], Tensor]
 Two = Callable[[Tensor, Tensor], Tensor]
 

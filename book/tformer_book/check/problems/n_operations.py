@@ -6,6 +6,16 @@ from tformer.analysis import cost
 from tformer.config import TransformerConfig
 from tformer_book.check import kit
 
+HINTS = (
+    "A product of (m, k) and (k, n) costs 2mkn. Which products does one encoder layer"
+    " have, for a sentence of n pieces?",
+    "With n pieces: four projections, 8nd²; the network, 4ndf; scores and mix, 4n²d. "
+    "The decoder has them, too, and looks across: queries and output for each target "
+    "piece, keys and values for each source piece, 4 × target × source × d. The "
+    "logits come last.",
+    "matrices = 8 * config.d_model**2 + 4 * config.d_model * config.d_ff",
+)
+
 
 def built(
     config: TransformerConfig,

@@ -8,6 +8,16 @@ from tformer.config import TransformerConfig
 from tformer.model import Transformer
 from tformer_book.check import kit
 
+HINTS = (
+    "How many attentions, networks and norms are there in one layer of the encoder, "
+    "and how many in one of the decoder?",
+    "Count one attention (four matrices with their biases), one network (two "
+    "matrices, two biases) and one norm. An encoder layer has 1, 1 and 2 of them, a "
+    "decoder layer 2, 1 and 3. Then the tables, and the norm that closes each pre-"
+    "norm stack.",
+    "attention = 4 * (config.d_model**2 + config.d_model)",
+)
+
 
 def built(
     config: TransformerConfig,

@@ -8,6 +8,15 @@ from torch import Tensor
 from tformer.positions import sinusoids
 from tformer_book.check import kit
 
+HINTS = (
+    "If hand i stands at angle α in one row and β in the other, by how much has it "
+    "turned, and what would k positions have turned it?",
+    "One hand alone can't tell k from k plus a full turn, so let all hands vote: for "
+    "each k, add up the cosines of (angle turned − k × speed). The right k gets the "
+    "largest sum.",
+    "k = torch.arange(-1_000, 1_001)",
+)
+
 BASE = 10_000.0
 FAR = 1_000
 # Near, far, backwards, none, and 44 apart, where the first hand is back.

@@ -14,6 +14,15 @@ from torch.overrides import TorchFunctionMode
 from tformer.attention import attention
 from tformer_book.check import kit
 
+HINTS = (
+    "You have added up powers relative to the largest score so far. A larger one "
+    "comes: by what must the old sums be multiplied?",
+    "Keep three things: the largest score, the sum of the powers, the sum of the "
+    "values times their powers. When the largest score grows from m to m′, both sums "
+    "shrink by e^(m − m′); then the new key joins in.",
+    "score = float(query @ key) / math.sqrt(len(query))",
+)
+
 
 @dataclass(frozen=True)
 class OneQuery:

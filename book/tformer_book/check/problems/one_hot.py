@@ -6,6 +6,13 @@ from torch import Tensor
 from tformer_book.check import kit
 from tformer_book.check.problems._embedding import explain, vectors
 
+HINTS = (
+    "Which question has the answer yes at exactly one place of each vector?",
+    "Compare every id with all the numbers from 0 to `vocab_size` − 1 at once: an "
+    "axis of size 1 at the end of `ids` makes it a comparison of each with each.",
+    "return (ids[..., None] == …).float()",
+)
+
 
 def _hot(ids: Tensor, size: int) -> Tensor:
     return torch.eye(size)[ids]

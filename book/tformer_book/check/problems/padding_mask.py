@@ -16,6 +16,14 @@ from tformer_book.check.problems._masks import (
     some_ids,
 )
 
+HINTS = (
+    "Whom must the mask hide, those who ask or those who answer? On which axis do "
+    "they stand?",
+    "Compare the ids with `pad_id`, then add axes of size 1 for heads and for "
+    "queries, so that the keys stay last: (B, 1, 1, Tk).",
+    "return (ids != pad_id)…",
+)
+
 SLIPS: kit.Table = {
     "flipped": (lambda ids, pad_id: ~(ids != pad_id)[:, None, None, :], FLIPPED),
     "nothing-hidden": (

@@ -10,6 +10,16 @@ from torch.utils.flop_counter import FlopCounterMode
 from tformer.attention import MultiHeadAttention
 from tformer_book.check import kit
 
+HINTS = (
+    "Which rows of the three projections make head i, and which columns of "
+    "`to_output` read it?",
+    "Collect the rows of all kept heads: for head i they are i × width to (i + 1) × "
+    "width. Take these rows of the weights and biases of queries, keys and values, "
+    "and these columns of `to_output.weight`; its bias belongs to the output and "
+    "stays.",
+    "width = layer.to_query.weight.size(0) // layer.n_heads",
+)
+
 
 def _layer(d_model: int, n_heads: int, seed: int) -> MultiHeadAttention:
     with torch.random.fork_rng(devices=[]):

@@ -7,6 +7,14 @@ from torch import Tensor
 
 from tformer_book.check import kit
 
+HINTS = (
+    "What are the two things that a new state is made of, and what keeps it between "
+    "−1 and 1?",
+    "Both products go from the right, with the matrix transposed, because PyTorch "
+    "stores one row for each output. Add the bias once, then bend the sum.",
+    "return torch.tanh(x @ input_weights.T + …)",
+)
+
 NAMES = "x state input_weights state_weights bias"
 
 

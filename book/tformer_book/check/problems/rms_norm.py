@@ -8,6 +8,13 @@ from torch import Tensor
 from tformer.variants import rms_norm as right_norm
 from tformer_book.check import kit
 
+HINTS = (
+    "What is the one step of layer norm that is missing here?",
+    "Nothing is subtracted. Take the mean of the squares along the last axis, keep "
+    "the axis, add epsilon inside the root, divide, and multiply by the gain.",
+    "size = torch.sqrt(x.pow(2).mean(dim=-1, keepdim=True) + epsilon)",
+)
+
 
 def built(
     x: Tensor,

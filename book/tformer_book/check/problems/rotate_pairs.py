@@ -8,6 +8,14 @@ from torch import Tensor
 from tformer.variants import rotate_pairs as right_turn
 from tformer_book.check import kit
 
+HINTS = (
+    "By which angle is pair i of row p turned, and what does a turn make of (a, b)?",
+    "The angle is p / 10000^(2i/Dh). Even columns are the first of each pair, odd "
+    "ones the second: (a cos − b sin, a sin + b cos). Weave them again with `stack` "
+    "and `flatten`.",
+    "speed = 10_000 ** -(torch.arange(0, x.size(-1), 2) / x.size(-1))",
+)
+
 BASE = 10_000.0
 
 

@@ -4,6 +4,15 @@ from tformer_book.check import kit
 from tformer_book.check.problems._bleu import Words
 from tformer_book.check.problems._bleu import bleu as built
 
+HINTS = (
+    "Four precisions are multiplied and the fourth root is taken. What does that "
+    "become, if you add up logarithms?",
+    "For n from 1 to 4 add `log(matches / total) / 4`; where nothing matches, count "
+    "half a match, then a quarter. The brevity penalty is min(1, e^(1 − r/h)) with "
+    "the two lengths.",
+    "log_mean, half = 0.0, 1.0",
+)
+
 REFERENCE, *HYPOTHESES = (
     text.split()
     for text in (

@@ -7,6 +7,13 @@ from torch import Tensor
 
 from tformer_book.check import kit
 
+HINTS = (
+    "Row by row: which column must the input not have, and which the labels?",
+    "Both are the same table. The input leaves out the last column, the labels leave "
+    "out the first.",
+    "return target_ids[:, :-1], …",
+)
+
 PAD, BOS, EOS = 0, 1, 2
 _ROWS = torch.tensor(
     [

@@ -8,6 +8,14 @@ from torch import Tensor
 
 from tformer_book.check import kit
 
+HINTS = (
+    "How many different speeds are there in a row that is `d_model` wide, and how "
+    "large is the exponent of the last one?",
+    "There are d/2 of them: `base ** (-2i / d)` for i = 0, 1, 2, …. Multiply each "
+    "position by each speed, then put all sines first and all cosines behind them.",
+    "speed = base ** (-torch.arange(0, d_model, 2) / d_model)  # (d/2,)",
+)
+
 CASES = (
     ((0.0, 1.0, 2.0, 3.0), 8, 10_000.0),
     ((7.0, 2.5, -3.0, 40.0, 0.25), 6, 100.0),

@@ -8,6 +8,13 @@ from torch.nn import functional
 
 from tformer_book.check import kit
 
+HINTS = (
+    "What is left for the right piece, if ε is dealt out evenly to all pieces, itself"
+    " included?",
+    "Take the one-hot rows times 1 − ε, and add ε / V everywhere.",
+    "one_hot = F.one_hot(labels, vocab_size).float()",
+)
+
 
 @kit.of_terms
 def _of(labels: Tensor, *, vocab_size: int, smoothing: float) -> dict[str, Any]:

@@ -7,6 +7,13 @@ from torch import Tensor
 
 from tformer_book.check import kit
 
+HINTS = (
+    "What may you subtract from every score of a row without changing any share?",
+    "Subtract each row's largest score, so that no power is above 1, and keep the "
+    "axis (`keepdim=True`), so that shapes with more axes work, too.",
+    "largest = scores.amax(dim=-1, keepdim=True)",
+)
+
 KEEPDIM = (
     "A sum along an axis loses that axis, and what is left is lined up from the right: "
     "row sums end up dividing columns. Keep the axis: sum(dim=-1, keepdim=True)."

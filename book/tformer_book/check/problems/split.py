@@ -9,6 +9,15 @@ from typing import Any
 from tformer.data.corpus import sentence_key
 from tformer_book.check import kit
 
+HINTS = (
+    "On what may the side of a pair depend, if it must not change when other pairs "
+    "are added?",
+    "Only on its own English sentence, without capitals and punctuation: "
+    "`corpora.split_position` turns that into a fixed number between 0 and 1. Compare"
+    " it with `share`.",
+    "is_test = [corpora.split_position(english) < share for english, _ in pairs]",
+)
+
 Pair = tuple[Any, Any]
 
 _SHARE = 0.2

@@ -11,6 +11,14 @@ from tformer_book.check.problems._heads import (
     right_split,
 )
 
+HINTS = (
+    "Which axis is cut, that of the words or that of the numbers? And which two axes "
+    "must attention find at the end?",
+    "Cut the last axis into (heads, numbers of one head), which gives (B, T, H, Dh); "
+    "then bring the heads in front of the words.",
+    "return x.unflatten(-1, (n_heads, -1))…",
+)
+
 SLIPS: kit.Table = {
     "view-without-transpose": (
         lambda x, n_heads: x.reshape(len(x), n_heads, x.size(1), -1),

@@ -9,6 +9,14 @@ from torch import Tensor
 from tformer.positions import sinusoids
 from tformer_book.check import kit
 
+HINTS = (
+    "What are sin(a + b) and cos(a + b), if you know the sine and cosine of both?",
+    "Take the sines (even columns) and the cosines (odd columns) apart, turn each "
+    "pair by k / base^(2i/d) with those two formulas, and weave them again with "
+    "`stack` and `flatten`.",
+    "turn = k / base ** (torch.arange(0, x.size(1), 2) / x.size(1))",
+)
+
 BASE = 10_000.0
 # (first row, rows, width, step)
 # (first row, rows, width, step)

@@ -19,6 +19,14 @@ from tformer_book.check.problems._masks import (
     some_ids,
 )
 
+HINTS = (
+    "A key may be seen if two things hold at once. Which ones? And do the source's "
+    "ids say anything about either?",
+    "Make the causal mask of the target's length and the padding mask of the target's"
+    " ids, and join them with `&`; broadcasting gives (B, 1, T, T).",
+    "place = torch.arange(target_ids.size(1), device=target_ids.device)",
+)
+
 
 @kit.of_terms
 def _of(source_ids: Tensor, target_ids: Tensor, *, pad_id: int) -> dict[str, Any]:

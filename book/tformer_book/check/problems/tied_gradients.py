@@ -8,6 +8,15 @@ from torch import Tensor
 
 from tformer_book.check import kit
 
+HINTS = (
+    "If one logit is `hidden · row`, by what does it change when `hidden` changes? "
+    "And when the row does?",
+    "A hidden vector gets the rows of the table, each weighted by its push: one "
+    "product. A row gets the hidden vectors of all positions and sentences, weighted "
+    "by theirs: the other product, summed over the batch.",
+    "to_hidden = push @ table  # (B, T, D)",
+)
+
 
 def built(
     hidden: Tensor,

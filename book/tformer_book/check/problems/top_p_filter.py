@@ -9,6 +9,15 @@ from torch import Tensor
 
 from tformer_book.check import kit
 
+HINTS = (
+    "A piece stays if the pieces before it, the more probable ones, don't yet reach "
+    "`top_p`. How do you get their mass for all pieces at once?",
+    "Sort downwards and take cumulative sums; each minus its own probability is the "
+    "mass before it. Set to 0 what comes too late, put the rest back into the old "
+    "order (`scatter`), and divide by its sum.",
+    "best, order = p.sort(descending=True)",
+)
+
 CASES = (  # probabilities in no order, and the mass to reach; no sum meets it exactly
     ([0.10, 0.40, 0.05, 0.25, 0.20], 0.7),
     ([0.02, 0.08, 0.75, 0.15], 0.5),

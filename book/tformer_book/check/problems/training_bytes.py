@@ -2,6 +2,13 @@
 
 from tformer_book.check import kit
 
+HINTS = (
+    "How many numbers are kept for each parameter, and how many bytes does each take?",
+    "The weight, its gradient, and one average for each that the optimizer remembers;"
+    " in float32 each takes four bytes.",
+    'averages = {"sgd": 0, "momentum": 1, "adam": 2}[optimizer]',
+)
+
 COPIES = {"sgd": 2, "momentum": 3, "adam": 4}  # weight, gradient, running averages
 BYTES = {name: 4 * copies for name, copies in COPIES.items()}
 CASES = kit.cases(

@@ -6,6 +6,15 @@ from collections.abc import Callable
 from tformer.analysis import paths
 from tformer_book.check import kit
 
+HINTS = (
+    "How far to the left does one layer with kernel 3 see, if it looks to both sides?"
+    " And two of them?",
+    "A layer reaches (kernel − 1) / 2 places to each side. Plain layers add the same "
+    "reach each time; in a dilated stack the steps of each layer are `kernel` times "
+    "as long as in the one below. Count layers until the reach is enough.",
+    'if kind == "recurrent": return distance + 1',
+)
+
 KINDS = ("recurrent", "convolution", "dilated convolution", "self-attention")
 
 CASES = [

@@ -7,10 +7,16 @@ moves that end, to before the next cell or behind it.
 The cover is a fold, which works without scripts; ``predictions.js`` asks for an answer
 first, keeps it in the browser, and shows it beside what came out. A list in the
 quotation offers choices. In a notebook nothing is covered: its outputs come by running.
+
+The cell that gives the answer may name it in its metadata, ``"tformer": {"answer":
+…}``: ``{"choice": 3}`` (counted from 1), or ``{"number": 32}``, which a reader may miss
+by two per cent or by the share ``"within"``, get a verdict, to which ``"says"`` adds;
+a string is what a free answer is compared with.
 """
 
 from __future__ import annotations
 
+import json
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -27,15 +33,16 @@ SUMMARY = "Show what comes out"
 END = "<!-- end of the answer -->"
 # In the page from the start, so that nothing moves; of no use without scripts.
 FORM = (
-    '<form class="tf-guess pst-js-only" id="{name}">{field}'
+    '<form class="tf-guess pst-js-only" id="{name}" novalidate{answer}>{field}'
     f'<button type="submit">{SUMMARY}</button>'
-    '<button type="button" class="tf-skip">Skip</button></form>'
+    '<button type="button" class="tf-skip">Skip</button>'
+    '<p class="tf-missing" role="alert"></p></form>'
 )
 FIELD = (
-    '<input type="text" name="answer" required autocomplete="off" '
+    '<input type="text" name="answer" autocomplete="off" '
     'placeholder="Your prediction" aria-label="Your prediction">'
 )
-CHOICE = '<input type="radio" form="{name}" name="answer" value="{value}" required> '
+CHOICE = '<input type="radio" form="{name}" name="answer" value="{value}"> '
 
 
 class Cover(nodes.General, nodes.Element):
@@ -117,14 +124,21 @@ def cover(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             continue  # the answer stands elsewhere: in a figure, in the next section
         if is_figure(hidden):
             continue  # a figure to find the answer with
-        add_form(prediction, f"tf-prediction-{number}")
+        add_form(prediction, f"tf-prediction-{number}", answer_of(cell))
         for node in hidden:
             node.parent.remove(node)
         section = cell.parent
         section.insert(section.index(cell) + 1, Cover("", *hidden))
 
 
-def add_form(prediction: nodes.block_quote, name: str) -> None:
+def answer_of(cell: nodes.Element) -> str | dict[str, Any] | None:
+    """Return the answer that a cell names."""
+    return cell.get("cell_metadata", {}).get("tformer", {}).get("answer")
+
+
+def add_form(
+    prediction: nodes.block_quote, name: str, answer: str | dict[str, Any] | None
+) -> None:
     """Let the reader answer: choose from the quotation's list, or type."""
     choices = list(prediction.findall(nodes.list_item))
     for choice in choices:
@@ -136,7 +150,8 @@ def add_form(prediction: nodes.block_quote, name: str) -> None:
             *text.children,
             nodes.raw(text="</label>", format="html"),
         ]
-    form = FORM.format(name=name, field="" if choices else FIELD)
+    told = "" if answer is None else f' data-answer="{escape(json.dumps(answer))}"'
+    form = FORM.format(name=name, answer=told, field="" if choices else FIELD)
     prediction.append(nodes.raw(text=form, format="html"))
 
 
