@@ -99,15 +99,18 @@ def letters(name: str, weight: int) -> Any:
     """One of the site's fonts, for matplotlib, which knows neither woff2 nor axes."""
     from fontTools.ttLib import TTFont
     from fontTools.varLib import instancer
-    from matplotlib.font_manager import FontProperties
+    from matplotlib.font_manager import FontProperties, fontManager
 
-    font = TTFont(VENDOR / name)
-    if "fvar" in font:
-        instancer.instantiateVariableFont(font, {"wght": weight}, inplace=True)
+    font, family = TTFont(VENDOR / name), f"{Path(name).parent} {weight}"
+    instancer.instantiateVariableFont(font, {"wght": weight}, inplace=True)
+    for entry in font["name"].names:
+        if entry.nameID == 1:
+            entry.string = family
     font.flavor = None
     file = Path(tempfile.mkdtemp()) / "font.ttf"
     font.save(file)
-    return FontProperties(fname=str(file))
+    fontManager.addfont(file)
+    return FontProperties(family=[family, "DejaVu Sans"])  # which has signs, too
 
 
 def lines_between(axes: Any, shares: np.ndarray) -> None:

@@ -123,7 +123,7 @@ def test_lines_of_code_that_wrap_on_a_phone_are_counted(extension, row, lines):
     block = f'<div class="highlight-python"><div class="highlight"><pre>{row}\n</pre>'
     made = pages.CODE.sub(pages.with_lines, block)
     assert (f"--tf-lines-phone:{lines}" in made) == (lines > 1)
-    assert ("tf-row" in made) == (len(row) > 37)
+    assert ("tf-row" in made) == (len(row) > pages.ON_A_PHONE)
 
 
 def test_code_that_may_scroll_is_a_stop_for_the_tab_key(extension):
