@@ -10,7 +10,7 @@ from driven import Driven
 
 from tformer_book.press import browser as driver
 from tformer_book.press.chapters import address
-from tformer_book.widgets.journey import OPENING, STOPS, journey
+from tformer_book.widgets.journey import OPENING, STOPS, Journey, journey
 
 PAGE = address("journey")
 OTHER = "A dog runs in the snow."
@@ -190,6 +190,52 @@ def test_what_cannot_be_shown_is_said_kindly(trip):
             for stop in range(1, STOPS + 1):
                 seen.control(f"stop-{stop}").click()
                 assert seen.at() == stop
+
+
+def stops_of(seen):
+    """The figure at each of its stops."""
+    for stop in range(1, STOPS + 1):
+        seen.control(f"stop-{stop}").click()
+        yield stop
+
+
+def box(seen, selector):
+    return seen.root.locator(selector).bounding_box()
+
+
+def test_the_map_lights_the_stop_and_nothing_moves_from_stop_to_stop(
+    figure_page, playing
+):
+    with playing(figure_page(Journey(), settle=False), ".tfj-card") as page:
+        seen = Trip(page)
+        places = set()
+        for stop in stops_of(seen):
+            lit = seen.root.locator(".tfj-dot[aria-current]")
+            assert lit.get_attribute("data-control") == f"stop-{stop}"
+            places.add(str([box(seen, x) for x in (".tfj-way", ".tfj-card")]))
+        assert len(places) == 1
+        assert box(seen, ".tfj-way")["y"] < box(seen, ".tfj-card")["y"]
+
+
+def test_on_a_phone_the_picture_comes_first_and_the_way_stays_at_the_foot(
+    figure_page, playing
+):
+    opened = figure_page(Journey(), size="phone", settle=False)
+    with playing(opened, ".tfj-card") as page:
+        seen = Trip(page)
+        for stop in stops_of(seen):
+            picture, text = box(seen, ".tfj-picture"), box(seen, ".tfj-text")
+            assert picture["y"] + picture["height"] <= text["y"]
+            way = box(seen, ".tfj-way")
+            assert way["y"] + way["height"] <= 844 + 1
+            assert 0 <= box(seen, ".tfj-card")["y"] < way["y"], f"stop {stop} begins"
+            small = seen.root.locator(".tfj-dot").evaluate_all(
+                "all => Math.min(...all.map(e => e.getBoundingClientRect().width))"
+            )
+            assert small >= 24
+            seen.page.mouse.wheel(0, 300)  # the next one begins at its top again
+        assert page.overflow() == []
+        assert page.axe() == []
 
 
 @pytest.mark.parametrize("look", [{"size": "phone"}, {"dark": True}], ids=str)

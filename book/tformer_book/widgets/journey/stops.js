@@ -1,7 +1,7 @@
 // The stops of the journey: what happens at each, and why, in words with the reader's own
 // pieces and numbers; what flows; where the book explains it; how it is drawn.
 //
-// text(journey, state) -> the sentences, in parts; shape(journey, state) -> what flows; a
+// short: its name on the map. text(journey, state) -> the sentences, in parts; shape(journey, state) -> what flows; a
 // state has the sentence, the piece that is followed, layer, head, step and across, all in
 // range.
 import { strongest } from "../heads/weights.js";
@@ -32,6 +32,7 @@ const sofar = ({ targetPieces }, { step }) =>
 export const STOPS = [
   {
     title: "A sentence",
+    short: "sentence",
     phase: 0,
     book: CHAPTERS.whole,
     text: ({ sourcePieces, targetPieces }) =>
@@ -42,6 +43,7 @@ export const STOPS = [
   },
   {
     title: "Pieces",
+    short: "pieces",
     phase: 0,
     book: CHAPTERS.tokens,
     text({ sourcePieces, config }) {
@@ -61,6 +63,7 @@ export const STOPS = [
   },
   {
     title: "Numbers",
+    short: "numbers",
     phase: 0,
     book: CHAPTERS.tokens,
     text: (journey, state) =>
@@ -70,15 +73,17 @@ export const STOPS = [
   },
   {
     title: "A row of the table",
+    short: "row",
     phase: 0,
     book: CHAPTERS.embeddings,
     text: (journey, state) =>
-      said`The table has a row for each piece, and each row is ${journey.config.d_model} numbers that were learned in training; pieces that are used alike have come to have similar rows. Below you see them as strips, blue above zero and orange below. The numbers are small, so the row of ${followedOf(journey, state)} is multiplied by √${journey.config.d_model} ≈ ${format(Math.sqrt(journey.config.d_model))}: otherwise it would be drowned out by what is added at the next stop.`,
+      said`The table has a row for each piece, and each row is ${journey.config.d_model} numbers that were learned in training; pieces that are used alike have come to have similar rows. They are drawn as strips, blue above zero and olive below. The numbers are small, so the row of ${followedOf(journey, state)} is multiplied by √${journey.config.d_model} ≈ ${format(Math.sqrt(journey.config.d_model))}: otherwise it would be drowned out by what is added at the next stop.`,
     shape: stream,
     picture: (tools) => encoder.vectorsPicture(tools, encoder.rowParts),
   },
   {
     title: "Where each piece stands",
+    short: "place",
     phase: 0,
     book: CHAPTERS.positions,
     text: (journey, state) =>
@@ -88,6 +93,7 @@ export const STOPS = [
   },
   {
     title: "One head looks around",
+    short: "one head",
     phase: 1,
     book: CHAPTERS.attention,
     text(journey, state) {
@@ -105,6 +111,7 @@ export const STOPS = [
   },
   {
     title: "The mix, and the heads joined",
+    short: "mix",
     phase: 1,
     book: CHAPTERS.heads,
     text(journey, state) {
@@ -114,7 +121,7 @@ export const STOPS = [
       const parts = strongest(row, 2).map(
         ([j, w]) => `${percent(w, 0)} of ${facts.named(journey.sourcePieces[j])}`,
       );
-      return said`Each piece also holds out a value of ${d_model / n_heads} numbers, and the weights say how much ${followedOf(journey, state)} takes of each: here ${listed(parts)}, and a little of the others. So the strips below are as strong as their weights, and their sum is the mix. The ${n_heads} heads of the layer do this side by side, each with its own question; joined, their mixes make ${d_model} numbers again, and one more matrix blends them.`;
+      return said`Each piece also holds out a value of ${d_model / n_heads} numbers, and the weights say how much ${followedOf(journey, state)} takes of each: here ${listed(parts)}, and a little of the others. So the strips are as strong as their weights, and their sum is the mix. The ${n_heads} heads of the layer do this side by side, each with its own question; joined, their mixes make ${d_model} numbers again, and one more matrix blends them.`;
     },
     shape: ({ sourcePieces, config }) =>
       `${sourcePieces.length} × ${config.n_heads} heads × ${config.d_model / config.n_heads} = ${sourcePieces.length} × ${config.d_model}`,
@@ -122,6 +129,7 @@ export const STOPS = [
   },
   {
     title: "Add, and normalise",
+    short: "add",
     phase: 1,
     book: CHAPTERS.encoder,
     text(journey, state) {
@@ -137,6 +145,7 @@ export const STOPS = [
   },
   {
     title: "A small network for each piece",
+    short: "network",
     phase: 1,
     book: CHAPTERS.encoder,
     text(journey, state) {
@@ -152,6 +161,7 @@ export const STOPS = [
   },
   {
     title: "Out of the encoder",
+    short: "memory",
     phase: 1,
     book: CHAPTERS.encoder,
     text(journey, state) {
@@ -165,6 +175,7 @@ export const STOPS = [
   },
   {
     title: "The decoder looks back",
+    short: "back",
     phase: 2,
     book: CHAPTERS.masks,
     text(journey, state) {
@@ -180,6 +191,7 @@ export const STOPS = [
   },
   {
     title: "The decoder looks across",
+    short: "across",
     phase: 2,
     book: CHAPTERS.decoder,
     text(journey, state) {
@@ -196,6 +208,7 @@ export const STOPS = [
   },
   {
     title: "A score for every piece",
+    short: "scores",
     phase: 2,
     book: CHAPTERS.whole,
     text(journey, state) {
@@ -210,6 +223,7 @@ export const STOPS = [
   },
   {
     title: "Choose, append, again",
+    short: "again",
     phase: 2,
     book: CHAPTERS.decoding,
     text(journey) {
@@ -223,6 +237,7 @@ export const STOPS = [
   },
   {
     title: "The German sentence",
+    short: "German",
     phase: 3,
     book: CHAPTERS.inside,
     text: (journey, state) =>

@@ -38,12 +38,13 @@ export function journeyView({ initial, linked, onState }) {
     change({ stop: to });
     // At either end a button goes out of use: the focus does not go with it.
     if (node.contains(held) && (held.disabled || held.hidden)) dot(to).focus();
+    showBeginning();
     live.announce(`Stop ${to} of ${STOPS.length}: ${STOPS[to - 1].title}`);
   }
-  function goFurther() {
-    go(state.stop + 1);
-    // To where the next stop begins.
-    node.querySelector(".tfj-way").scrollIntoView({ block: "nearest" });
+  // Where a stop is higher than the window, to where it begins.
+  function showBeginning() {
+    const card = node.querySelector(".tfj-card");
+    if (card.getBoundingClientRect().top < 0) card.scrollIntoView();
   }
 
   function change(changes) {
@@ -66,7 +67,7 @@ export function journeyView({ initial, linked, onState }) {
     if (leave !== picture.leave) leave?.();
     leave = picture.leave;
     const drawn = picture({ ...journey, text }, now);
-    render(cardOf({ journey, now, drawn, linked, live }, { go, goFurther }), node);
+    render(cardOf({ journey, now, drawn, linked, live }, go), node);
     paint(node);
   }
 
@@ -86,7 +87,7 @@ export function journeyView({ initial, linked, onState }) {
   };
 }
 
-function cardOf({ journey, now, drawn, linked, live }, { go, goFurther }) {
+function cardOf({ journey, now, drawn, linked, live }, go) {
   const { title, phase, text, shape, book } = STOPS[now.stop - 1];
   const isLast = now.stop === STOPS.length;
   const [page, chapter] = book;
@@ -95,7 +96,7 @@ function cardOf({ journey, now, drawn, linked, live }, { go, goFurther }) {
   return html`
     <nav class="tfj-way" aria-label="Stops">
       <button type="button" data-control="previous" ?disabled=${now.stop === 1} @click=${() => go(now.stop - 1)}>◀ Previous</button>
-      <div class="tfj-dots">${STOPS.map((stop, i) => dotOf(stop, i + 1, now, go))}</div>
+      <div class="tfj-dots">${PHASES.map((name, k) => partOf(name, k, now, go))}</div>
       <button type="button" data-control="next" ?disabled=${isLast} @click=${() => go(now.stop + 1)}>Next ▶</button>
     </nav>
     <section class="tfj-card tfj-phase-${phase}" data-stop=${now.stop}>
@@ -106,12 +107,19 @@ function cardOf({ journey, now, drawn, linked, live }, { go, goFurther }) {
       <p class="tfj-foot">
         <span>What flows: <span class="tfj-shape" data-shape>${shape(journey, now)}</span></span>
         <span>Read on: ${linked ? html`<a class="tfj-book" href="${page}.html">${chapter}</a>` : html`<span class="tfj-book">${chapter}</span>`}</span>
-        <button type="button" data-control="further" ?hidden=${isLast} @click=${goFurther}>${isLast ? "" : `${STOPS[now.stop].title} ▶`}</button>
+        <button type="button" data-control="further" ?hidden=${isLast} @click=${() => go(now.stop + 1)}>${isLast ? "" : `${STOPS[now.stop].title} ▶`}</button>
       </p>
     </section>
     ${live.node}`;
 }
 
-const dotOf = ({ title, phase }, stop, now, go) => html`
-  <button type="button" data-control="stop-${stop}" class="tfj-dot tfj-phase-${phase}" title=${title} aria-label="Stop ${stop}: ${title}"
-    aria-current=${stop === now.stop ? "step" : nothing} tabindex=${stop === now.stop ? 0 : -1} @click=${() => go(stop)}>${stop}</button>`;
+// A part of the map: its stops as boxes, that of now lit.
+const partOf = (name, phase, now, go) => html`
+  <div class="tfj-part ${phase === STOPS[now.stop - 1].phase ? "tfj-here" : ""}">
+    <span class="tfj-part-name" aria-hidden="true">${name}</span>
+    <div>${STOPS.map((stop, i) => (stop.phase === phase ? dotOf(stop, i + 1, now, go) : nothing))}</div>
+  </div>`;
+
+const dotOf = ({ title, short }, stop, now, go) => html`
+  <button type="button" data-control="stop-${stop}" class="tfj-dot" title=${title} aria-label="Stop ${stop}, ${short}: ${title}"
+    aria-current=${stop === now.stop ? "step" : nothing} tabindex=${stop === now.stop ? 0 : -1} @click=${() => go(stop)}>${stop}<small>${short}</small></button>`;
