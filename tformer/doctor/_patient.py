@@ -315,9 +315,11 @@ class Patient:
     def noise(self) -> float:
         """How far rounding moves the logits, in units of their spread.
 
-        Each weight is moved by its last digit: sharp logits amplify that.
+        Each weight is moved by its last digit: sharp logits amplify that. It is 0 if
+        the same pass gives something else each time, which is no rounding.
         """
-        finite = torch.isfinite(self.plain)
+        again = self.logits(self.source(), self.target())
+        finite = torch.isfinite(self.plain) & (again == self.plain)
         if not bool(finite.any()):
             return 0.0
         generator = torch.Generator().manual_seed(SEED)

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page
 
 from tformer_book.editions.contents import Chapter
 from tformer_book.press.browser import DRAW, PATIENCE, READY, STILL, UNFOLD
+from tformer_book.press.pictures import HEIGHT
 
 
 def script(name: str) -> str:
@@ -57,7 +58,7 @@ def opened(
 ) -> Iterator[Opened]:
     """Open a page as wide as it will be read, draw its figures, and prepare it."""
     context = browser.new_context(
-        viewport={"width": width, "height": 900},
+        viewport={"width": width, "height": HEIGHT},
         device_scale_factor=scale,
         reduced_motion="reduce",
         service_workers="block",

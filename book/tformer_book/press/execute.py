@@ -160,6 +160,7 @@ def run(path: str) -> tuple[dict[str, Any] | None, float, str, list[str]]:
         client = NotebookClient(
             notebook,
             timeout=SECONDS_PER_CELL,
+            startup_timeout=SECONDS_PER_CELL,  # a loaded machine imports slowly
             kernel_name="python3",
             resources={"metadata": {"path": folder}},
             skip_cells_with_tag=SKIP_TAG,

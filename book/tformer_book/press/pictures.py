@@ -38,9 +38,13 @@ from tformer_book.press.chapters import BUILD, HTML
 KEPT = BUILD / "pictures"
 PLACE = HTML / "_static/pictures"  # where `tformer_book.site.figures` looks for them
 WIDTH = 700  # CSS pixels, about the width of the text
-# What a page's pictures depend on: the version of the figures' files, and their states.
+# Every figure fits: for a taller one the browser would lay out the page at other sizes.
+HEIGHT = 2700
+# What a page's pictures depend on: the versions of style sheets and of the figures'
+# files, and their states.
 STATES = re.compile(
     r"_static/tf/[0-9a-f]+/|"
+    r"_static/(?:tokens|type|frame|tformer)\.css\?v=\w+|"
     r'<script type="application/vnd\.jupyter\.widget.*?</script>|'
     r'<figure class="tf-figure" id="[^"]*"',
     re.DOTALL,
@@ -73,7 +77,7 @@ ROOM = {"wide": "--tf-height", "phone": "--tf-height-narrow"}  # of `tformer.css
 def taken(browser: Browser, site: str, page_name: str, folder: Path) -> None:
     """Write the pictures of a page's figures, and their heights, into a folder."""
     with browser.new_context(
-        viewport={"width": WIDTH, "height": 900},
+        viewport={"width": WIDTH, "height": HEIGHT},
         device_scale_factor=1.5,
         reduced_motion="reduce",
         service_workers="block",

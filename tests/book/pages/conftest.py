@@ -9,10 +9,11 @@ import shutil
 import pytest
 from ipywidgets import embed
 
+from tformer import figures
 from tformer_book.press import browser as driver
 from tformer_book.press.chapters import HTML, ROOT, without_modules
 from tformer_book.widgets._model import released_model
-from tformer_book.widgets._modules import TOKENS, publish
+from tformer_book.widgets._modules import publish
 
 FIGURE_PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Figures</title>
@@ -82,8 +83,8 @@ def figure_page(chromium, tmp_path_factory):
     folder = tmp_path_factory.mktemp("figures")
     model = folder / "_static" / "model"
     model.mkdir(parents=True)
-    for sheet in (TOKENS, ROOT / "book/_static/tformer.css"):
-        shutil.copy(sheet, folder / "_static")
+    shutil.copy(ROOT / "book/_static/tformer.css", folder / "_static")
+    (folder / "_static/tokens.css").write_text(figures.tokens(), encoding="utf-8")
     for name, content in released_model().files.items():
         (model / name).write_bytes(content)
     host = ROOT / "book/tformer_book/site/widgets.js"

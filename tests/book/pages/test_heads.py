@@ -1,5 +1,6 @@
 """The heads of the trained model on a page of their own, against PyTorch."""
 
+import itertools
 import math
 import re
 
@@ -34,6 +35,9 @@ class Explorer(Driven):
 
     def site(self, name):
         self.pick(f"site-{['encoder', 'decoder', 'cross'].index(name)}")
+
+    def tab(self, name):
+        self.control(f"tab-{name}").click()
 
     def pane(self, name="first"):
         return self.root.locator(f'[data-pane="{name}"]')
@@ -93,7 +97,8 @@ def explorer(opened):
     """The figure as it was at first, whatever a test before did with it."""
     shown = Explorer(opened)
     shown.site("cross")
-    for name in ("form-0", "compare-0"):
+    shown.tab("knock")
+    for name in ("form-0", "compare-0", "sort-0"):
         shown.pick(name)
     if shown.control("restore").is_enabled():
         shown.control("restore").click()
@@ -177,6 +182,98 @@ def test_the_keyboard_walks_the_heads_shows_one_and_knocks_it_out(explorer, tran
     assert page.evaluate("document.activeElement.dataset.head") == "1-mean"
     stops = explorer.root.locator('[data-head][tabindex="0"]')
     assert stops.count() == 1  # one stop for the Tab key
+
+
+def test_a_head_is_shown_large_while_it_is_pointed_at_and_kept_by_a_click(
+    explorer, translator
+):
+    maps = translator.attention(RUNNING)
+    title = explorer.root.locator(".tfh-title")
+    explorer.head(1, 3).hover()
+    explorer.agrees(maps.cross[1, 3], RECORDED)
+    assert "Layer 1, head 3 preview" in title.inner_text()
+    assert "layer 2, head 0" in explorer.control("knock").inner_text()
+    explorer.page.mouse.move(0, 0)
+    explorer.agrees(maps.cross[2, 0], RECORDED)
+    explorer.head(1, 3).click()
+    explorer.page.mouse.move(0, 0)
+    explorer.agrees(maps.cross[1, 3], RECORDED)
+    explorer.page.keyboard.press("ArrowLeft")
+    explorer.agrees(maps.cross[1, 2], RECORDED)
+    explorer.control("text").focus()
+    explorer.agrees(maps.cross[1, 3], RECORDED)
+
+
+def test_a_finger_that_passes_a_head_shows_nothing_else(explorer):
+    before = explorer.weights()
+    explorer.head(1, 3).dispatch_event("pointerenter", {"pointerType": "touch"})
+    torch.testing.assert_close(explorer.weights(), before)
+
+
+def boxes(explorer):
+    parts = (".tfh-overview", ".tfh-pictures", ".tfh-where", "[role=tabpanel]")
+    return explorer.page.evaluate(
+        """parts => parts.map((part) => {
+          const { x, y, width, height } = document.querySelector(part)
+            .getBoundingClientRect();
+          const [left, top] = [x, y + scrollY].map(Math.round);
+          return { x: left, y: top, width, height };
+        })""",
+        parts,
+    )
+
+
+def test_another_head_or_site_moves_nothing(explorer):
+    before = boxes(explorer)
+    for layer, head in ((0, 0), (1, None), (1, 4)):
+        explorer.head(layer, head).hover()
+        assert boxes(explorer) == before
+        explorer.head(layer, head).click()
+        assert boxes(explorer) == before
+    explorer.site("encoder")
+    assert boxes(explorer) == before
+
+
+def test_the_large_map_stands_beside_all_heads_or_right_below_on_a_phone(
+    figure_page, explorer
+):
+    grid, large, *_ = boxes(explorer)
+    assert grid["x"] + grid["width"] <= large["x"]
+    assert grid["y"] <= large["y"] < grid["y"] + grid["height"]
+    with figure_page(Heads(), size="phone") as seen:
+        grid, large, _, panel = boxes(Explorer(seen))
+    below = grid["y"] + grid["height"]
+    assert below <= large["y"] < below + 60
+    assert large["y"] + large["height"] <= panel["y"]
+
+
+@pytest.mark.parametrize("site", ["encoder", "decoder", "cross"])
+def test_the_sharpest_heads_can_come_first(explorer, translator, site):
+    explorer.site(site)
+    explorer.pick("sort-1")
+    shown = explorer.root.locator("[data-head]").evaluate_all(
+        "all => all.map(e => e.dataset.head.split('-').map(Number))"
+    )
+    weights = getattr(translator.attention(RUNNING), site)
+    sharpness = weights.max(-1).values.mean(-1)
+    found = [sharpness[layer, head].item() for layer, head in shown]
+    assert len({tuple(each) for each in shown}) == 18
+    assert all(a >= b - RECORDED for a, b in itertools.pairwise(found))
+    explorer.head(*shown[0]).click()
+    explorer.agrees(weights[tuple(shown[0])], RECORDED)
+    explorer.page.keyboard.press("ArrowRight")
+    explorer.agrees(weights[tuple(shown[1])], RECORDED)
+
+
+def test_the_tabs_are_walked_by_arrows(explorer):
+    explorer.control("tab-knock").focus()
+    explorer.page.keyboard.press("ArrowRight")
+    assert explorer.focused() == "tab-damage"
+    assert explorer.control("knock").is_visible()
+    explorer.page.keyboard.press("Enter")
+    assert explorer.control("sweep").is_visible()
+    assert not explorer.control("knock").is_visible()
+    assert explorer.control("tab-damage").get_attribute("aria-selected") == "true"
 
 
 def test_without_heads_the_translation_is_pytorchs(explorer, translator):
@@ -274,7 +371,7 @@ def test_a_layer_of_which_some_heads_are_out_says_how_many(explorer):
         explorer.control(f"knock-2-{head}").click()
     explorer.settled()
     layer = explorer.control("knock-2-mean")
-    assert layer.inner_text() == "2 of 6 out"
+    assert layer.inner_text() == "2/6 out"
     assert layer.get_attribute("aria-pressed") == "mixed"
 
 
@@ -307,6 +404,7 @@ def test_the_recorded_map_of_damage_shows_before_anything_is_loaded(
 
 def test_a_sweep_draws_the_map_of_damage_of_another_sentence(explorer, translator):
     explorer.ask(SENTENCES[0])
+    explorer.tab("damage")
     assert {x for each in fallen(explorer).values() for x in each} == {None}
     explorer.control("sweep").click()
     explorer.settled()
@@ -315,6 +413,7 @@ def test_a_sweep_draws_the_map_of_damage_of_another_sentence(explorer, translato
 
 def test_a_sweep_can_be_stopped_and_leaves_no_half_a_map(explorer):
     explorer.ask(SENTENCES[1])
+    explorer.tab("damage")
     explorer.page.evaluate("""() => {
       const [map] = document.querySelectorAll(".tfh-damage");
       new MutationObserver((_, watch) => {
@@ -334,6 +433,7 @@ def test_a_sweep_can_be_stopped_and_leaves_no_half_a_map(explorer):
 def test_a_head_on_the_map_of_damage_says_its_number_and_a_click_knocks_it_out_alone(
     explorer, translator
 ):
+    explorer.tab("damage")
     explorer.control("sweep").click()
     explorer.settled()
     explorer.control("knock-0-0").click()

@@ -248,6 +248,70 @@ def test_a_run_is_kept_under_the_next_until_it_is_dropped(opened):
     assert "Reverse, Positions off. At step 1" in kept.inner_text()
 
 
+def test_another_setting_leaves_the_run_before_in_the_chart(opened):
+    before = opened.root.locator(".tfpg-earlier")
+    opened.one_step()
+    opened.one_step()
+    curve = opened.curves()[2]
+    opened.control("switch-positions").uncheck()
+    opened.evaluated(0)
+    opened.one_step()
+    assert opened.curves()[0] == curve
+    assert "The run before: Reverse. At step 2" in before.inner_text()
+    opened.control("switch-causal").uncheck()
+    opened.until(
+        "document.querySelector('.tfpg-earlier').textContent.includes('Positions off')"
+    )
+    opened.control("switch-scale").uncheck()  # of a run without a step nothing is kept
+    opened.evaluated(0)
+    assert "Reverse, Positions off. At step 1" in before.inner_text()
+    opened.control("task").select_option(label="Sort")
+    opened.says("should be 11234569")
+    assert not before.is_visible()
+
+
+def test_three_steps_are_shown_where_they_are_to_be_done(opened):
+    def marked(step):
+        coach = opened.root.locator(".tfpg-coach")
+        assert coach.inner_text().startswith(f"{step} of 3.")
+        return opened.root.evaluate(
+            """root => [...root.querySelectorAll('*')].filter(e =>
+            getComputedStyle(e).outlineStyle === 'dashed').map(e => e.innerText)"""
+        )
+
+    done = opened.root.locator(".tfpg-done")
+    assert marked(1) == ["Play"]
+    assert done.count() == 0
+    opened.one_step()
+    done.wait_for()
+    opened.control("coach-next").click()
+    assert "cross 1.2" in marked(2)[0]
+    opened.root.locator(".tfpg-small label", has_text="cross 1.1").click()
+    done.wait_for()
+    opened.control("coach-next").click()
+    assert "Positions" in marked(3)[0]
+    assert opened.control("coach-next").is_disabled()
+    opened.control("switch-positions").uncheck()
+    opened.one_step()
+    done.wait_for()
+    opened.control("coach-close").click()
+    assert done.count() == 0
+    opened.control("coach").click()
+    assert marked(1) == ["Play"]
+
+
+def test_controls_curves_and_maps_stand_on_the_first_screen(opened):
+    left, middle, right = (
+        opened.root.locator(each).bounding_box()
+        for each in (".tfpg-set", ".tfpg-curves", ".tfpg-maps")
+    )
+    assert left["x"] + left["width"] <= middle["x"]
+    assert middle["x"] + middle["width"] <= right["x"]
+    for part in (".tfpg-break", ".tfpg-curves", ".tfpg-maps"):
+        box = opened.root.locator(part).bounding_box()
+        assert box["y"] + box["height"] <= 900
+
+
 def captioned(seen):
     """The figure as it stands on a page of the book, its link followed."""
     seen.page.wait_for_selector(".tf-widget[data-ready] .tfpg[data-ready]")

@@ -167,14 +167,21 @@ def test_a_loss_that_runs_the_model_itself_is_refused_with_what_to_give():
             examined("cached", loss=loss)
 
 
-@pytest.mark.parametrize("spread", [0.02, 1.0])
-def test_first_weights_that_are_too_large_are_remarked_and_not_accused(spread):
+@pytest.mark.parametrize(
+    ("spread", "codes", "remarks"),
+    [
+        (0.02, (), ()),
+        (0.5, (), ("logits-too-large",)),
+        (1.0, ("weights-too-large",), ()),
+    ],
+)
+def test_first_weights_that_are_too_large_are_accused_if_they_are_by_far(
+    spread, codes, remarks
+):
     change = ("module.weight, std=0.02", f"module.weight, std={spread}")
     report = examined("gpt", change)
-    assert report, str(report)
-    said = "a uniform guess costs ln 37 = 3.6"
-    assert (said in remarked(report)) == (spread == 1.0)
-    assert ("its table of words is too large" in remarked(report)) == (spread == 1.0)
+    assert report.codes == codes and report.to_confirm == remarks, str(report)
+    assert ("a uniform guess costs ln 37 = 3.6" in str(report)) == bool(remarks)
 
 
 def test_a_first_loss_is_not_blamed_on_a_table_that_has_the_usual_size():

@@ -62,8 +62,8 @@ def _by_width(each: _anatomy.Attention, width: int) -> Finding:
         seen=f"they are multiplied by 1/√{width} = {each.factor:.4g}; with heads of "
         f"size {each.d_head} it should be 1/√{each.d_head} = "
         f"{_anatomy.expected_factor(each.d_head):.4g}.",
-        means="a score is a sum over one head's numbers, so the weights start out too "
-        "even, the more so the more heads there are.",
+        means="a score is a sum over one head's numbers, so the weights start out more "
+        "even than they should, and the more so the more heads there are.",
         look="math.sqrt(d_model // n_heads), or query.size(-1) after the split.",
     )
 

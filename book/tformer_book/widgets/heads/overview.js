@@ -1,105 +1,143 @@
-// Small maps of all heads: layers down, heads across, the mean of each layer last.
+// Small maps of all heads, by place (layers down, heads across, the mean of each layer
+// last) or the sharpest first.
 import { GRID, onArrows, within } from "../kit/arrows.js";
 import { scaleAt } from "../kit/colours.js";
-import { h } from "../kit/kit.js";
-import { same, upTo } from "../kit/lists.js";
+import { h, oneOf } from "../kit/kit.js";
+import { same } from "../kit/lists.js";
 import { format } from "../kit/numbers.js";
-import { html, render } from "../kit/vendor/lit.js";
-import { headMap, headsAt, isOut, nameOf, TITLES, whatOf } from "./weights.js";
+import { html, nothing, render } from "../kit/vendor/lit.js";
+import {
+  byPlace,
+  bySharpness,
+  headMap,
+  headsAt,
+  isOut,
+  nameOf,
+  sharpnessOf,
+  TITLES,
+  whatOf,
+} from "./weights.js";
 
+const ORDERS = { place: byPlace, sharpness: bySharpness };
 const keyOf = (layer, head) => `${layer}-${head ?? "mean"}`;
-const headsOf = (nHeads) => [...upTo(nHeads), null];
 
-// canKnock: whether there is a model to ask. -> { node, show({ attention, state }) }
-export function overviewOf({ canKnock, onShow, onKnock }) {
-  const node = h("div");
+// canKnock: whether there is a model to ask. onPreview hears the layer and head that the
+// reader points at or walks to, and null.
+// -> { node, sort (the choice of an order), show({ attention, state }) }
+export function overviewOf({ canKnock, onShow, onKnock, onPreview }) {
+  const node = h("div", { class: "tfh-all" });
+  const sort = oneOf("sort", "Sort by", Object.keys(ORDERS), (name) => {
+    order = name;
+    show(now);
+  });
+  let order = "place";
   let now = null; // what is shown
+  let rows = []; // of [layer, head]; head null: the mean
   let at = [0, 0]; // the tile that Tab reaches
-  const draw = () =>
-    render(tableOf(now, at, { canKnock, onKey, onGo: go, onPick, onKnock }), node);
-  const size = () => now.attention[now.state.site].shape;
+  const tools = { canKnock, onKey, onGo: go, onPick, onKnock, onPoint };
+  const draw = () => render(tableOf(now, { rows, at, order }, tools), node);
 
   function go(i, j) {
-    at = [within(i, size()[0]), within(j, size()[1] + 1)];
+    const row = within(i, rows.length);
+    at = [row, within(j, rows[row].length)];
     draw();
   }
   const focus = () => node.querySelector('[tabindex="0"]').focus();
-  const pickedBy = (act) => act(at[0], headsOf(size()[1])[at[1]]);
+  const pickedBy = (act) => act(...rows[at[0]][at[1]]);
   const keys = { Enter: onShow, " ": onShow, k: onKnock, K: onKnock };
-  const onKey = onArrows({ ...GRID, ...keys }, (move, { target }) => {
-    if (target.tagName === "BUTTON") return false;
-    if (typeof move === "function") return pickedBy(move);
-    go(at[0] + move[0], at[1] + move[1]);
-    return focus();
-  });
+  function onKey(event) {
+    onArrows({ ...GRID, ...keys }, (move, { target }) => {
+      if (target.tagName === "BUTTON") return false;
+      if (typeof move === "function") return pickedBy(move);
+      go(at[0] + move[0], at[1] + move[1]);
+      return focus();
+    })(event);
+  }
   function onPick(i, j) {
     go(i, j);
     focus();
     pickedBy(onShow);
   }
+  // A finger points only where it taps.
+  function onPoint({ pointerType }, head) {
+    if (pointerType !== "touch") onPreview(head);
+  }
+  node.addEventListener("focusin", ({ target }) => {
+    if (/** @type {Element} */ (target).matches("[data-head]"))
+      onPreview(rows[at[0]][at[1]]);
+  });
+  node.addEventListener("focusout", () => onPreview(null));
+  node.addEventListener("pointerleave", () => onPreview(null));
 
   function show(given) {
     now = given;
-    const { site, layer, head, locked } = now.state;
-    if (node.contains(document.activeElement)) go(...at);
-    else go(layer, head ?? size()[1]);
-    const scale = scaleAt(node);
-    for (const cell of node.querySelectorAll("[data-head]")) {
-      const [layer, head] = cell.dataset.head.split("-");
-      const number = head === "mean" ? null : Number(head);
-      const weights = headMap(now.attention, site, Number(layer), number);
-      paint(cell.querySelector("canvas"), weights, scale, locked);
-    }
+    const { attention, state } = now;
+    rows = ORDERS[order](attention, state.site);
+    sort.show(order);
+    const isChosen = (each) => same(each, [state.layer, state.head]);
+    const i = rows.findIndex((row) => row.some(isChosen));
+    if (node.contains(document.activeElement) || i < 0) go(...at);
+    else go(i, rows[i].findIndex(isChosen));
+    paintAll(node, rows, now);
   }
-  return { node, show };
+  return { node, sort: sort.set, show };
 }
 
-function tableOf(now, at, { onKey, ...tools }) {
+/** @param {any} now @param {any} shown @param {any} tools */
+function tableOf(now, { rows, at, order }, tools) {
   const { site } = now.state;
-  const [nLayers, nHeads] = now.attention[site].shape;
-  const names = headsOf(nHeads).map((head) =>
-    head === null ? "mean" : html`<span>head </span>${head}`,
-  );
-  const tileAt = (layer) => (head, j) =>
-    tile(now, layer, head, { j, isAt: same(at, [layer, j]), ...tools });
-  const row = (layer) => html`
+  const isPlace = order === "place";
+  const nHeads = now.attention[site].shape[1];
+  const column = ([, head]) =>
+    html`<th scope="col" role="columnheader">${head === null ? "mean" : html`<span>head </span>${head}`}</th>`;
+  const columns = isPlace
+    ? rows[0].map(column)
+    : html`<th scope="colgroup" role="columnheader" aria-colspan=${nHeads} colspan=${nHeads}>sharpest first: layer, head</th><td role="presentation"></td>`;
+  const rowName = (i) => (isPlace ? ["layer ", i] : ["rank ", 1 + i * nHeads]);
+  const row = (heads, i) => html`
     <tr role="row">
-      <th scope="row" role="rowheader"><span>layer </span>${layer}</th>
-      ${headsOf(nHeads).map(tileAt(layer))}
+      <th scope="row" role="rowheader"><span>${rowName(i)[0]}</span>${rowName(i)[1]}</th>
+      ${heads.map((head, j) => tile(now, head, { i, j, isPlace, isAt: same(at, [i, j]), ...tools }))}
     </tr>`;
   return html`
-    <table class="tfh-overview" role="grid" aria-label="${TITLES[site]}: the maps of all heads" @keydown=${onKey}>
-      <thead role="rowgroup">
-        <tr role="row"><td role="presentation"></td>${names.map((name) => html`<th scope="col" role="columnheader">${name}</th>`)}</tr>
-      </thead>
-      <tbody role="rowgroup">${upTo(nLayers).map(row)}</tbody>
-    </table>
-    <p class="tfh-hint">Layers down, heads across. A click shows a map large, further down. The button below it knocks its head out; the one below a mean knocks out the whole layer. By keyboard: arrows, Enter${tools.canKnock ? ", K to knock out" : ""}.</p>`;
+    <table class="tfh-overview" role="grid" aria-label="${TITLES[site]}: the maps of all heads" @keydown=${tools.onKey}>
+      <thead role="rowgroup"><tr role="row"><td role="presentation"></td>${columns}</tr></thead>
+      <tbody role="rowgroup">${rows.map(row)}</tbody>
+    </table>`;
 }
 
 // A small map with its button; that of the mean is for the whole layer.
-/** @param {any} now @param {number} layer @param {number | null} head @param {any} tools */
-function tile({ attention, state }, layer, head, tools) {
-  const weights = headMap(attention, state.site, layer, head);
-  const largest = weights.reduce((sum, row) => sum + Math.max(...row), 0);
+/** @param {any} now @param {[number, number | null]} place @param {any} tools */
+function tile({ attention, state }, [layer, head], tools) {
   const heads = headsAt(attention, state.site, layer, head);
   const nOut = heads.filter((each) => isOut(state, each)).length;
   const isGone = nOut === heads.length;
   const isSome = nOut > 0 && !isGone;
   const word = isSome
-    ? `${nOut} of ${heads.length} out`
-    : `${head === null ? "layer " : ""}${isGone ? "out" : "on"}`;
+    ? `${nOut}/${heads.length} out`
+    : `${head === null ? "all " : ""}${isGone ? "out" : "on"}`;
   const isShown = same([layer, head], [state.layer, state.head]);
+  const sharpness = format(sharpnessOf(attention, state.site, layer, head));
   return html`
     <td role="gridcell" tabindex=${tools.isAt ? 0 : -1} data-head=${keyOf(layer, head)}
       class="${isShown ? "tfh-chosen" : ""} ${isGone ? "tfh-gone" : ""}" aria-selected=${String(isShown)}
-      aria-label="${nameOf(layer, head)}${isGone ? ", knocked out" : ""}; largest weight of a row, on average ${format(largest / weights.length)}"
-      @focus=${() => tools.onGo(layer, tools.j)} @click=${({ target }) => target.tagName === "BUTTON" || tools.onPick(layer, tools.j)}>
+      aria-label="${nameOf(layer, head)}${isGone ? ", knocked out" : ""}; largest weight of a row, on average ${sharpness}"
+      @focus=${() => tools.onGo(tools.i, tools.j)} @pointerenter=${(event) => tools.onPoint(event, [layer, head])}
+      @click=${({ target }) => target.tagName === "BUTTON" || tools.onPick(tools.i, tools.j)}>
+      ${tools.isPlace ? nothing : html`<small>${layer}, ${head}</small>`}
       <canvas aria-hidden="true"></canvas>
       <button type="button" tabindex="-1" data-control="knock-${keyOf(layer, head)}" ?disabled=${!tools.canKnock}
         aria-pressed=${isSome ? "mixed" : String(isGone)} aria-label="${word}: knock out ${whatOf(layer, head)}"
         @click=${() => tools.onKnock(layer, head)}>${word}</button>
     </td>`;
+}
+
+function paintAll(node, rows, { attention, state: { site, locked } }) {
+  const scale = scaleAt(node);
+  const canvases = node.querySelectorAll("canvas");
+  rows.flat().forEach(([layer, head], k) => {
+    paint(canvases[k], headMap(attention, site, layer, head), scale, locked);
+  });
 }
 
 function paint(canvas, weights, scale, locked) {

@@ -2,11 +2,13 @@
 import { DOWN, onArrows, within } from "../kit/arrows.js";
 import { grid } from "../kit/grid.js";
 import { h, put, say, textTable } from "../kit/kit.js";
-import { format } from "../kit/numbers.js";
+import { brief, format } from "../kit/numbers.js";
 import { html, nothing, render, svg } from "../kit/vendor/lit.js";
 import { axes, mapsOf, nameOf, strongest, titleOf } from "./weights.js";
 
 const FAINTEST = 0.01; // a weight below it gets no line
+const MANY = 16; // columns, from which on numbers have no room
+const MOST = 0.9; // the share of the scale below zero above which a cell is dark
 const ROW = 26; // px between pieces where lines are drawn
 
 // The largest weight that colours and lines are measured by.
@@ -34,6 +36,7 @@ export function picturesOf(tools) {
       future: site === "decoder",
     };
     node.classList.toggle("tfh-two", isPair);
+    node.classList.toggle("tfh-many", about.columns.length > MANY);
     panes.forEach((pane, k) => {
       pane.show(maps[k] && { ...about, map: maps[k], name: names[k], isPair });
     });
@@ -72,9 +75,8 @@ function paneOf(pane, title, { onHover, onPick }) {
   function show(given) {
     for (const each of [node, table.node]) put(each, { hidden: !given });
     if (!given) return;
-    const { name, isPair, form, signed, map: weights, columns, predicted } = given;
-    const scale = "Blue: the first gives more. Orange: the second does.";
-    say(caption, signed ? scale : isPair ? name : "");
+    const { name, isPair, form, map: weights, columns, predicted } = given;
+    say(caption, isPair ? name : "");
     put(map.node, { hidden: form !== "matrix" });
     put(lines.node, { hidden: form !== "lines" });
     put(map.table, { "aria-label": `${name}: queries by keys` });
@@ -99,6 +101,10 @@ function paneOf(pane, title, { onHover, onPick }) {
   return { node, table: table.node, show, highlight };
 }
 
+// A weight in three characters, so that cells are of one width.
+const inCell = (w) =>
+  Math.abs(w) < 0.005 ? "0" : w >= 0.995 ? "1" : w <= -0.995 ? "−1" : brief(w);
+
 // What the grid shows. signed: weights are differences; future: keys after their query
 // cannot be seen.
 function matrixOf({ map, rows, columns, predicted, signed, future }) {
@@ -109,12 +115,12 @@ function matrixOf({ map, rows, columns, predicted, signed, future }) {
     const kind = signed ? "difference" : "weight";
     const what = off ? "in the future" : `${kind} ${format(w, 3)}`;
     return {
-      text: off ? "" : Math.abs(w) < 0.005 ? "0" : format(w),
+      text: off ? "" : inCell(w),
       exact: w,
       off,
       share: Math.abs(w) / largest,
       label: `query ${rows[i]}, key ${columns[j]}, ${what}`,
-      mark: w < 0 ? "tfh-less" : "",
+      mark: w < 0 ? `tfh-less ${w < -MOST * largest ? "tfh-most" : ""}` : "",
     };
   };
   return {

@@ -3,7 +3,8 @@
 import { onColours } from "../kit/colours.js";
 import { h, liveRegion, oneOf, showAll, stopping } from "../kit/kit.js";
 import { same, upTo } from "../kit/lists.js";
-import { html, render } from "../kit/vendor/lit.js";
+import { tabs } from "../kit/tabs.js";
+import { html, nothing, render } from "../kit/vendor/lit.js";
 import { damageMap } from "./damage.js";
 import { knockOutPanel } from "./knockout.js";
 import { overviewOf } from "./overview.js";
@@ -39,7 +40,9 @@ export class HeadsView {
   // What engine.attention() gives for a text, and the pieces that the translation was told
   // to begin with.
   #given = { attention: null, text: "", prefix: [] };
-  #hovered = -1;
+  #hovered = -1; // a row
+  #previewed = null; // layer and head that the reader points at
+  #tab = "knock";
 
   /** @param {any} engine @param {Record<string, any>} [options] */
   constructor(engine, { initial = {}, onState = () => {}, note = "" } = {}) {
@@ -53,6 +56,7 @@ export class HeadsView {
       canKnock: Boolean(engine),
       onShow: (layer, head) => this.#change({ layer, head }),
       onKnock: (layer, head) => this.#toggle(this.#headsAt(layer, head)),
+      onPreview: (head) => this.#preview(head),
     });
     this.panel = knockOutPanel(engine, {
       note,
@@ -75,6 +79,17 @@ export class HeadsView {
       },
       onPick: (i) => this.#change({ locked: state.locked === i ? -1 : i }),
     });
+    this.tabs = tabs(
+      "What heads are worth",
+      [
+        { key: "knock", title: "Without some heads", panel: this.panel.node },
+        { key: "damage", title: "A map of damage", panel: this.damage.node },
+      ],
+      (key) => {
+        this.#tab = key;
+        this.#draw();
+      },
+    );
     this.node = h("div", { class: "tfh-view" });
     this.node.addEventListener("keydown", ({ key }) => {
       if (key === "Escape" && state.locked >= 0) this.#change({ locked: -1 });
@@ -93,6 +108,7 @@ export class HeadsView {
     this.panel.know(isKnown ? knocked : null);
     this.damage.know(damage?.heads ? damage : null);
     this.#hovered = -1;
+    this.#previewed = null;
     this.state.locked = -1;
     this.#update();
     if (!isKnown && this.engine) this.panel.ask();
@@ -104,6 +120,7 @@ export class HeadsView {
     if (same({ ...state, ...given }, state)) return;
     const others = given.knocked_out && !same(given.knocked_out, state.knocked_out);
     Object.assign(state, given);
+    this.#previewed = null;
     if (others) this.panel.know(null);
     this.#update();
     if (others && this.engine) this.panel.ask();
@@ -115,10 +132,28 @@ export class HeadsView {
 
   #change(changes) {
     Object.assign(this.state, changes);
+    if (changes.locked === undefined || changes.site) this.#previewed = null;
     this.#update();
     this.onState({ ...changes });
     const head = changes.locked === undefined ? `${heads.titleOf(this.state)}. ` : "";
     this.live.announce(head + this.#rowText());
+  }
+
+  // Show another head for as long as the reader points at it.
+  #preview(head) {
+    const { layer, head: chosen } = this.state;
+    const next = head && !same(head, [layer, chosen]) ? head : null;
+    if (same(next, this.#previewed)) return;
+    this.#previewed = next;
+    this.pictures.show(this.#given.attention, this.#shown);
+    this.#draw();
+  }
+
+  // The state as the large map shows it.
+  get #shown() {
+    if (!this.#previewed) return this.state;
+    const [layer, head] = this.#previewed;
+    return { ...this.state, layer, head };
   }
 
   #headsAt(layer, head) {
@@ -154,7 +189,7 @@ export class HeadsView {
     const { rows } = heads.axes(attention, this.state.site);
     this.#hovered = Math.min(this.#hovered, rows.length - 1);
     this.overview.show(this.#scene);
-    this.pictures.show(attention, this.state);
+    this.pictures.show(attention, this.#shown);
     this.panel.show(this.#scene);
     this.#drawDamage();
     this.#draw();
@@ -166,18 +201,28 @@ export class HeadsView {
   }
 
   #draw() {
-    const { state, controls, overview, panel, damage, pictures, live } = this;
+    const { state, controls, overview, pictures, live } = this;
+    const { attention } = this.#given;
     pictures.highlight(this.#active, state.locked);
+    this.tabs.show(this.#tab);
     render(
       html`
         ${controls.sites}
         <p class="tfh-about">${ABOUT[state.site]}</p>
-        ${overview.node}${panel.node}${damage.node}
-        <p class="tfh-title">${heads.titleOf(state)}</p>
-        ${controls.row(state, this.#given.attention[state.site].shape)}
-        ${pictures.node}
-        <p class="tfh-where" data-where>${this.#rowText()}</p>
-        ${pictures.tables}${live.node}`,
+        <div class="tfh-stage ${state.compare === "beside" ? "tfh-pair" : ""}" style=${roomFor(attention)}>
+          ${overview.node}
+          <div class="tfh-large" data-preview=${this.#previewed ? "true" : nothing}>
+            <p class="tfh-title">${heads.headTitle(this.#shown)}${this.#previewed ? html` <small>preview</small>` : nothing}</p>
+            ${pictures.node}
+            <p class="tfh-where" data-where>${this.#rowText()}</p>
+          </div>
+          <div class="tfh-choices">
+            ${overview.sort}${controls.row(state, attention[state.site].shape)}
+            ${legendOf(state)}
+            <p class="tfh-hint">Layers down, heads across. Click or tap a small map to see it large (a mouse over it is enough to look); the button below it knocks its head out, that of a mean the whole layer. By keyboard: arrows, Enter${this.engine ? ", K to knock out" : ""}. Sharpness is the largest weight of a row, on average.</p>
+          </div>
+        </div>
+        ${this.tabs.node}${pictures.tables}${live.node}`,
       this.node,
     );
   }
@@ -186,8 +231,27 @@ export class HeadsView {
     return this.state.locked >= 0 ? this.state.locked : this.#hovered;
   }
   #rowText() {
-    return heads.rowText(this.#given.attention, this.state, this.#active);
+    return heads.rowText(this.#given.attention, this.#shown, this.#active);
   }
+}
+
+// Room for the largest map of any site, so that nothing moves when another is shown.
+function roomFor({ sourcePieces, targetPieces }) {
+  const all = [...sourcePieces, ...targetPieces];
+  const rows = Math.max(sourcePieces.length, targetPieces.length);
+  return `--rows: ${rows}; --longest: ${Math.max(...all.map((each) => each.length))}`;
+}
+
+// What the colours of all maps mean.
+function legendOf({ site, compare }) {
+  const isSigned = compare === "difference";
+  const [from, to] = isSigned ? ["the second more", "the first more"] : ["0", "1"];
+  return html`
+    <p class="tfh-legend">${isSigned ? "" : "weight "}${from} <span class="tfh-scale ${isSigned ? "tfh-signed" : ""}"></span> ${to}${
+      site === "decoder"
+        ? html`; <span class="tfh-unseen"></span> in the future`
+        : nothing
+    }</p>`;
 }
 
 // What the reader chooses: the site, and how it is pictured.

@@ -34,6 +34,30 @@ export function headMap(attention, site, layer, head) {
   );
 }
 
+// How sharp a map is: the largest weight of a row, on average over the rows.
+export function sharpnessOf(attention, site, layer, head) {
+  const map = headMap(attention, site, layer, head);
+  return map.reduce((sum, row) => sum + Math.max(...row), 0) / map.length;
+}
+
+// All heads in rows, as [layer, head]: those of each layer and their mean (null); or the
+// sharpest first, in rows as long.
+export const byPlace = (attention, site) => {
+  const [nLayers, nHeads] = attention[site].shape;
+  return upTo(nLayers).map((layer) =>
+    [...upTo(nHeads), null].map((head) => [layer, head]),
+  );
+};
+export function bySharpness(attention, site) {
+  const [nLayers, nHeads] = attention[site].shape;
+  const all = allAt(attention, site)
+    .map(([, layer, head]) => [layer, head])
+    .map((each) => ({ each, sharpness: sharpnessOf(attention, site, ...each) }))
+    .sort((a, b) => b.sharpness - a.sharpness)
+    .map(({ each }) => each);
+  return upTo(nLayers).map((i) => all.slice(i * nHeads, (i + 1) * nHeads));
+}
+
 // The first map, and where two are compared, the second or the difference.
 export function mapsOf(attention, { site, layer, head, compare, other }) {
   const first = headMap(attention, site, layer, head);
@@ -84,11 +108,12 @@ export function clamp(state, attention) {
   if (state.locked >= axes(attention, state.site).rows.length) state.locked = -1;
 }
 
-export function titleOf({ site, layer, head, compare, other }) {
+export function headTitle({ layer, head, compare, other }) {
   const [a, b] = [nameOf(layer, head), nameOf(...other)];
   const what = { alone: a, beside: `${a} beside ${b}`, difference: `${a} minus ${b}` };
-  return `${TITLES[site]}, ${what[compare]}`;
+  return what[compare];
 }
+export const titleOf = (state) => `${TITLES[state.site]}, ${headTitle(state)}`;
 
 // What a query attends to most; -1: no query.
 export function rowText(attention, state, i) {

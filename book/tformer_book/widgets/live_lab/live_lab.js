@@ -6,6 +6,7 @@ import { addressOf, keep } from "../kit/address.js";
 import { isInTheBook } from "../kit/chapters.js";
 import { bind, figure, liveRegion, put, stopping } from "../kit/kit.js";
 import { askBar, engineOf, engineOfFiles, megabytes } from "../kit/model.js";
+import { tabs } from "../kit/tabs.js";
 import { render as draw, html, nothing } from "../kit/vendor/lit.js";
 import { ofHash, toHash, usual, VIEWS } from "./address.js";
 import { examples, knownWrong } from "./examples.js";
@@ -15,7 +16,6 @@ import { exchangeable, ownModel } from "./own_model.js";
 import { refusal } from "./remarks.js";
 import { shareBox } from "./share.js";
 import { recorded, SILENT, translated } from "./shown.js";
-import { tabs } from "./tabs.js";
 import { translationView } from "./translation.js";
 
 const PAUSE = 400; // ms after a setting's last change, before it is tried

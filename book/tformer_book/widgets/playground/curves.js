@@ -10,7 +10,7 @@ import {
 } from "../kit/chart.js";
 import { html, svg } from "../kit/vendor/lit.js";
 
-const BOX = { width: 360, height: 170, left: 38, right: 8, top: 8, bottom: 30 };
+const BOX = { width: 360, height: 170, left: 44, right: 8, top: 8, bottom: 30 };
 const MOST_POINTS = 180;
 
 // The mean of each run of neighbours, so that a long curve has no more points than pixels.

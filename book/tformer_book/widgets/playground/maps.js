@@ -99,12 +99,14 @@ function titleOf({ name, rows, columns, heads }, head, i, j) {
 
 const NOWHERE = [-1, -1];
 
-export function mapsOf(root) {
+// onChoose hears that the reader chose a map.
+export function mapsOf(root, onChoose) {
   const group = uid();
   const node = h("div", { class: "tfpg-maps" });
   let maps = [];
   let all = []; // every head of every map: { key, map, head }
   let chosen = ""; // the key of the one shown large
+  let picked = ""; // by the reader
   let at = NOWHERE; // the cell of it that is pointed at
   let layout = { cell: 1, margin: 0 }; // of it
 
@@ -145,8 +147,9 @@ export function mapsOf(root) {
   }
 
   function choose(key) {
-    chosen = key;
+    chosen = picked = key;
     draw();
+    onChoose();
   }
 
   function point(event) {
@@ -163,6 +166,7 @@ export function mapsOf(root) {
   return {
     node,
     stop,
+    chosen: () => picked,
     show(found) {
       maps = found;
       all = maps.flatMap((map) =>

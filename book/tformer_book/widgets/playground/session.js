@@ -3,7 +3,7 @@ import { open } from "../training/client.js";
 import { complete, settingsOf } from "../training/settings.js";
 import { TASKS } from "../training/tasks.js";
 import { inShort } from "./controls.js";
-import { keptText } from "./view.js";
+import { curvesOf, evaluatedText, trainedText } from "./view.js";
 
 const NO_ANSWER = { answer: null, problem: "" };
 
@@ -59,7 +59,7 @@ export function session(first, { changed, commit, announce }) {
   let s = {
     ...first,
     run: blank(),
-    earlier: null, // a run that was kept: { text, evaluations }
+    earlier: null, // a run to compare with: { text, curves, isKept: by the reader }
     playing: false,
     problem: "",
     answer: NO_ANSWER,
@@ -83,12 +83,29 @@ export function session(first, { changed, commit, announce }) {
     trainer.step();
   }
 
-  // The run before, faint, under the curves of the next.
-  function keepOrDrop() {
-    const { evaluations } = s.run;
-    const last = evaluations.at(-1);
-    const text = last && keptText(inShort(s.settings), last);
-    put({ earlier: s.earlier || !last ? null : { text, evaluations } });
+  // The run so far, to be drawn faint under the curves of the next; null where nothing is
+  // known yet.
+  function toCompare(isKept) {
+    const { run } = s;
+    const last = run.evaluations.at(-1);
+    if (!last || (!isKept && !run.step)) return null;
+    // Before the first evaluation of what it has learned, its batches have to do.
+    const [, trained] = (!last.step && run.losses.at(-1)) || [];
+    const label = `${isKept ? "Kept to compare" : "The run before"}: ${inShort(s.settings)}`;
+    const curves = curvesOf(run);
+    const loss = trained === undefined ? curves.loss : run.losses;
+    const text =
+      trained === undefined ? evaluatedText(last) : trainedText(run.step, trained);
+    return { text: `${label}. ${text}`, curves: { ...curves, loss }, isKept };
+  }
+  const keepOrDrop = () => put({ earlier: s.earlier ? null : toCompare(true) });
+
+  // What to compare a run of other settings with: what the reader kept, else the run that
+  // they end. A run of another task says nothing about it.
+  function beforeOf(isOther) {
+    if (s.earlier?.isKept) return s.earlier;
+    if (isOther) return null;
+    return toCompare(false) ?? s.earlier;
   }
 
   // Begin a run with these settings, if a model can have them.
@@ -101,7 +118,8 @@ export function session(first, { changed, commit, announce }) {
       return;
     }
     const isOther = settings.task !== s.settings.task;
-    put({ settings, text: isOther ? exampleOf(settings.task) : s.text });
+    const text = isOther ? exampleOf(settings.task) : s.text;
+    put({ settings, text, earlier: beforeOf(isOther) });
     commit(differing(settings));
     restart();
   }

@@ -15,13 +15,18 @@ const RIGHT = {
   most: 1,
 };
 
-// earlier: the evaluations of a run that was kept.
-export function charts({ losses, evaluations }, earlier = []) {
-  const of = (name, all) => all.map((each) => [each.step, each[name]]);
-  const here = (name) => of(name, evaluations);
+// What the evaluations of a run tell, step by step.
+export function curvesOf({ evaluations }) {
+  const of = (name) => evaluations.map((each) => [each.step, each[name]]);
+  return { loss: of("loss"), accuracy: of("accuracy"), tokens: of("tokens") };
+}
+
+// earlier: the curves of the run to compare with.
+export function charts(run, earlier) {
+  const { loss, accuracy, tokens } = curvesOf(run);
   return html`<div class="tfpg-charts">
-    ${chart(LOSS, [losses, here("loss")], of("loss", earlier))}
-    ${chart(RIGHT, [here("accuracy"), here("tokens")], of("accuracy", earlier))}
+    ${chart(LOSS, [run.losses, loss], earlier?.loss)}
+    ${chart(RIGHT, [accuracy, tokens], earlier?.accuracy)}
   </div>`;
 }
 
@@ -38,9 +43,11 @@ export function statusOf({ step, evaluations, norm, speed, nParameters }, seed) 
   return parts.filter(Boolean).join(" · ");
 }
 
-// A run that is kept, and its last evaluation, in a sentence.
-export const keptText = (label, { step, loss, accuracy }) =>
-  `Kept to compare: ${label}. At step ${commas(step)} its loss on new sequences was ${format(loss, 2)}, and ${percent(accuracy, 0)} of them were right.`;
+// How far a run has come, in a sentence.
+export const evaluatedText = ({ step, loss, accuracy }) =>
+  `At step ${commas(step)} its loss on new sequences was ${format(loss, 2)}, and ${percent(accuracy, 0)} of them were right.`;
+export const trainedText = (step, loss) =>
+  `At step ${commas(step)} its loss in training was ${format(loss, 2)}.`;
 
 const joined = (words) => words.join(words.some((word) => word.length > 1) ? " " : "");
 
