@@ -12,7 +12,7 @@ from ipywidgets import embed
 from tformer_book.press import browser as driver
 from tformer_book.press.chapters import HTML, ROOT, without_modules
 from tformer_book.widgets._model import released_model
-from tformer_book.widgets._modules import TOKENS, publish
+from tformer_book.widgets._modules import publish
 
 FIGURE_PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Figures</title>
@@ -82,7 +82,8 @@ def figure_page(chromium, tmp_path_factory):
     folder = tmp_path_factory.mktemp("figures")
     model = folder / "_static" / "model"
     model.mkdir(parents=True)
-    for sheet in (TOKENS, ROOT / "book/_static/tformer.css"):
+    sheets = ("tformer/figures/tokens.css", "book/_static/tformer.css")
+    for sheet in map(ROOT.joinpath, sheets):
         shutil.copy(sheet, folder / "_static")
     for name, content in released_model().files.items():
         (model / name).write_bytes(content)
