@@ -9,7 +9,6 @@ import shutil
 import pytest
 from ipywidgets import embed
 
-from tformer import figures
 from tformer_book.press import browser as driver
 from tformer_book.press.chapters import HTML, ROOT, without_modules
 from tformer_book.widgets._model import released_model
@@ -83,8 +82,9 @@ def figure_page(chromium, tmp_path_factory):
     folder = tmp_path_factory.mktemp("figures")
     model = folder / "_static" / "model"
     model.mkdir(parents=True)
-    shutil.copy(ROOT / "book/_static/tformer.css", folder / "_static")
-    (folder / "_static/tokens.css").write_text(figures.tokens(), encoding="utf-8")
+    sheets = ("tformer/figures/tokens.css", "book/_static/tformer.css")
+    for sheet in map(ROOT.joinpath, sheets):
+        shutil.copy(sheet, folder / "_static")
     for name, content in released_model().files.items():
         (model / name).write_bytes(content)
     host = ROOT / "book/tformer_book/site/widgets.js"
