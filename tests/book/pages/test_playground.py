@@ -94,7 +94,7 @@ def test_it_learns_to_reverse_and_pauses_when_told(opened):
     opened.page.wait_for_timeout(400)
     assert opened.step() <= at + 10  # what was on its way
     large = opened.root.locator(".tfpg-large")
-    assert "head 2. Each row’s largest weight: [start] to" in large.get_attribute(
+    assert "head 1. Each row’s largest weight: ⟨bos⟩ to" in large.get_attribute(
         "aria-label"
     )
 
@@ -285,8 +285,8 @@ def test_three_steps_are_shown_where_they_are_to_be_done(opened):
     opened.one_step()
     done.wait_for()
     opened.control("coach-next").click()
-    assert "cross 1.2" in marked(2)[0]
-    opened.root.locator(".tfpg-small label", has_text="cross 1.1").click()
+    assert "cross 0.1" in marked(2)[0]
+    opened.root.locator(".tfpg-small label", has_text="cross 0.0").click()
     done.wait_for()
     opened.control("coach-next").click()
     assert "Positions" in marked(3)[0]

@@ -185,6 +185,9 @@ def test_a_translation_that_cannot_be_scored_has_no_map_of_damage(translator):
     assert recorded_damage(translator, RUNNING, "")["pieces"] == 1  # the end alone
 
 
+SIGNS = {"<s>": "⟨bos⟩", "</s>": "⟨eos⟩"}
+
+
 def test_the_page_takes_the_same_map_out_of_all_weights(node, figure, translator):
     maps = translator.attention(RUNNING)
     script = """
@@ -202,7 +205,8 @@ def test_the_page_takes_the_same_map_out_of_all_weights(node, figure, translator
         "cross": (maps.target_pieces, maps.source_pieces, maps.predicted_pieces),
     }
     for site, each in zip(axes, found, strict=True):
-        assert (each["rows"], each["columns"], each["predicted"]) == axes[site]
+        for key, pieces in zip(("rows", "columns", "predicted"), axes[site]):
+            assert each[key] == [SIGNS.get(piece, piece) for piece in pieces]
         weights = getattr(maps, site)
         wanted = torch.cat([weights[:, [0, 3, 5]], weights.mean(1, keepdim=True)], 1)
         assert_close(torch.tensor(each["maps"]), wanted, rtol=0, atol=RECORDED)

@@ -74,7 +74,7 @@ def test_a_map_is_told_by_where_each_row_looks_most(node):
         heads: [Float32Array.from([0.1, 0.7, 0.2, 1, 0, 0])] };
       console.log(JSON.stringify(inWords(map, 0)));""")
     assert said == (
-        "cross 1, head 1. Each row’s largest weight: x to b, 70\xa0%; y to a, 100\xa0%."
+        "cross 1, head 0. Each row’s largest weight: x to b, 70\xa0%; y to a, 100\xa0%."
     )
 
 

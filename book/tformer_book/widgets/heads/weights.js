@@ -2,6 +2,7 @@
 // in Node, too.
 import { same, upTo } from "../kit/lists.js";
 import { format } from "../kit/numbers.js";
+import { shown } from "../kit/pieces.js";
 
 export const SITES = ["encoder", "decoder", "cross"];
 export const TITLES = {
@@ -12,10 +13,13 @@ export const TITLES = {
 
 // The names of rows and columns at a site; `predicted` is empty where nothing is predicted.
 export function axes({ sourcePieces, targetPieces, predictedPieces }, site) {
+  const [source, target, predicted] = [sourcePieces, targetPieces, predictedPieces].map(
+    (pieces) => pieces.map(shown),
+  );
   return {
-    rows: site === "encoder" ? sourcePieces : targetPieces,
-    columns: site === "decoder" ? targetPieces : sourcePieces,
-    predicted: site === "encoder" ? [] : predictedPieces,
+    rows: site === "encoder" ? source : target,
+    columns: site === "decoder" ? target : source,
+    predicted: site === "encoder" ? [] : predicted,
   };
 }
 

@@ -19,7 +19,7 @@ const NONE = {
 const flag = (on) => (on ? "true" : nothing);
 const isWord = (piece) => piece.startsWith("▁") || piece === END;
 const named = (piece) =>
-  piece === END ? "(end)" : byteAsCharacter(piece).replaceAll("▁", "") || "␣";
+  piece === END ? "⟨eos⟩" : byteAsCharacter(piece).replaceAll("▁", "") || "␣";
 
 // onChoose(pieces): the beginning that the reader wants; null where no model can be asked.
 // onFree(): none any more.

@@ -83,17 +83,23 @@ function box(name, state, all) {
   </div>`;
 }
 
-const shares = (names, before, after, isMoved) =>
-  names.map((name, i) => {
-    const old = format(before[i], 2);
-    return html`<li><span>${name}</span><span class="tfog-bar" style="--share: ${(100 * (isMoved ? after : before)[i]).toFixed(1)}%"></span><span>${isMoved ? `${old} → ${format(after[i], 2)}` : old}</span></li>`;
-  });
+// Bars with their numbers; none before there are any.
+function shares(label, look, names, before, after, { isThere, isMoved }) {
+  const line = (name, i) => {
+    const [old, now] = [before[i], isMoved ? after[i] : before[i]];
+    const text = isMoved ? `${format(old, 2)} → ${format(now, 2)}` : format(old, 2);
+    const share = `--share: ${(isThere ? 100 * now : 0).toFixed(1)}%`;
+    return html`<li><span>${name}</span><span class="tfog-bar" style=${share}></span><span>${isThere ? text : "–"}</span></li>`;
+  };
+  return html`<ul class="tfog-shares ${look}" aria-label=${label}>${names.map(line)}</ul>`;
+}
 
 export function page(state, all, { walk, controls, live }) {
   const { step, words, answers, target } = state;
   const { found, after } = all;
   const isMoved = step === LAST;
   const { title, rule, worked } = STEPS[step];
+  const at = (name) => ({ isThere: step >= valueAt(name), isMoved });
   const loss = isMoved
     ? `${format(found.loss, 3)} → ${format(after.loss, 3)}`
     : step >= valueAt("loss")
@@ -111,8 +117,8 @@ export function page(state, all, { walk, controls, live }) {
     )}</div>
     <div class="tfog-ends">
       <p class="tfog-loss" data-loss>loss of “${answers[target]}”: <b>${loss}</b></p>
-      <ul class="tfog-shares" aria-label="weights: where “it” looks">${step >= valueAt("weights") ? shares(words, found.weights, after.weights, isMoved) : shares(words, [0, 0, 0], [], false)}</ul>
-      <ul class="tfog-shares tfog-answers" aria-label="p of each answer">${step >= valueAt("p") ? shares(answers, found.p, after.p, isMoved) : shares(answers, [0, 0, 0], [], false)}</ul>
+      ${shares("weights: where “it” looks", "", words, found.weights, after.weights, at("weights"))}
+      ${shares("p of each answer", "tfog-answers", answers, found.p, after.p, at("p"))}
     </div>
     ${live.node}`;
 }

@@ -12,8 +12,8 @@ const STEPS = [
   },
   {
     title: "Look inside.",
-    text: "When nearly all sequences come out right, press Pause and choose a map whose name begins with “cross 1”. Each row is what the model has just written. Which letter does it look at before it writes the next, and why does the dark line (bright by night) run from corner to corner?",
-    done: (_, chosen) => chosen.startsWith("cross 1"),
+    text: "When nearly all sequences come out right, press Pause and choose a map whose name begins with “cross 0”. Each row is what the model has just written. Which letter does it look at before it writes the next, and why does the dark line (bright by night) run from corner to corner?",
+    done: (_, chosen) => chosen.startsWith("cross 0"),
   },
   {
     title: "Break it.",

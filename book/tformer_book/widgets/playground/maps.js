@@ -20,7 +20,7 @@ export function inWords({ name, rows, columns, heads }, head) {
     const best = weights.indexOf(Math.max(...weights));
     return `${row} to ${columns[best]}, ${percent(weights[best], 0)}`;
   });
-  return `${name}, head ${head + 1}. Each row’s largest weight: ${said.join("; ")}.`;
+  return `${name}, head ${head}. Each row’s largest weight: ${said.join("; ")}.`;
 }
 
 // The page's colours: of a weight, between the two ends of the scale, and of the words.
@@ -90,7 +90,7 @@ function paintLarge(canvas, map, head, colours) {
 
 // What the large map is, or the weight of the cell that is pointed at.
 function titleOf({ name, rows, columns, heads }, head, i, j) {
-  const which = `${name}, head ${head + 1}: `;
+  const which = `${name}, head ${head}: `;
   const [row, column] = [rows[i], columns[j]];
   if (row === undefined || column === undefined)
     return `${which}rows ask (query), columns are asked (key)`;
@@ -113,7 +113,7 @@ export function mapsOf(root, onChoose) {
   const small = ({ key, map, head }) => html`<label>
     <input type="radio" name=${group} value=${key} .checked=${live(key === chosen)} @change=${() => choose(key)} />
     <canvas aria-hidden="true"></canvas>
-    <span>${map.name}.${head + 1}</span>
+    <span>${map.name}.${head}</span>
   </label>`;
 
   // -> the one shown large

@@ -7,7 +7,7 @@ import { PAD } from "./model.js";
 
 export const START = 1;
 export const END = 2;
-export const SPECIAL = ["[pad]", "[start]", "[end]"];
+export const SPECIAL = ["⟨pad⟩", "⟨bos⟩", "⟨eos⟩"];
 
 // pairs: { source, target } of ids. -> { source, target, labels }, each (B, T) or null.
 // Without `shift` the labels are what the decoder reads.

@@ -65,11 +65,11 @@ export function attentionMaps(model, tape, batch) {
   const [source] = batch.source ?? [];
   const [target] = batch.target ?? [];
   model.encoder?.layers.forEach(({ selfAttention }, i) =>
-    watch(selfAttention, `encoder layer ${i + 1}`, source, source),
+    watch(selfAttention, `encoder layer ${i}`, source, source),
   );
   model.decoder?.layers.forEach(({ selfAttention, crossAttention }, i) => {
-    watch(selfAttention, `decoder layer ${i + 1}`, target, target);
-    if (crossAttention) watch(crossAttention, `cross ${i + 1}`, target, source);
+    watch(selfAttention, `decoder layer ${i}`, target, target);
+    if (crossAttention) watch(crossAttention, `cross ${i}`, target, source);
   });
   try {
     tape.rewind();

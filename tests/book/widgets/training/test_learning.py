@@ -174,8 +174,8 @@ def test_every_layer_shows_its_attention_and_its_rows_sum_to_one(node):
     shapes = ("encoder-decoder", "decoder", "encoder")
     found = node(MAPS, [{**SMALL, "layers": 2, "shape": shape} for shape in shapes])
     names = [[each["name"] for each in one["maps"]] for one in found]
-    encoder = ["encoder layer 1", "encoder layer 2"]
-    decoder = ["decoder layer 1", "cross 1", "decoder layer 2", "cross 2"]
+    encoder = ["encoder layer 0", "encoder layer 1"]
+    decoder = ["decoder layer 0", "cross 0", "decoder layer 1", "cross 1"]
     assert names == [encoder + decoder, decoder[::2], encoder]
     for one in found:
         assert one["source"] == list("jabe")
@@ -189,9 +189,9 @@ def test_every_layer_shows_its_attention_and_its_rows_sum_to_one(node):
                 if each["name"].startswith("decoder"):
                     assert not weights.triu(1).any()
     cross = found[0]["maps"][3]
-    assert cross["columns"] == [*"jabe", "[end]"]
-    assert cross["rows"] == ["[start]", *found[0]["written"]]
-    assert found[1]["maps"][0]["rows"][:5] == [*"jabe", "[start]"]
+    assert cross["columns"] == [*"jabe", "⟨eos⟩"]
+    assert cross["rows"] == ["⟨bos⟩", *found[0]["written"]]
+    assert found[1]["maps"][0]["rows"][:5] == [*"jabe", "⟨bos⟩"]
 
 
 COMPLAIN = (

@@ -103,7 +103,7 @@ def test_a_page_plays_pauses_steps_asks_and_begins_again(page):
     )
     assert found["started"]["kind"] == "started"
     assert found["started"]["settings"]["task"] == "reverse"
-    assert found["started"]["vocabulary"][:4] == ["[pad]", "[start]", "[end]", "a"]
+    assert found["started"]["vocabulary"][:4] == ["⟨pad⟩", "⟨bos⟩", "⟨eos⟩", "a"]
     assert found["first"]["step"] == 0
     assert found["again"] == found["first"]["loss"]
     assert found["asked"]["answer"]["expected"] == list("dcba")
