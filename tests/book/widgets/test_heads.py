@@ -205,7 +205,9 @@ def test_the_page_takes_the_same_map_out_of_all_weights(node, figure, translator
         "cross": (maps.target_pieces, maps.source_pieces, maps.predicted_pieces),
     }
     for site, each in zip(axes, found, strict=True):
-        for key, pieces in zip(("rows", "columns", "predicted"), axes[site]):
+        for key, pieces in zip(
+            ("rows", "columns", "predicted"), axes[site], strict=True
+        ):
             assert each[key] == [SIGNS.get(piece, piece) for piece in pieces]
         weights = getattr(maps, site)
         wanted = torch.cat([weights[:, [0, 3, 5]], weights.mean(1, keepdim=True)], 1)
