@@ -8,6 +8,9 @@ import types
 import pytest
 from docutils import nodes
 
+from tformer_book.press.chapters import chapter, docname
+
+PLACE = docname(chapter("multi-head"))
 STUB = "def mine(x):\n    raise NotImplementedError\n\n\ncheck.split_heads(mine);"
 REPOSITORY = {"repository_url": "https://github.com/one/book", "repository_branch": ""}
 
@@ -34,7 +37,7 @@ def reworked(problems, *cells, title="Problems", options=REPOSITORY):
         builder=types.SimpleNamespace(format="html"),
         config=types.SimpleNamespace(html_theme_options=options),
     )
-    problems.rework(app, document, "book/06-multi-head")
+    problems.rework(app, document, PLACE)
     return [each.children[1:] for each in cells]
 
 
@@ -42,7 +45,7 @@ def test_a_stub_shows_a_link_to_colab_and_three_hints_and_no_verdict(problems):
     [[work]] = reworked(problems, cell(STUB, "✗ Your split_heads is not right yet."))
     html = work.astext()
     assert "not right" not in html
-    assert "github/one/book/blob/main/book/06-multi-head.ipynb" in html
+    assert f"github/one/book/blob/main/{PLACE}.ipynb" in html
     assert html.count('<details class="tf-hint">') == 3
     for at in range(1, 3):  # each in the fold of the one before
         assert html.index(f"Hint {at} of") < html.index(f"Hint {at + 1} of")
