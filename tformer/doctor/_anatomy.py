@@ -261,6 +261,19 @@ def _attention(
     for each in (first, second):
         factor = _through_projection(each, factor)
     out, merged = _output(mix, ops)
+    value = mixed.numbers.transpose(-1, -2) if side == 1 else mixed.numbers
+    made = softmax.result
+    rows = max(query.size(-2), weights.size(-2))
+    if made.numel() == weights.numel() and made.size(-2) < rows:
+        # heads that share keys, laid below one another by einsum: one by one again
+        query, weights, context = (
+            each.reshape(-1, made.size(-2), each.size(-1))
+            for each in (query, weights, context)
+        )
+        key, value = (
+            each.repeat_interleave(len(query) // len(each), dim=0)
+            for each in (key, value)
+        )
     return Attention(
         query=query,
         key=key,
@@ -273,7 +286,7 @@ def _attention(
         out=out,
         into_query=_projected(first),
         into_key=_projected(second),
-        value=mixed.numbers.transpose(-1, -2) if side == 1 else mixed.numbers,
+        value=value,
         into_value=_projected(mixed),
     )
 
@@ -775,10 +788,8 @@ def after(op: Op) -> str:
 def _joins_earlier(total: Op, op: Op) -> bool:
     """Whether a sum adds something of full size that was there before an operation."""
     full = [e for e in total.inputs if e.tensor.numel() == total.output.numel()]
-    return any(
-        not e.is_parameter and (e.made_by is None or e.made_by.index < op.index)
-        for e in full
-    )
+    origins = [_origin(e, VIEWS | FACTORS) for e in full if not e.is_parameter]
+    return any(e is None or e.index < op.index for e in origins)
 
 
 def norms(ops: list[Op]) -> Iterator[tuple[Op, tuple[int, ...], Tensor]]:

@@ -74,6 +74,10 @@ DESIGNS = {  # options, and the codes of remarks
     "experts": ({"experts": True}, ("unused-parameters",)),
     "a prefix": ({"prefix": 3}, ("mask-off-by-one",)),
     "DeepNorm": ({"more": "DeepNorm", "post": True}, ()),
+    "DeepNorm, pair": ({**PAIR, "more": "DeepNorm", "post": True}, ()),
+    "multi-query by einsum": ({"more": "einsum", "groups": 1}, ()),
+    "groups by einsum": ({"more": "einsum", "groups": 2}, ()),
+    "ReZero, pair": ({**PAIR, "norm": "none", "gates": True}, ()),
     "norms on both sides": ({"more": "sandwich"}, ()),
     "layer scale": ({"more": "layer scale"}, ()),
     "gated networks": ({"more": "gated"}, ()),
@@ -283,7 +287,7 @@ FAULTS = {  # changes, options, and the code
          "-math.inf)", "-1e9)"), {"kind": "guesses"}, "mask-on-queries",
     ),
     "weights transposed": (
-        ("(weights @ v)", "(weights.mT @ v)"), {"kind": "guesses"},
+        ("weights @ v\n", "weights.mT @ v\n"), {"kind": "guesses"},
         "weights-transposed",
     ),
     "keys of other groups": (
@@ -297,6 +301,11 @@ FAULTS = {  # changes, options, and the code
     "a norm that multiplies": (
         ("torch.rsqrt(x.pow", "torch.sqrt(x.pow"), {"norm": "rms"},
         "norm-not-normalising",
+    ),
+    "a norm that divides by the variance": (
+        ("x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)",
+         "(x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True) + 1e-6)"),
+        {"norm": "rms"}, "norm-not-normalising",
     ),
     "a norm moved into one of the branches": (
         ("return self.norms[i](x + gate * self.drop(sublayer(x)))",

@@ -190,7 +190,7 @@ def _places(
             look="a last norm after the stack, in a pre-norm model; in a post-norm "
             "model, the norm that is missing after the last sublayer.",
         )
-    elif any(
+    elif list(_anatomy.norms(ops)) and any(
         each.into_key is not None and _anatomy.norm_behind(each.into_key) is None
         for each in patient.cross_attention()
     ):
@@ -205,7 +205,7 @@ def _places(
         )
 
 
-ROOTS = {"sqrt", "rsqrt", "std", "std_mean", "pow"}
+ROOTS = {"sqrt", "rsqrt", "std", "std_mean", "pow", "var", "var_mean"}
 OLMO = (
     "That is right for a design that norms what each sublayer adds, such as OLMo 2 and "
     'Swin V2 (accept=["norm-misplaced"]).'
