@@ -368,6 +368,10 @@ SURE = {  # the same, where no sound design does so
         ("x = self.words(ids)\n", "x = self.words(ids).detach()\n"), {"tied": True},
         "gradient-cut",
     ),
+    "ids that are clamped": (
+        ("x = self.words(ids)\n", "x = self.words(ids.clamp(max=25))\n"), {},
+        "words-share-rows",
+    ),
     "places looked up among words": (
         ("self.places(torch", "self.words(torch"), {}, "positions-are-words"
     ),
@@ -406,6 +410,14 @@ def test_a_fault_that_no_design_has_is_a_finding(fault):
     change, options, code = SURE[fault]
     report = examined(broken(*change, **options), **options)
     assert code in report.codes, str(report)
+
+
+def test_words_that_are_told_apart_by_two_rows_are_sound():
+    change = (
+        "x = self.words(ids)\n",
+        "x = self.words(ids // 6) + self.words(ids % 6)\n",
+    )
+    assert "words-share-rows" not in examined(broken(*change)).codes
 
 
 def test_one_batch_over_and_over_is_remarked():
@@ -457,9 +469,12 @@ def relabelled(kind, turned):
         ("translates", lambda i, y: (i.masked_fill(i == 0, -100), y), {},
          ["ids-out-of-range"]),
         ("writes", lambda i, y: (i.flip(1), y), {}, ["labels-in-reverse"]),
+        ("writes", lambda i, y: (i, y), {"pad_id": 4, "eos_id": 2},
+         ["filled-without-padding"]),
+        ("writes", lambda i, y: (i, y), {"pad_id": 0, "eos_id": 2}, []),
     ],
     ids=["read", "everywhere", "endless", "unknown", "padded", "copied", "outside",
-         "reversed"],
+         "reversed", "filled with 0", "filled"],
 )  # fmt: skip
 def test_what_is_wrong_with_the_labels_is_named(kind, turned, given, codes):
     batches = relabelled(kind, turned)
