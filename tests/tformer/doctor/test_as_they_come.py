@@ -285,7 +285,7 @@ def step_of(order="zero backward clip step", *, mode=True, sign=1, cut=False, la
         (
             {"mode": None, "order": "zero backward step eval"},
             ("trains-in-eval-mode",),
-            "once the step has been made",
+            "in the second step nothing",
         ),
         ({"order": "zero backward step eval"}, (), ""),
         ({"asked": 0}, ("step-scores-its-input",), "what it reads as labels"),

@@ -420,6 +420,24 @@ def test_words_that_are_told_apart_by_two_rows_are_sound():
     assert "words-share-rows" not in examined(broken(*change)).codes
 
 
+@pytest.mark.parametrize(
+    ("change", "options", "says"),
+    [
+        ((ADD, "return sublayer(self.norms[i](x)) + self.norms[i](x)"),
+         {"norm": "rms"}, "made afterwards, and is not x"),
+        (("F.gelu(self.up(x))", "F.gelu(self.up(x)[..., :20]).repeat(1, 1, 2)"),
+         {}, "a gated network"),
+        (("self.head = nn.Linear(o.width, VOCAB)\n",
+          "self.head = nn.Linear(o.width, VOCAB)\n"
+          "        self.head.weight = self.encoder.words.weight\n"),
+         PAIR, "the source's table, not the target's"),
+    ],
+)  # fmt: skip
+def test_what_is_said_fits_the_fault(change, options, says):
+    report = examined(broken(*change, **options), given={"tied": True}, **options)
+    assert says in " ".join(str(report).split()), str(report)
+
+
 def test_one_batch_over_and_over_is_remarked():
     one = batches_of()[:1]
     assert examined(given={"batches": 2 * one}).to_confirm == ("batches-all-equal",)

@@ -106,7 +106,7 @@ def _shared_rows(patient: Patient) -> Iterator[Finding]:
             yield Finding(
                 code="words-share-rows",
                 title="several words have one embedding",
-                tried=f"ran {len(words)} words of the {('source', 'target')[side]}.",
+                tried=f"ran {len(words)} different words.",
                 seen=f"they were looked up in {n_read} rows, the last of which is "
                 f"{max(int(e.max()) for e in read)}.",
                 means="the model can't tell such words apart.",

@@ -37,15 +37,23 @@ def examine(patient: Patient) -> Iterator[Finding]:
     fates = [_anatomy.after(out) for out in outs]
     bare = [o for o, fate in zip(outs, fates, strict=True) if fate in ("norm", "other")]
     if n := len(bare):
+        later = all(map(_anatomy.joins_later, bare))
         yield Finding(
             code="no-residual",
             title="a sublayer has no residual connection",
             tried="followed the output of each attention.",
-            seen=f"for {n} of {len(fates)} attentions nothing is added to it "
-            f"({_anatomy.places(bare)}).",
+            seen=f"for {n} of {len(fates)} attentions "
+            + (
+                "what is added to it was made afterwards, and is not x"
+                if later
+                else "nothing is added to it"
+            )
+            + f" ({_anatomy.places(bare)}).",
             means="whatever a layer doesn't pass on is lost, and gradients shrink from "
             "layer to layer: deep models hardly train.",
-            look="x = x + sublayer(x): is x + … there, in every sublayer?",
+            look="x + sublayer(norm(x)), not norm(x) + …: with x as it came."
+            if later
+            else "x = x + sublayer(x): is x + … there, in every sublayer?",
         )
     last = _anatomy.unembedding(ops, patient.plain.size(-1))
     networks = _anatomy.feed_forwards(ops, found)

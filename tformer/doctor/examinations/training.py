@@ -248,7 +248,10 @@ def _still(step: Step) -> Finding:
     used = any(each is not None and bool(each.any()) for each in step.used)
     if not before and not after:
         why = "No gradient arrived at any weight."
-        look = "loss.backward(), and detach(), .data, no_grad() on its way to the loss."
+        look = (
+            "loss.backward(), and detach(), .data, no_grad() on its way to the loss; "
+        )
+        look += "torch.tensor(loss, requires_grad=True) makes a new number of it."
     elif not step.n_steps:
         why = "Gradients arrived, and no optimizer stepped."
         look = "optimizer.step(), after backward()."
@@ -306,13 +309,13 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
     later = _step(patient, step.parameters, mode=False) if step.ends_off else step
     is_off = later.modes == {False} and not later.drops
     if is_off and any(map(_anatomy.strikes_out, patient.watch_training())):
-        once = "" if step.modes == {False} else ", once the step has been made once"
+        where = "" if later is step else "in the second step "
         yield _finding(
             "trains-in-eval-mode",
             "a step of training runs with dropout off",
             tried,
-            "nothing was struck out, though in training mode the model has dropout"
-            f"{once}.",
+            f"{where}nothing was struck out, though in training mode the model has "
+            "dropout.",
             "the model trains without the regularisation that it was built with.",
             "model.eval() in the step, or before it without model.train() to follow.",
         )
