@@ -250,8 +250,8 @@ def _still(step: Step) -> Finding:
         why = "No gradient arrived at any weight."
         look = (
             "loss.backward(), and detach(), .data, no_grad() on its way to the loss; "
+            "torch.tensor(loss, requires_grad=True) makes a new number of it."
         )
-        look += "torch.tensor(loss, requires_grad=True) makes a new number of it."
     elif not step.n_steps:
         why = "Gradients arrived, and no optimizer stepped."
         look = "optimizer.step(), after backward()."
@@ -286,27 +286,9 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
             "the second step goes on where the gradient no longer holds.",
             "optimizer.step(), in the loop and once more in a helper.",
         )
-    if _is_shorter(step):
-        used, left = (float(_flat(each).norm()) for each in (step.used, step.left))
-        yield _finding(
-            "clipped-after-step",
-            "the gradients are clipped after the step",
-            tried,
-            f"a gradient of length {used:.3g} was used; afterwards it was cut "
-            f"to {left:.3g}.",
-            "clipping has no effect: a wild gradient goes into the weights as it is.",
-            "clip_grad_norm_ between backward() and step().",
-        )
-    if step.clips and not any(step.clips) and step.arrived[0]:
-        yield _finding(
-            "clipped-too-early",
-            "the gradients are clipped before there are any",
-            tried,
-            "when they were clipped, no gradient of this batch had arrived.",
-            "clipping has no effect: a wild gradient goes into the weights as it is.",
-            "clip_grad_norm_ between backward() and step().",
-        )
-    later = _step(patient, step.parameters, mode=False) if step.ends_off else step
+    yield from _clipped(step, tried)
+    stays = step.modes == {False} or not step.ends_off
+    later = step if stays else _step(patient, step.parameters, mode=False)
     is_off = later.modes == {False} and not later.drops
     if is_off and any(map(_anatomy.strikes_out, patient.watch_training())):
         where = "" if later is step else "in the second step "
@@ -360,6 +342,26 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
             "the optimizer's rate: does the schedule multiply it, or replace it?",
             design="That is right if your loop sets the rate from the schedule before "
             "it calls the step.",
+        )
+
+
+def _clipped(step: Step, tried: str) -> Iterator[Finding]:
+    """Are the gradients clipped before they have arrived, or after their use?"""
+    seen = ""
+    if _is_shorter(step):
+        used, left = (float(_flat(each).norm()) for each in (step.used, step.left))
+        seen = f"a gradient of length {used:.3g} was used; afterwards it was cut to "
+        seen += f"{left:.3g}."
+    elif step.clips and not any(step.clips) and step.arrived[0]:
+        seen = "when they were clipped, no gradient of this batch had arrived."
+    if seen:
+        yield _finding(
+            "clipped-too-early" if seen.startswith("when") else "clipped-after-step",
+            "the gradients are clipped at a moment when that has no effect",
+            tried,
+            seen,
+            "a wild gradient goes into the weights as it is.",
+            "clip_grad_norm_ between backward() and step().",
         )
 
 
