@@ -198,7 +198,7 @@ def _places(
             look="a last norm after the stack, in a pre-norm model; in a post-norm "
             "model, the norm that is missing after the last sublayer.",
         )
-    elif list(_anatomy.norms(ops)) and any(
+    elif _has_norms(patient, ops) and any(
         each.into_key is not None and _anatomy.norm_behind(each.into_key) is None
         for each in patient.cross_attention()
     ):
@@ -211,6 +211,12 @@ def _places(
             look="a last norm after the encoder's stack.",
             because=("keys-from-wrong-side",),
         )
+
+
+def _has_norms(patient: Patient, ops: list[_anatomy.Op]) -> bool:
+    """Whether the model has norms, used or not: ReZero does without."""
+    named = (type(each).__name__.lower() for each in patient.model.modules())
+    return any(_anatomy.norms(ops)) or any("norm" in each for each in named)
 
 
 ROOTS = {"sqrt", "rsqrt", "std", "std_mean", "pow", "var", "var_mean"}
