@@ -261,6 +261,19 @@ def _attention(
     for each in (first, second):
         factor = _through_projection(each, factor)
     out, merged = _output(mix, ops)
+    value = mixed.numbers.transpose(-1, -2) if side == 1 else mixed.numbers
+    made = softmax.result
+    rows = max(query.size(-2), weights.size(-2))
+    if made.numel() == weights.numel() and made.size(-2) < rows:
+        # heads that share keys, laid below one another by einsum: one by one again
+        query, weights, context = (
+            each.reshape(-1, made.size(-2), each.size(-1))
+            for each in (query, weights, context)
+        )
+        key, value = (
+            each.repeat_interleave(len(query) // len(each), dim=0)
+            for each in (key, value)
+        )
     return Attention(
         query=query,
         key=key,
@@ -273,7 +286,7 @@ def _attention(
         out=out,
         into_query=_projected(first),
         into_key=_projected(second),
-        value=mixed.numbers.transpose(-1, -2) if side == 1 else mixed.numbers,
+        value=value,
         into_value=_projected(mixed),
     )
 
@@ -413,7 +426,7 @@ def feed_forwards(ops: list[Op], found: list[Attention]) -> list[FeedForward]:
     for op in ops[begin:]:
         if op.name not in PRODUCTS or op in outs or op.output.size(-1) != width:
             continue
-        if op.output.numel() // width not in n_rows or _feeds_attention(op, found):
+        if op.output.numel() // width not in n_rows or _feeds_attention(op):
             continue
         first, bends = _product_before(op)
         if first is None or first.index < begin or first in outs:
@@ -466,7 +479,7 @@ def bends_product(network: FeedForward) -> bool:
     return len(origins) == 2 and all(o and o.name in PRODUCTS for o in origins)
 
 
-def _feeds_attention(op: Op, found: list[Attention]) -> bool:
+def _feeds_attention(op: Op) -> bool:
     """Whether a product makes queries, keys or values."""
     stack = [op]
     for _ in range(DEEP):
@@ -772,13 +785,37 @@ def after(op: Op) -> str:
     return "norm" if normed else "other"
 
 
+def joins_later(op: Op) -> bool:
+    """Whether a sublayer's result is added to something that was computed after it."""
+    current = op
+    for _ in range(DEEP):
+        for following in current.used_by:
+            full = [e for e in following.inputs if not e.is_parameter
+                    and e.tensor.numel() == following.output.numel()]  # fmt: skip
+            if following.name in SUMS and len({e.made_by for e in full}) > 1:
+                return True
+        if not current.used_by or current.used_by[-1].name in PRODUCTS:
+            break
+        current = current.used_by[-1]
+    return False
+
+
 def _joins_earlier(total: Op, op: Op) -> bool:
     """Whether a sum adds something of full size that was there before an operation."""
     full = [e for e in total.inputs if e.tensor.numel() == total.output.numel()]
-    return any(
-        not e.is_parameter and (e.made_by is None or e.made_by.index < op.index)
-        for e in full
-    )
+    origins = [_unscaled(e) for e in full if not e.is_parameter]
+    return any(e is None or e.index < op.index for e in origins)
+
+
+def _unscaled(start: Input) -> Op | None:
+    """What made a tensor, but for a factor that is a number or a weight."""
+    op = start.made_by
+    while op is not None and op.name in VIEWS | FACTORS:
+        wide = [e for e in op.inputs if not e.is_parameter and e.tensor.numel() > 1]
+        if len(wide) != 1:
+            break
+        op = wide[0].made_by
+    return op
 
 
 def norms(ops: list[Op]) -> Iterator[tuple[Op, tuple[int, ...], Tensor]]:

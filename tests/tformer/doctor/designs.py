@@ -37,7 +37,8 @@ class CentredNorm(RMSNorm):
         return scaled * (1 + self.gain)
 
 
-NORMS = {"layer": nn.LayerNorm, "rms": RMSNorm, "centred": CentredNorm}
+NORMS = {"layer": nn.LayerNorm, "rms": RMSNorm, "centred": CentredNorm,
+         "none": nn.Identity}  # fmt: skip
 
 
 def turned(x):
@@ -74,6 +75,8 @@ class Attention(nn.Module):
 
     def split(self, x):
         x = x.unflatten(-1, (-1, self.size)).transpose(1, 2)
+        if self.o.more == "einsum":
+            return x
         return x.repeat_interleave(self.o.heads // x.size(1), dim=1)
 
     def forward(self, x, memory, mask):
@@ -93,6 +96,9 @@ class Attention(nn.Module):
             room = torch.empty(len(flat), q.size(2), k.size(2)).to(q)
             scores = torch.baddbmm(room, flat, keys, beta=0, alpha=scale)
             scores = scores.unflatten(0, q.shape[:2])
+        elif o.more == "einsum":
+            q = q.unflatten(1, (k.size(1), -1))
+            scores = torch.einsum("bgrid, bgjd -> bgrij", q, k).flatten(1, 2) * scale
         else:
             scores = q @ k.transpose(-2, -1) * scale
         if memory is x:
@@ -108,7 +114,12 @@ class Attention(nn.Module):
                 sink = self.sink[None, :, None, None].expand(len(x), -1, x.size(1), 1)
                 scores = torch.cat([scores, sink], dim=-1)
             weights = scores.softmax(dim=-1)[..., : k.size(2)]
-        mixed = (weights @ v).transpose(1, 2).flatten(2)
+        if o.more == "einsum":
+            shared = weights.unflatten(1, (v.size(1), -1))
+            mixed = torch.einsum("bgrij, bgjd -> bgrid", shared, v).flatten(1, 2)
+        else:
+            mixed = weights @ v
+        mixed = mixed.transpose(1, 2).flatten(2)
         if o.pruned:
             return F.linear(mixed, self.out.weight * self.kept, self.out.bias)
         return self.out(mixed)
@@ -181,7 +192,8 @@ class Layer(nn.Module):
     def add(self, x, i, sublayer):
         gate = self.gate if self.o.gates else 1
         if self.o.more == "DeepNorm":
-            return self.norms[i](2 * x + self.drop(sublayer(x)))
+            new = 2 * x if i else self.drop(sublayer(x))  # in either order
+            return self.norms[i](new + (self.drop(sublayer(x)) if i else 2 * x))
         if self.o.more == "sandwich":
             return x + self.outer[i](sublayer(self.norms[i](x)))
         if self.o.more == "layer scale":

@@ -240,23 +240,24 @@ def test_a_wide_vocabulary_takes_a_moment():
 
 
 def step_of(order="zero backward clip step", *, mode=True, sign=1, cut=False, labels=0,
-            block=48):  # fmt: skip
+            asked=1, block=48):  # fmt: skip
     """A GPT whose step of training does these things in order."""
     size = ("IGNORE = 37, 48", f"IGNORE = 37, {block}")
     model, given = admitted("gpt", broken("gpt", *size))
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
 
     def train_step(model, batch):
-        model.train(mode)
+        if mode is not None:
+            model.train(mode)
         logits = model(batch[labels])[0]
         logits = logits.detach().requires_grad_() if cut else logits
-        loss = F.cross_entropy(logits.flatten(0, 1), batch[1].flatten())
+        loss = F.cross_entropy(logits.flatten(0, 1), batch[asked].flatten())
         doing = {
             "zero": optimizer.zero_grad,
             "backward": (sign * loss).backward,
             "clip": lambda: torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1),
-            "step": optimizer.step,
-        }
+            "step": optimizer.step, "eval": model.eval,
+        }  # fmt: skip
         for each in order.split():
             doing[each]()
 
@@ -279,7 +280,15 @@ def step_of(order="zero backward clip step", *, mode=True, sign=1, cut=False, la
         ({"cut": True}, ("step-moves-nothing",), "No gradient arrived"),
         ({"order": "zero backward step clip"}, ("clipped-after-step",), "cut to 0.1"),
         ({"order": "zero backward step step"}, ("steps-twice",), "stepped 2 times"),
+        ({"order": "zero clip backward step"}, ("clipped-too-early",), "no gradient"),
         ({"mode": False}, ("trains-in-eval-mode",), "nothing was struck out"),
+        (
+            {"mode": None, "order": "zero backward step eval"},
+            ("trains-in-eval-mode",),
+            "in the second step nothing",
+        ),
+        ({"order": "zero backward step eval"}, (), ""),
+        ({"asked": 0}, ("step-scores-its-input",), "what it reads as labels"),
         ({"sign": -1}, ("loss-goes-up",), "the loss rises"),
         ({"labels": 1}, ("step-reads-labels",), "the labels of the batch"),
         ({"block": 15}, ("train-step-stops",), "of length 16; it takes up to 15"),
@@ -324,6 +333,22 @@ def test_a_backward_pass_after_the_loop_is_told_from_a_mean_of_means():
     given["gradients"] = last_only
     report = doctor.examine(model, seconds=None, **given)
     assert report.codes == ("accumulation-keeps-last",)
+
+
+@pytest.mark.parametrize(
+    ("zero", "codes"), [(False, ()), (True, ("accumulation-keeps-last",))]
+)
+def test_accumulation_in_training_mode_is_compared_without_dropout(zero, codes):
+    def accumulate(model, parts):
+        model.train()
+        for ids, labels in parts:
+            if zero:
+                model.zero_grad()
+            (model(ids, labels)[1] / len(parts)).backward()
+
+    model, given = admitted("gpt")
+    report = doctor.examine(model, seconds=None, **given | {"gradients": accumulate})
+    assert report.codes == codes and "accumulation: " not in str(report)
 
 
 def rows_of(lengths_t, *, n=24, seed=0):

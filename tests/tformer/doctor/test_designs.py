@@ -74,6 +74,10 @@ DESIGNS = {  # options, and the codes of remarks
     "experts": ({"experts": True}, ("unused-parameters",)),
     "a prefix": ({"prefix": 3}, ("mask-off-by-one",)),
     "DeepNorm": ({"more": "DeepNorm", "post": True}, ()),
+    "DeepNorm, pair": ({**PAIR, "more": "DeepNorm", "post": True}, ()),
+    "multi-query by einsum": ({"more": "einsum", "groups": 1}, ()),
+    "groups by einsum": ({"more": "einsum", "groups": 2}, ()),
+    "ReZero, pair": ({**PAIR, "norm": "none", "gates": True}, ()),
     "norms on both sides": ({"more": "sandwich"}, ()),
     "layer scale": ({"more": "layer scale"}, ()),
     "gated networks": ({"more": "gated"}, ()),
@@ -283,7 +287,7 @@ FAULTS = {  # changes, options, and the code
          "-math.inf)", "-1e9)"), {"kind": "guesses"}, "mask-on-queries",
     ),
     "weights transposed": (
-        ("(weights @ v)", "(weights.mT @ v)"), {"kind": "guesses"},
+        ("weights @ v\n", "weights.mT @ v\n"), {"kind": "guesses"},
         "weights-transposed",
     ),
     "keys of other groups": (
@@ -297,6 +301,11 @@ FAULTS = {  # changes, options, and the code
     "a norm that multiplies": (
         ("torch.rsqrt(x.pow", "torch.sqrt(x.pow"), {"norm": "rms"},
         "norm-not-normalising",
+    ),
+    "a norm that divides by the variance": (
+        ("x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)",
+         "(x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True) + 1e-6)"),
+        {"norm": "rms"}, "norm-not-normalising",
     ),
     "a norm moved into one of the branches": (
         ("return self.norms[i](x + gate * self.drop(sublayer(x)))",
@@ -359,6 +368,10 @@ SURE = {  # the same, where no sound design does so
         ("x = self.words(ids)\n", "x = self.words(ids).detach()\n"), {"tied": True},
         "gradient-cut",
     ),
+    "ids that are clamped": (
+        ("x = self.words(ids)\n", "x = self.words(ids.clamp(max=25))\n"), {},
+        "words-share-rows",
+    ),
     "places looked up among words": (
         ("self.places(torch", "self.words(torch"), {}, "positions-are-words"
     ),
@@ -397,6 +410,32 @@ def test_a_fault_that_no_design_has_is_a_finding(fault):
     change, options, code = SURE[fault]
     report = examined(broken(*change, **options), **options)
     assert code in report.codes, str(report)
+
+
+def test_words_that_are_told_apart_by_two_rows_are_sound():
+    change = (
+        "x = self.words(ids)\n",
+        "x = self.words(ids // 6) + self.words(ids % 6)\n",
+    )
+    assert "words-share-rows" not in examined(broken(*change)).codes
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "says"),
+    [
+        ((ADD, "return sublayer(self.norms[i](x)) + self.norms[i](x)"),
+         {"norm": "rms"}, "made afterwards, and is not x"),
+        (("F.gelu(self.up(x))", "F.gelu(self.up(x)[..., :20]).repeat(1, 1, 2)"),
+         {}, "a gated network"),
+        (("self.head = nn.Linear(o.width, VOCAB)\n",
+          "self.head = nn.Linear(o.width, VOCAB)\n"
+          "        self.head.weight = self.encoder.words.weight\n"),
+         PAIR, "the source's table, not the target's"),
+    ],
+)  # fmt: skip
+def test_what_is_said_fits_the_fault(change, options, says):
+    report = examined(broken(*change, **options), given={"tied": True}, **options)
+    assert says in " ".join(str(report).split()), str(report)
 
 
 def test_one_batch_over_and_over_is_remarked():
@@ -448,9 +487,12 @@ def relabelled(kind, turned):
         ("translates", lambda i, y: (i.masked_fill(i == 0, -100), y), {},
          ["ids-out-of-range"]),
         ("writes", lambda i, y: (i.flip(1), y), {}, ["labels-in-reverse"]),
+        ("writes", lambda i, y: (i, y), {"pad_id": 4, "eos_id": 2},
+         ["filled-without-padding"]),
+        ("writes", lambda i, y: (i, y), {"pad_id": 0, "eos_id": 2}, []),
     ],
     ids=["read", "everywhere", "endless", "unknown", "padded", "copied", "outside",
-         "reversed"],
+         "reversed", "filled with 0", "filled"],
 )  # fmt: skip
 def test_what_is_wrong_with_the_labels_is_named(kind, turned, given, codes):
     batches = relabelled(kind, turned)

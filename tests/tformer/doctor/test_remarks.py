@@ -368,3 +368,12 @@ def test_attention_behind_a_clamp_is_seen():
 )
 def test_which_way_a_schedule_or_a_mean_is_wrong_is_said(change, says):
     assert says in str(examined("gpt", change))
+
+
+def test_a_schedule_with_a_valley_in_place_of_its_peak_is_one_finding():
+    def rate(step):
+        return 0.01 * max(step**-0.5, step * 100**-1.5)
+
+    report = examined("gpt", schedule=rate, steps=1000)
+    assert "min of the two branches" in found(report, "never-warms").look
+    assert "never-falls" not in report.codes

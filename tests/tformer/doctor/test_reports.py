@@ -160,6 +160,21 @@ def test_a_tokenizer_that_stops_at_its_own_ids_is_found():
     assert finding.code == "tokenizer-loses-text" and "KeyError: 3" in finding.seen
 
 
+@pytest.mark.parametrize(("first", "codes"), [(2, ("word-has-special-id",)), (3, ())])
+def test_a_word_with_the_id_of_a_sign_is_found(first, codes):
+    words = ["two", "dogs", "play", "a", "ball"]
+
+    class Words:
+        encode = staticmethod(lambda text: [
+            1, *(words.index(w) + first for w in text.split()), 2
+        ])  # fmt: skip
+        decode = staticmethod(lambda ids: " ".join(words[i - first] for i in ids[1:-1]))
+
+    pairs = [("a ball two dogs play", "dogs two ball play a")]
+    given = {"tokenizer": Words, "pairs": pairs, "pad_id": None}
+    assert doctor.examine(Bag(), bos_id=1, eos_id=2, **given).codes == codes
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from tformer.doctor._labels import asked
 from tformer.doctor._patient import Patient, Skip
+from tformer.doctor._watch import name_of_op
 from tformer.doctor.examinations.loss import not_averaged
 from tformer.doctor.report import Finding
 
@@ -100,13 +103,29 @@ def _not_weighted(patient: Patient, tried: str, apart: float) -> Finding:
     )  # fmt: skip
 
 
+class NoDropout(TorchDispatchMode):
+    """Nothing is struck out, whatever the mode of the model."""
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        name = name_of_op(func)
+        if name == "bernoulli_" and len(args) > 1:
+            return args[0].fill_(args[1])  # by which the mask is then divided
+        if name == "native_dropout":
+            return args[0].clone(), torch.ones_like(args[0], dtype=torch.bool)
+        if name == "native_dropout_backward":
+            return args[0].clone()
+        return func(*args, **(kwargs or {}))
+
+
 def _gradient(patient: Patient, parts: list[tuple[Tensor, ...]], seed: int) -> Tensor:
     assert patient.gradients is not None
-    model = patient.model.eval()
+    model = patient.model.eval()  # `gradients` may switch to training itself
     for each in model.parameters():
         each.grad = None
     torch.manual_seed(seed)
-    with torch.enable_grad():
+    with torch.enable_grad(), NoDropout():
         patient.gradients(model, [tuple(e.clone() for e in part) for part in parts])
     grads = [p.grad.flatten().double() for p in model.parameters()
              if p.grad is not None]  # fmt: skip

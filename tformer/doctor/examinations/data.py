@@ -43,6 +43,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
         shared += _overlap({*known}, test)
     yield from shared[:1]
     yield from _alike(patient)
+    yield from _filled(patient)
     if patient.batches is not None and not patient.decoder_only:
         yield from _batches(patient)
         yield from _torn(patient)
@@ -66,6 +67,33 @@ def _alike(patient: Patient) -> Iterator[Finding]:
             design="That is right where one batch is to be learned by heart "
             '(accept=["batches-all-equal"]).',
         )
+
+
+def _filled(patient: Patient) -> Iterator[Finding]:
+    """Are rows filled up behind their end, and not with padding?"""
+    end = patient.eos_id
+    if not patient.knows_pad or "eos_id" not in patient.knows or end is None:
+        return
+    for at in range(-len((patient.batches or [()])[0]), 0):
+        pad = patient.pads[at >= -2]
+        rows = [row for batch in patient.batches or () for row in batch[at].tolist()]
+        behind = [row[len(row) - row[::-1].index(end) :] for row in rows if end in row]
+        behind = [each for each in behind if each]
+        fillers = {i for each in behind for i in each} - {patient.ignore_index}
+        if len(fillers) == 1 < max(map(len, behind)) and pad is not None:
+            (filler,) = fillers
+            if filler >= 0 and filler != pad:
+                yield Finding(
+                    code="filled-without-padding",
+                    title="rows are filled up with another id than that of padding",
+                    tried="looked at what follows eos_id in the batches.",
+                    seen=f"in {len(behind)} rows it is {filler}, again and again, and "
+                    f"pad_id is {pad}.",
+                    means="no mask hides it, and the loss counts it: the model learns "
+                    "to write it.",
+                    look="padding_value=pad_id in pad_sequence, whose default is 0.",
+                )
+                return
 
 
 def _key(sentence: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import torch
 from torch import nn
 
 from tformer.doctor import _anatomy
@@ -11,12 +12,14 @@ from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding, listed
 
 CHAPTER = "Embeddings"
+MANY = 128  # ids of a large vocabulary, from its first to its last
 QUIET = 0.5  # of the positions' size
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
     """Compare embeddings with fixed positions where the two are added."""
     yield from _silenced(patient)
+    yield from _shared_rows(patient)
     if patient.lengths_must_agree:
         raise Skip("source and target must have one length: fix that first")
     ops, _ = patient.watch(patient.source(), patient.target())
@@ -79,6 +82,39 @@ def _silenced(patient: Patient) -> Iterator[Finding]:
                 "stays as it was initialised, usually all zeros.",
                 look="nn.Embedding(…, padding_idx=pad_id), or none.",
             )
+
+
+def _shared_rows(patient: Patient) -> Iterator[Finding]:
+    """Are several words looked up in one row, whatever else is looked up for them?"""
+    for side in (1,) if patient.decoder_only else (0, 1):
+        words, n = patient._words(side), (patient.n_source, patient.n_target)[side]
+        words = words[torch.linspace(0, len(words) - 1, min(len(words), MANY)).long()]
+        rows = max(2, -(-len(words) // n))
+        ids = words.repeat(-(-rows * n // len(words)))[: rows * n].view(rows, n)
+        source, target = patient.source(), patient.target().repeat(rows, 1)
+        source = None if source is None else source.repeat(rows, 1)
+        ops, _ = patient.watch(source if side else ids, ids if side else target)
+        read = [op.inputs[1].tensor for op in ops if op.name == "embedding"]
+        read = [e.reshape(-1, e.size(-1)) for e in read if e.numel() == ids.numel()]
+        # neither places nor one kind for all
+        read = [e for e in read if len(e) == 1
+                or min(len(e.unique(dim=axis)) for axis in (0, 1)) > 1]  # fmt: skip
+        if not read:
+            continue
+        n_read = len(torch.stack([e.flatten() for e in read]).unique(dim=1).T)
+        if n_read < len(words):
+            yield Finding(
+                code="words-share-rows",
+                title="several words have one embedding",
+                tried=f"ran {len(words)} different words.",
+                seen=f"they were looked up in {n_read} rows, the last of which is "
+                f"{max(int(e.max()) for e in read)}.",
+                means="the model can't tell such words apart.",
+                look="what happens to the ids on their way to the table: clamp, %, "
+                "another type.",
+                because=("ids-out-of-range",),
+            )
+            return
 
 
 def _is_fixed(added: object, lookup: _anatomy.Lookup) -> bool:

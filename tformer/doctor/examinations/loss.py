@@ -222,7 +222,8 @@ def _wrong_axis(moved: float) -> Finding:
         means="positions compete with each other for a word, instead of words for a "
         "position.",
         look="dim=… of the log_softmax in the loss: it has to be -1, the vocabulary. "
-        "cross_entropy wants it as the second axis, so bring the logits to (B T, V).",
+        "cross_entropy wants it as the second axis: bring the logits to (B T, V), or "
+        "transpose(1, 2); view(B, V, T) has the shape, and mixes words.",
     )
 
 

@@ -37,15 +37,23 @@ def examine(patient: Patient) -> Iterator[Finding]:
     fates = [_anatomy.after(out) for out in outs]
     bare = [o for o, fate in zip(outs, fates, strict=True) if fate in ("norm", "other")]
     if n := len(bare):
+        later = all(map(_anatomy.joins_later, bare))
         yield Finding(
             code="no-residual",
             title="a sublayer has no residual connection",
             tried="followed the output of each attention.",
-            seen=f"for {n} of {len(fates)} attentions nothing is added to it "
-            f"({_anatomy.places(bare)}).",
+            seen=f"for {n} of {len(fates)} attentions "
+            + (
+                "what is added to it was made afterwards, and is not x"
+                if later
+                else "nothing is added to it"
+            )
+            + f" ({_anatomy.places(bare)}).",
             means="whatever a layer doesn't pass on is lost, and gradients shrink from "
             "layer to layer: deep models hardly train.",
-            look="x = x + sublayer(x): is x + … there, in every sublayer?",
+            look="x + sublayer(norm(x)), not norm(x) + …: with x as it came."
+            if later
+            else "x = x + sublayer(x): is x + … there, in every sublayer?",
         )
     last = _anatomy.unembedding(ops, patient.plain.size(-1))
     networks = _anatomy.feed_forwards(ops, found)
@@ -190,7 +198,7 @@ def _places(
             look="a last norm after the stack, in a pre-norm model; in a post-norm "
             "model, the norm that is missing after the last sublayer.",
         )
-    elif any(
+    elif _has_norms(patient, ops) and any(
         each.into_key is not None and _anatomy.norm_behind(each.into_key) is None
         for each in patient.cross_attention()
     ):
@@ -205,7 +213,13 @@ def _places(
         )
 
 
-ROOTS = {"sqrt", "rsqrt", "std", "std_mean", "pow"}
+def _has_norms(patient: Patient, ops: list[_anatomy.Op]) -> bool:
+    """Whether the model has norms, used or not: ReZero does without."""
+    named = (type(each).__name__.lower() for each in patient.model.modules())
+    return any(_anatomy.norms(ops)) or any("norm" in each for each in named)
+
+
+ROOTS = {"sqrt", "rsqrt", "std", "std_mean", "pow", "var", "var_mean"}
 OLMO = (
     "That is right for a design that norms what each sublayer adds, such as OLMo 2 and "
     'Swin V2 (accept=["norm-misplaced"]).'

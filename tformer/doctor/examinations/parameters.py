@@ -78,7 +78,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     yield from _equal(matrices, named)
     yield from _overlapping(named)
     silent, is_routed, parts = _silent(patient, named)
-    yield from _part([n for n in matrices if n not in silent], named, parts, outs)
+    yield from _part([n for n in matrices if n not in silent], named, parts, outs, ops)
     yield from _never_wakes(patient, {*matrices} - {*silent})
     yield from _firsts(patient, ops)
     yield from _large(ops)
@@ -191,6 +191,7 @@ def _part(
     named: Mapping[str, Tensor],
     sums: Mapping[str, Tensor],
     outs: Mapping[int, torch.Size],
+    ops: list[_anatomy.Op],
 ) -> Iterator[Finding]:
     """Does a block of what a wide matrix makes get no gradient?
 
@@ -210,15 +211,30 @@ def _part(
             if run > longest:
                 longest, end = run, i + 1
         if longest > PART * len(alive):
+            makers = [
+                op
+                for op in ops
+                if op.name in PRODUCTS
+                and any(
+                    e.is_parameter and storage(e.tensor) == storage(named[name])
+                    for e in op.inputs
+                )
+            ]
+            attends = any(_anatomy._feeds_attention(op) for op in makers)
             yield Finding(
                 code="unused-parameters",
                 title="a part of a matrix is never used",
                 tried="sent a gradient back from every logit.",
                 seen=f"none arrived at {'columns' if axis else 'rows'} {end - longest} "
                 f"to {end - 1} of {name}, {longest / len(alive):.0%} of it.",
-                means="the queries, keys or values that it makes are not used.",
-                look="what the parts go into: q @ k.transpose(-2, -1), weights @ v.",
-                chapter="Attention",
+                means="the queries, keys or values that it makes are not used."
+                if attends
+                else "what it makes of its input is not used.",
+                look="what the parts go into: q @ k.transpose(-2, -1), weights @ v."
+                if attends
+                else "what the parts go into; in a gated network, act(gate) * x: both "
+                "halves, each once.",
+                chapter="Attention" if attends else "The encoder",
                 because=(
                     "result-thrown-away", "keys-from-wrong-side", "mask-inverted",
                     "weights-too-large",

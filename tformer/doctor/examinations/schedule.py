@@ -49,10 +49,27 @@ def examine(patient: Patient) -> Iterator[Finding]:
             look="step / warmup, not step // warmup, and the unit: is the schedule "
             "asked in epochs?",
         )
+    elif min(rates[0], rates[-1]) >= 0.9 * top and min(rates) < top / 2:
+        yield _valley(at, rates, tried)
+        return
     elif rates[0] >= 0.9 * top:
         yield _never_warms(at, rates, tried)
     if rates[-1] >= 0.95 * top:
         yield _never_falls(at, rates, tried)
+
+
+def _valley(at: list[int], rates: list[float], tried: str) -> Finding:
+    low = min(range(len(at)), key=lambda i: rates[i])
+    return Finding(
+        code="never-warms",
+        title="the learning rate falls first, and rises to the end",
+        tried=tried,
+        seen=f"it begins at {rates[0]:.3g}, is {rates[low]:.3g} at step {at[low]}, and "
+        f"ends at {rates[-1]:.3g}: a valley in place of a peak.",
+        means="the first steps, whose gradients are still noise, are the largest, and "
+        "the weights never settle.",
+        look="min of the two branches, not max; the sign of the exponents.",
+    )
 
 
 def _never_warms(at: list[int], rates: list[float], tried: str) -> Finding:

@@ -25,7 +25,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     """Encode and decode sentences, compare them, and look at the ids."""
     if patient.tokenizer is None:
         raise Skip("tokenizer=… was not given")
-    lost, too_large, n = [], [], 0
+    lost, too_large, marked, n = [], [], [], 0
     try:
         trips = list(_trips(patient))
     except Undecodable as problem:
@@ -43,6 +43,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
         n += 1
         if _letters(before) not in _letters(back):
             lost.append((before, back))
+        marked += [(i, before) for i in _marks(patient, ids)]
         too_large += [i for i in ids if not 0 <= i < max(patient.sizes)]
     if lost:
         text, back = min(lost, key=lambda each: len(each[0]))
@@ -54,6 +55,16 @@ def examine(patient: Patient) -> Iterator[Finding]:
             means="what is lost here can never be translated or scored.",
             look="unknown pieces, ids that are shifted by the special ones, stripped "
             "accents, decode of one language with the table of the other.",
+        )
+    if marked:
+        sign, text = marked[0]
+        yield Finding(
+            code="word-has-special-id",
+            title="a word has the id of a special sign",
+            tried=f"encoded {n} sentences, and looked for special ids among words.",
+            seen=f"{patient.named(sign)} stands in the middle of “{text}”.",
+            means="the word is read as that sign: sentences end, or have holes, there.",
+            look="the id at which the words begin: it comes after all special ids.",
         )
     if too_large:
         yield Finding(
@@ -95,6 +106,16 @@ def _trips(patient: Patient) -> Iterator[tuple[list[int], str, str]]:
         return
     for ids, text in zip(encoded, texts, strict=True):
         yield ids, text, decode(ids)
+
+
+def _marks(patient: Patient, ids: list[int]) -> list[int]:
+    """Special ids, if they are known, that have words on both sides."""
+    known = {getattr(patient, name) for name in patient.knows - {"pad_id"}}
+    known |= set(patient.pads if patient.knows_pad else ())
+    words = [k for k, i in enumerate(ids) if i not in patient.special]
+    if len(words) < 3:
+        return []  # after the last but one comes, at most, a sign of the language
+    return [i for i in ids[words[0] : words[-2]] if i in known]
 
 
 def _ids(encoded: Any) -> list[int]:

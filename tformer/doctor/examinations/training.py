@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +25,8 @@ CHAPTER = "Training"
 ARGUMENT = "train_step"
 APART = 0.5  # of the gradient: noise of dropout stays below
 UPHILL = 0.3  # cosine of what a step changes and of the gradient's signs
+CLIPPING = ("clip_grad_norm_", "clip_grad_value_")
+SURE = 0.9  # cosine of two gradients that are one but for details of the loss
 FRESH = ("Adam", "AdamW", "SGD")  # they begin without a state
 CALLS = 16  # of a step: more than accumulate their gradients
 MISUSED = (TypeError, KeyError, AttributeError)  # the step wants other arguments
@@ -103,6 +106,7 @@ class Step(TorchDispatchMode):
         parameters: the weights that are watched.
         read: ids that were looked up, in order.
         modes: whether modules were in training mode, at any look-up.
+        clips: for each time that gradients are clipped, whether one had arrived.
         drops: whether dropout struck anything out.
         n_steps: how often an optimizer stepped.
         n_in_vain: how often it did so once more with the gradients it had used before.
@@ -110,12 +114,14 @@ class Step(TorchDispatchMode):
         used: the gradients that the first step found.
         left: those that the call left.
         moves: by how much each weight changed.
+        ends_off: whether the model was left in evaluation mode.
     """
 
     model: nn.Module
     parameters: list[Tensor]
     modes: set[bool] = field(default_factory=set)
     read: list[Tensor] = field(default_factory=list)
+    clips: list[bool] = field(default_factory=list)
     drops: bool = False
     n_steps: int = 0
     n_in_vain: int = 0
@@ -123,6 +129,7 @@ class Step(TorchDispatchMode):
     used: list[Tensor | None] = field(default_factory=list)
     left: list[Tensor | None] = field(default_factory=list)
     moves: list[Tensor] = field(default_factory=list)
+    ends_off: bool = False
     _stepped: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -144,12 +151,20 @@ class Step(TorchDispatchMode):
         hooks = [register_optimizer_step_pre_hook(self._steps)]
         hooks += [each.register_post_accumulate_grad_hook(self._arrives)
                   for each in self.parameters if each.requires_grad]  # fmt: skip
+        profiler = sys.getprofile()
+        sys.setprofile(self._calls)
         try:
             with self:
                 yield
         finally:
+            sys.setprofile(profiler)
             for hook in hooks:
                 hook.remove()
+
+    def _calls(self, frame: Any, event: str, _: Any) -> None:
+        """Hears of each call, by whatever name clipping was imported."""
+        if event == "call" and frame.f_code.co_name in CLIPPING:
+            self.clips.append(self.arrived[0])
 
     def _arrives(self, parameter: Tensor) -> None:
         if parameter.grad is not None and bool(parameter.grad.any()):
@@ -168,7 +183,9 @@ def _gradients(parameters: list[Tensor]) -> list[Tensor | None]:
     return [None if e.grad is None else e.grad.clone() for e in parameters]
 
 
-def _step(patient: Patient, parameters: list[Tensor], n: int = 1) -> Step:
+def _step(
+    patient: Patient, parameters: list[Tensor], n: int = 1, *, mode: bool = True
+) -> Step:
     """Up to n calls, until an optimizer steps. Weights and its state are put back."""
     assert patient.train_step is not None and patient.batches is not None
     optimizer: Any = patient.optimizer
@@ -182,13 +199,14 @@ def _step(patient: Patient, parameters: list[Tensor], n: int = 1) -> Step:
         with as_found(patient.model):
             for each, grad in zip(parameters, given, strict=True):
                 each.grad = grad
-            patient.model.train()
+            patient.model.train(mode)
             torch.manual_seed(3)
             with torch.enable_grad(), step.watching():
                 while n and not step.n_steps:
                     batch = tuple(each.clone() for each in patient.batches[0])
                     patient.train_step(patient.model, batch)
                     n -= 1
+            step.ends_off = not any(each.training for each in patient.model.modules())
             step.left = _gradients(parameters)
             step.moves = [
                 each.detach() - old
@@ -230,7 +248,10 @@ def _still(step: Step) -> Finding:
     used = any(each is not None and bool(each.any()) for each in step.used)
     if not before and not after:
         why = "No gradient arrived at any weight."
-        look = "loss.backward(), and detach(), .data, no_grad() on its way to the loss."
+        look = (
+            "loss.backward(), and detach(), .data, no_grad() on its way to the loss; "
+            "torch.tensor(loss, requires_grad=True) makes a new number of it."
+        )
     elif not step.n_steps:
         why = "Gradients arrived, and no optimizer stepped."
         look = "optimizer.step(), after backward()."
@@ -265,24 +286,18 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
             "the second step goes on where the gradient no longer holds.",
             "optimizer.step(), in the loop and once more in a helper.",
         )
-    if _is_shorter(step):
-        used, left = (float(_flat(each).norm()) for each in (step.used, step.left))
-        yield _finding(
-            "clipped-after-step",
-            "the gradients are clipped after the step",
-            tried,
-            f"a gradient of length {used:.3g} was used; afterwards it was cut "
-            f"to {left:.3g}.",
-            "clipping has no effect: a wild gradient goes into the weights as it is.",
-            "clip_grad_norm_ between backward() and step().",
-        )
-    is_off = step.modes == {False} and not step.drops
+    yield from _clipped(step, tried)
+    stays = step.modes == {False} or not step.ends_off
+    later = step if stays else _step(patient, step.parameters, mode=False)
+    is_off = later.modes == {False} and not later.drops
     if is_off and any(map(_anatomy.strikes_out, patient.watch_training())):
+        where = "" if later is step else "in the second step "
         yield _finding(
             "trains-in-eval-mode",
             "a step of training runs with dropout off",
             tried,
-            "nothing was struck out, though in training mode the model has dropout.",
+            f"{where}nothing was struck out, though in training mode the model has "
+            "dropout.",
             "the model trains without the regularisation that it was built with.",
             "model.eval() in the step, or before it without model.train() to follow.",
         )
@@ -295,6 +310,15 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
             "to read was not.",
             "each position reads the word that it has to say: the loss falls to 0.",
             "what the step passes to the model: the words before, ids[:, :-1].",
+        )
+    elif _scores_input(patient, step):
+        yield _finding(
+            "step-scores-its-input",
+            "a step of training compares the output with what the decoder read",
+            "compared the step's gradient with that of the loss.",
+            "it is the gradient that the loss has with what it reads as labels.",
+            "the model learns to say the word that it has just read, not the next.",
+            "the second argument of the loss: the labels, ids[:, 1:].",
         )
     if (slope := _slope(patient, step)) is not None and slope > UPHILL:
         yield _finding(
@@ -321,17 +345,32 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
         )
 
 
+def _clipped(step: Step, tried: str) -> Iterator[Finding]:
+    """Are the gradients clipped before they have arrived, or after their use?"""
+    seen = ""
+    if _is_shorter(step):
+        used, left = (float(_flat(each).norm()) for each in (step.used, step.left))
+        seen = f"a gradient of length {used:.3g} was used; afterwards it was cut to "
+        seen += f"{left:.3g}."
+    elif step.clips and not any(step.clips) and step.arrived[0]:
+        seen = "when they were clipped, no gradient of this batch had arrived."
+    if seen:
+        yield _finding(
+            "clipped-too-early" if seen.startswith("when") else "clipped-after-step",
+            "the gradients are clipped at a moment when that has no effect",
+            tried,
+            seen,
+            "a wild gradient goes into the weights as it is.",
+            "clip_grad_norm_ between backward() and step().",
+        )
+
+
 def _is_shorter(step: Step) -> bool:
     """Whether the gradients that are left are those that were used, cut down."""
-    pairs = [
-        (a, b) for a, b in zip(step.used, step.left, strict=False)
-        if a is not None and b is not None
-    ]  # fmt: skip
-    if not pairs or step.arrived[1]:
+    if step.arrived[1] or (_cosine(step.used, step.left) or 0.0) <= 0.999:
         return False
-    used, left = (_flat([pair[i] for pair in pairs]) for i in (0, 1))
-    alike = float(torch.cosine_similarity(used, left, dim=0))
-    return alike > 0.999 and 0 < float(left.norm()) < 0.99 * float(used.norm())
+    used, left = (float(_flat(each).norm()) for each in (step.used, step.left))
+    return 0 < left < 0.99 * used
 
 
 def _reads_labels(patient: Patient, step: Step) -> bool:
@@ -354,23 +393,49 @@ def _slope(patient: Patient, step: Step) -> float | None:
     """
     if patient.loss is None or type(patient.optimizer).__name__ not in FRESH:
         return None
-    *sources, read, labels = (each.clone() for each in patient.batches[0])  # type: ignore[index]
+    found = _gradient(patient, step)
+    return _cosine(
+        step.moves, [None if each is None else each.sign() for each in found]
+    )
+
+
+def _scores_input(patient: Patient, step: Step) -> bool:
+    """Whether the step's gradient is the loss's with what is read as labels."""
+    if patient.loss is None:
+        return False
+    right = _cosine(step.used, _gradient(patient, step)) or 0.0
+    if right > SURE:
+        return False
+    wrong = _cosine(step.used, _gradient(patient, step, at=-2)) or 0.0
+    return wrong > max(SURE, right + 0.05)
+
+
+def _gradient(patient: Patient, step: Step, at: int = -1) -> list[Tensor | None]:
+    """The loss's own gradient for the batch, with a part of it as labels."""
+    assert patient.loss is not None and patient.batches is not None
+    *sources, read, _ = (each.clone() for each in patient.batches[0])
     for each in step.parameters:
         each.grad = None
     patient.model.train()
     torch.manual_seed(3)
     with torch.enable_grad():
-        value = patient.loss(patient.run(sources[0] if sources else None, read), labels)
-        value = value[0] if isinstance(value, tuple) else value
-        value.backward()
+        logits = patient.run(sources[0] if sources else None, read)
+        value = patient.loss(logits, patient.batches[0][at].clone())
+        (value[0] if isinstance(value, tuple) else value).backward()
     found = _gradients(step.parameters)
     for each in step.parameters:
         each.grad = None
-    pairs = [(m, g) for m, g in zip(step.moves, found, strict=True) if g is not None]
+    return found
+
+
+def _cosine(one: list[Any], other: list[Any]) -> float | None:
+    """That of two gradients, where both are known; None if that is nowhere."""
+    pairs = [(a, b) for a, b in zip(one, other, strict=False)
+             if a is not None and b is not None]  # fmt: skip
     if not pairs:
         return None
-    moves, gradient = (_flat([pair[i] for pair in pairs]) for i in (0, 1))
-    return float(torch.cosine_similarity(moves, gradient.sign(), dim=0))
+    first, second = (_flat([pair[i] for pair in pairs]) for i in (0, 1))
+    return float(torch.cosine_similarity(first, second, dim=0))
 
 
 def _flat(tensors: list[Any]) -> Tensor:

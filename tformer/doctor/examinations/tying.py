@@ -49,7 +49,20 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
             )
         return
     alike = _alike(table, weight)
-    if patient.tied or alike:
+    source = patient.source()
+    of_source = [] if source is None else _anatomy.lookups(ops, source)
+    crosses = any(_is_one(weight, e.op.inputs[0].tensor) for e in of_source)
+    if patient.tied and crosses:
+        yield Finding(
+            code="untied-tables",
+            title="the output projection is the source's table, not the target's",
+            tried="compared the memory of the three.",
+            seen="the output projection and the source's table are one block of "
+            f"{table.numel():,} numbers, and the target's is another.",
+            means="the decoder says its words with the vectors of the source's.",
+            look="out.weight = embedding.weight, with the target's embedding.",
+        )
+    elif patient.tied or alike:
         yield Finding(
             code="untied-tables",
             title="the output projection is not the table of words",
