@@ -150,10 +150,14 @@ def test_every_map_of_a_typed_sentence_is_pytorchs(explorer, translator, text):
 
 def test_rows_and_columns_have_the_pieces_of_their_site(explorer, translator):
     maps = translator.attention(RUNNING)
+    source, target, predicts = (
+        [{"<s>": "⟨bos⟩", "</s>": "⟨eos⟩"}.get(piece, piece) for piece in pieces]
+        for pieces in (maps.source_pieces, maps.target_pieces, maps.predicted_pieces)
+    )
     axes = {
-        "encoder": (maps.source_pieces, maps.source_pieces),
-        "decoder": (maps.target_pieces, maps.target_pieces),
-        "cross": (maps.target_pieces, maps.source_pieces),
+        "encoder": (source, source),
+        "decoder": (target, target),
+        "cross": (target, source),
     }
     for site, (rows, columns) in axes.items():
         explorer.site(site)
@@ -162,7 +166,7 @@ def test_rows_and_columns_have_the_pieces_of_their_site(explorer, translator):
         head = table.locator("thead th:not(.tfk-extra)")
         assert head.all_inner_texts() == columns
         predicted = table.locator("tbody .tfk-extra").all_inner_texts()
-        assert predicted == ([] if site == "encoder" else maps.predicted_pieces)
+        assert predicted == ([] if site == "encoder" else predicts)
 
 
 def test_the_keyboard_walks_the_heads_shows_one_and_knocks_it_out(explorer, translator):
