@@ -148,12 +148,18 @@ def test_every_map_of_a_typed_sentence_is_pytorchs(explorer, translator, text):
     assert german == maps.translation == translator.translate(text)
 
 
+def written(maps):
+    """Source, target and predicted pieces as the figure writes them."""
+    names = {"<s>": "⟨bos⟩", "</s>": "⟨eos⟩"}
+    return [
+        [names.get(piece, piece) for piece in pieces]
+        for pieces in (maps.source_pieces, maps.target_pieces, maps.predicted_pieces)
+    ]
+
+
 def test_rows_and_columns_have_the_pieces_of_their_site(explorer, translator):
     maps = translator.attention(RUNNING)
-    source, target, predicts = (
-        [{"<s>": "⟨bos⟩", "</s>": "⟨eos⟩"}.get(piece, piece) for piece in pieces]
-        for pieces in (maps.source_pieces, maps.target_pieces, maps.predicted_pieces)
-    )
+    source, target, predicts = written(maps)
     axes = {
         "encoder": (source, source),
         "decoder": (target, target),
@@ -471,13 +477,11 @@ def test_a_knock_out_is_tried_on_the_next_sentence_too(explorer, translator):
 def test_a_row_is_read_out_on_hover_and_kept_by_a_click(explorer, translator):
     maps = translator.attention(RUNNING)
     weights = maps.cross[2, 0]
+    source, target, predicts = written(maps)
 
     def said(i):
         j = int(weights[i].argmax())
-        row, column = maps.target_pieces[i], maps.source_pieces[j]
-        text = (
-            f"“{row}” (next: “{maps.predicted_pieces[i]}”) attends most to “{column}”"
-        )
+        text = f"“{target[i]}” (next: “{predicts[i]}”) attends most to “{source[j]}”"
         return f"{text} {weights[i, j]:.2f}" in explorer.where()
 
     explorer.cell(3, 2).hover()
@@ -546,7 +550,7 @@ def test_the_table_behind_the_picture_has_its_numbers(explorer, translator):
     cells = [row.locator("td").all_inner_texts() for row in rows.all()]
     shown = torch.tensor([[float(x) for x in row[:-1]] for row in cells])
     torch.testing.assert_close(shown, maps.cross[2, 0], rtol=0, atol=RECORDED + 6e-4)
-    assert [row[-1] for row in cells] == maps.predicted_pieces
+    assert [row[-1] for row in cells] == written(maps)[2]
     summary.click()
 
 
