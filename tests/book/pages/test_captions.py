@@ -68,7 +68,7 @@ def test_a_reader_without_scripts_gets_words_and_a_picture_for_the_box(chromium,
     page = context.new_page()
     page.goto(f"{site}{PAGE}{FIGURE}", timeout=driver.PATIENCE)
     figure = page.locator(FIGURE)
-    assert "Attention of “dog”" in figure.inner_text()
+    assert "Attention of “it”" in figure.inner_text()
     picture = figure.locator("img.tf-picture").bounding_box()
     assert picture["height"] > 300
     assert figure.bounding_box()["height"] < picture["height"] + 300
@@ -119,7 +119,7 @@ def test_what_a_link_cannot_mean_is_left_out(visit, settings, temperature):
             f"document.querySelector('{TEMPERATURE}').value === '{temperature}'"
         )
         assert figure.locator("[data-control=scaled]").is_checked()
-        assert figure.locator("[data-control=step-4]").is_checked()
+        assert figure.locator("[data-control=step-3]").is_checked()
         assert seen.errors == []
 
 

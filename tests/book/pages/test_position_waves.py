@@ -195,7 +195,7 @@ def test_the_maps_have_positions_as_rows_and_dimensions_as_columns(waves):
             if abs(x) > 0.2:
                 assert (blue > red) == (x > 0)
             elif abs(x) < 0.05:
-                assert abs(blue - red) < 15
+                assert abs(blue - red) < 30  # the scale's middle is bluish
 
 
 def test_moving_p_moves_the_curve_of_the_doubled_exponent_only(waves):

@@ -33,19 +33,18 @@ const boxes = chapters.map(({ name, title }) => {
   return box;
 });
 
-/** Chapters whose cards are dealt at first: those that the reader has read, or has
- * answered a card of; all for who has read none. */
+/** Chapters whose cards are dealt at first: those that the reader has read, and those with
+ * an answered card; all for who has read none. */
 function begun() {
   const answers = load();
-  const isKnown = ({ cards }) => {
+  const isRead = ({ cards }) => {
     const [fold] = cards.values();
     const page = pageAt(fold.querySelector("a[href]").href);
-    return (
-      read(`tf-read:${page}`) !== null || [...cards.keys()].some((id) => answers[id])
-    );
+    return read(`tf-read:${page}`) !== null;
   };
-  const these = chapters.filter(isKnown);
-  return these.length ? these : chapters;
+  const isAnswered = ({ cards }) => [...cards.keys()].some((id) => answers[id]);
+  if (!chapters.some(isRead)) return chapters;
+  return chapters.filter((each) => isRead(each) || isAnswered(each));
 }
 
 /** @type {string[]} */

@@ -12,7 +12,10 @@ let totals;
 export function chapterOf(name) {
   const file = name.slice("book/".length);
   const link = document.querySelector(`.bd-sidebar-primary a[href="${file}.html"]`);
-  return link?.firstChild?.textContent.trim() ?? file;
+  const shown = link?.cloneNode(true);
+  if (!(shown instanceof Element)) return file;
+  shown.querySelector(".tf-mark")?.remove();
+  return shown.textContent.trim().replace(/\s+/g, " ");
 }
 
 /** How many problems each page poses. */

@@ -134,9 +134,9 @@ function tile({ attention, state }, [layer, head], tools) {
 
 function paintAll(node, rows, { attention, state: { site, locked } }) {
   const scale = scaleAt(node);
-  const canvases = node.querySelectorAll("canvas");
-  rows.flat().forEach(([layer, head], k) => {
-    paint(canvases[k], headMap(attention, site, layer, head), scale, locked);
+  const all = rows.flat();
+  node.querySelectorAll("canvas").forEach((canvas, k) => {
+    paint(canvas, headMap(attention, site, ...all[k]), scale, locked);
   });
 }
 

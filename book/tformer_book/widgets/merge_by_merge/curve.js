@@ -14,7 +14,7 @@ import { commas, format } from "../kit/numbers.js";
 import { html, svg } from "../kit/vendor/lit.js";
 import { perWord } from "./maths.js";
 
-const SIZES = { height: 166, left: 34, right: 14, top: 22, bottom: 38 };
+const SIZES = { height: 166, left: 34, right: 20, top: 22, bottom: 38 };
 const APART = 44; // px between two sizes on the axis
 
 // The sizes that a vocabulary can have here, as a scale.

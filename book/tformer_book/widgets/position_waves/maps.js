@@ -4,9 +4,12 @@ import { scaleAt } from "../kit/colours.js";
 import { html, ref, svg } from "../kit/vendor/lit.js";
 import { LENGTH, pairOf } from "./maths.js";
 
-// A canvas that shows a table; for `ref`.
+// A canvas that shows a table; for `ref`, which hears of it before it is on the page, where
+// it has no colours yet.
 export const painted = (table) => (canvas) => {
-  if (!canvas) return;
+  if (canvas) queueMicrotask(() => paint(canvas, table));
+};
+function paint(canvas, table) {
   const [pen, colour] = [canvas.getContext("2d"), scaleAt(canvas.parentElement)];
   table.forEach((row, y) =>
     row.forEach((number, x) => {
@@ -14,7 +17,7 @@ export const painted = (table) => (canvas) => {
       pen.fillRect(x, y, 1, 1);
     }),
   );
-};
+}
 
 // kind: "right" or "wrong"; onPick(dimension, position) hears where it is pressed.
 export function heatMap(kind, variant, paint, { d, p, k, i }, onPick) {
