@@ -283,8 +283,8 @@ def test_the_training_chapter_runs_there(tmp_path, monkeypatch):
         is_synthetic=True,
     )
     monkeypatch.setattr(data, "load", lambda name, fallback: few)
-    names = "imports data tokenizer batch before watch live live-alike after forming-figure "
-    names += "score time averaging norms"
+    names = "imports data tokenizer batch before watch live live-alike after "
+    names += "forming-figure score time averaging norms"
     found = chapters.run_cells(
         "training",
         names.split(),
