@@ -140,6 +140,11 @@ class ModelFigure(PageFigure):
         )
 
 
+def plain(piece: str) -> str:
+    """A piece as a reader writes it."""
+    return "the end" if piece == "</s>" else piece.replace("▁", "") or "␣"
+
+
 def page_settings(settings: SearchSettings) -> dict[str, Any]:
     """Settings of a search by their names in the page: ``beam_size`` -> ``beamSize``.
 

@@ -56,9 +56,8 @@ def test_a_heading_outweighs_those_below_it(visit):
     assert family.startswith("Literata")
 
 
-# On a phone a word here and there changes its line, but hardly a line its place.
-@pytest.mark.parametrize(("size", "most"), [("desk", 0.05), ("phone", 0.2)])
-def test_hardly_anything_moves_when_the_letters_come_late(chromium, site, size, most):
+@pytest.mark.parametrize("size", ["desk", "phone"])
+def test_hardly_anything_moves_when_the_letters_come_late(chromium, site, size):
     width, height = driver.SIZES[size]
     context = chromium.new_context(viewport={"width": width, "height": height})
     page = context.new_page()
@@ -73,7 +72,7 @@ def test_hardly_anything_moves_when_the_letters_come_late(chromium, site, size, 
     page.evaluate("document.fonts.ready")
     page.wait_for_function("document.fonts.check('18px Literata')")
     page.wait_for_timeout(300)
-    assert page.evaluate("window.__shift") <= most
+    assert page.evaluate("window.__shift") <= 0.05
     context.close()
 
 

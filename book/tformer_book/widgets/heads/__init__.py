@@ -20,7 +20,12 @@ from tformer import decode
 from tformer.analysis import trace
 from tformer.config import TransformerConfig
 from tformer.translator import AttentionMaps, Translator
-from tformer_book.widgets._model import RUNNING, ModelFigure, recorded_attention
+from tformer_book.widgets._model import (
+    RUNNING,
+    ModelFigure,
+    plain,
+    recorded_attention,
+)
 
 Head = tuple[str, int, int]
 SITES = {
@@ -132,7 +137,7 @@ class Heads(ModelFigure):
         maps = self.attention
         best, at = maps.cross[-1].mean(0).max(-1)
         looks = "; ".join(
-            f"{_plain(piece)} ← {_plain(maps.source_pieces[j])} {weight:.2f}"
+            f"{plain(piece)} ← {plain(maps.source_pieces[j])} {weight:.2f}"
             for piece, weight, j in zip(
                 maps.predicted_pieces, best.tolist(), at.tolist(), strict=True
             )
@@ -288,8 +293,3 @@ def recorded_damage(
 
 def _n_layers(config: TransformerConfig, site: str) -> int:
     return config.n_encoder_layers if site == "encoder" else config.n_decoder_layers
-
-
-def _plain(piece: str) -> str:
-    """A piece as a reader writes it."""
-    return "the end" if piece == "</s>" else piece.replace("▁", "") or "␣"

@@ -169,6 +169,12 @@ export function requests(atFirst, onBusy = () => {}) {
   return { node, busy, run, tell, stop };
 }
 
+// What stands there before anything was asked.
+export const atFirst = (engine, model) =>
+  engine
+    ? `Recorded example. Asking loads the model once (${megabytes(model.get("model_bytes"))}); it then runs on your machine.`
+    : "Recorded example. To ask this model, run the cell in a notebook.";
+
 // The line where a reader types a sentence and asks. onAsk(text, { signal, onProgress })
 // does the work; meanwhile the button stops it. A failure is said in words.
 // -> { node, input, ask(), show(text), tell(text), stop() }
@@ -179,12 +185,7 @@ export function askBar(
 ) {
   const id = uid();
   const node = h("form", { class: "tfk-ask" });
-  const asked = requests(
-    engine
-      ? `Recorded example. Asking loads the model once (${megabytes(model.get("model_bytes"))}); it then runs on your machine.`
-      : "Recorded example. To ask this model, run the cell in a notebook.",
-    draw,
-  );
+  const asked = requests(atFirst(engine, model), draw);
   const ask = () => asked.run((tools) => onAsk(input.value, tools));
   const go = () => (asked.busy() ? asked.stop() : ask());
   // Enter asks; with Shift it begins a new line.

@@ -1,6 +1,6 @@
 // Forward and backward through one query's attention; no page: it runs in Node, too.
 // Vectors are rows: a row times a matrix is a row.
-import { dot, upTo } from "../kit/lists.js";
+import { dot } from "../kit/lists.js";
 
 const column = (matrix, j) => matrix.map((row) => row[j]);
 const times = (row, matrix) => matrix[0].map((_, j) => dot(row, column(matrix, j)));
@@ -75,5 +75,5 @@ export function whole(state) {
   const gradients = backward(state, found);
   const matrices = updated(state, gradients);
   const after = forward({ ...state, ...matrices });
-  return { found, gradients, matrices, after, words: upTo(state.x.length) };
+  return { found, gradients, matrices, after };
 }

@@ -17,7 +17,7 @@ from torch import Tensor
 from tformer import decode
 from tformer.analysis import patching
 from tformer.translator import Translator
-from tformer_book.widgets._model import ModelFigure
+from tformer_book.widgets._model import ModelFigure, plain
 
 
 class Transplant(ModelFigure):
@@ -71,7 +71,7 @@ class Transplant(ModelFigure):
     def __repr__(self) -> str:
         found = transplants(self.translator, self.text, self.donor)
         changed = [
-            f"of “{_plain(found['donorPieces'][each['position']])}” after "
+            f"of “{plain(found['donorPieces'][each['position']])}” after "
             f"{each['depth']} layers: “{each['text']}”"
             for each in found["cells"]
             if each["depth"] and each["text"] not in (found["text"], found["other"])
@@ -132,7 +132,3 @@ def transplants(translator: Translator, text: str, donor: str) -> dict[str, Any]
         "cells": cells,
         "of": len(cells),
     }
-
-
-def _plain(piece: str) -> str:
-    return "the end" if piece == "</s>" else piece.replace("▁", "") or "␣"

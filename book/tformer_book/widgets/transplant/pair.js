@@ -1,6 +1,6 @@
 // The two sentences, and what asks the model about them.
 import { bind, h, oneOf, put, stopping, uid } from "../kit/kit.js";
-import { megabytes, requests } from "../kit/model.js";
+import { atFirst, requests } from "../kit/model.js";
 import { html, render } from "../kit/vendor/lit.js";
 
 const EXAMPLES = {
@@ -19,12 +19,7 @@ const FIELDS = { text: "It translates", donor: "A state comes from" };
 // -> { node, stop() }
 export function pairBar(engine, model, { show }) {
   const node = h("form", { class: "tfk-ask tftp-ask" });
-  const asked = requests(
-    engine
-      ? `Recorded example. Asking loads the model once (${megabytes(model.get("model_bytes"))}); it then runs on your machine.`
-      : "Recorded example. To ask this model, run the cell in a notebook.",
-    draw,
-  );
+  const asked = requests(atFirst(engine, model), draw);
   const pair = bind(model, Object.keys(FIELDS), follow);
   const examples = oneOf("example", "For example:", NAMES, (name) => {
     write(EXAMPLES[name]);
