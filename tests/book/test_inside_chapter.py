@@ -8,6 +8,7 @@ import pytest
 from records import cells, result
 
 from tformer_book.press.chapters import ROOT
+from tformer_book.widgets import Transplant
 
 CELLS = cells("inside-the-model")
 
@@ -133,3 +134,16 @@ def test_what_the_chapter_says_of_many_heads_at_once_is_so(told):
     assert all(
         curve[at.index(27)] < good[0] / 2 < curve[at.index(18)] for curve in random
     )
+
+
+def test_after_all_layers_the_verb_is_chosen_where_riding_stands():
+    """As the chapter says below its figure of transplants."""
+    found = Transplant().example
+    noun, riding = (
+        found["donorPieces"].index(piece) for piece in ("▁horse", "▁riding")
+    )
+    says = {(each["depth"], each["position"]): each["text"] for each in found["cells"]}
+    assert says[0, noun] == found["other"] != found["text"]
+    assert says[0, riding] == found["text"]
+    assert says[3, riding] == "Ein Mädchen reitet auf einem Fahrrad."
+    assert says[3, noun] == "Ein Mädchen fährt auf einem Pferd."
