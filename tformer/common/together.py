@@ -13,15 +13,11 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tformer.common.files import naming
-
-try:
-    import fcntl
-except ImportError:  # Windows: folders are not locked there
-    fcntl = None  # type: ignore[assignment]
+from tformer.common.locks import locked
 
 STAGED, VALID = ".tformer-saving", ".tformer-saved"  # being written; complete
 
@@ -85,19 +81,3 @@ def _put_in_place(folder: Path) -> None:
             file.chmod(stat.S_IMODE(os.stat(place).st_mode))
         shutil.move(file, place)  # a link may lead to another disk
     valid.rmdir()
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Wait until nobody else has locked this folder, and keep them out.
-
-    The operating system releases the lock, however we end. What cannot be locked, such
-    as a folder that is missing or on some network drives, is unguarded.
-    """
-    with ExitStack() as stack:
-        if fcntl is not None:
-            with suppress(OSError):
-                handle = os.open(folder, os.O_RDONLY)
-                stack.callback(os.close, handle)
-                fcntl.flock(handle, fcntl.LOCK_EX)
-        yield

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tformer.common.locks import locked
 from tformer.data.corpus import DataError, DataUnavailable
 
 TIMEOUT = 30.0  # seconds without a byte
@@ -140,7 +141,7 @@ def _download_all(
     with contextlib.ExitStack() as stack:
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(_locked(folder / ".lock"))
+            stack.enter_context(locked(folder))
         except OSError as error:
             raise DataError(
                 f"cannot write to the cache {folder} ({error.strerror or error}); make "
@@ -171,22 +172,6 @@ def _download_all(
 
 def _names(files: Sequence[Remote]) -> str:
     return ", ".join(file.name for file in files if not file.optional)
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Let one process at a time write to a cache folder."""
-    with path.open("ab") as file:
-        try:
-            import fcntl
-        except ImportError:  # Windows: the checksum still protects us
-            yield
-            return
-        fcntl.flock(file, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            fcntl.flock(file, fcntl.LOCK_UN)
 
 
 @contextlib.contextmanager

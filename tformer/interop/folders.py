@@ -14,7 +14,8 @@ from pathlib import Path
 
 from tformer import __version__
 from tformer.common.files import naming, read_json, umask, write_json
-from tformer.common.together import check_files, locked
+from tformer.common.locks import locked
+from tformer.common.together import check_files
 
 NOTE = "tformer-export.json"
 # The files of each format.

@@ -23,17 +23,13 @@ from torch import Tensor
 
 from tformer.common import together
 from tformer.common.files import load_tensors, naming, save_tensors, sweep
+from tformer.common.locks import close_and_remove, lock
 from tformer.config import ModelConfig
 from tformer.tokenization import Tokenizer
 from tformer.train.devices import random_state, set_random_state
 from tformer.train.events import Look, Record
 from tformer.train.snapshots import NAME, REMEDY, Snapshots, difference, named
 from tformer.translator.weights import load_parameters
-
-try:
-    import fcntl
-except ImportError:  # Windows: the folder is not locked there
-    fcntl = None  # type: ignore[assignment]
 
 MODEL_FILES = ("model.safetensors", "card.json", "history.json")  # of a finished run
 OWN_NAMES = re.compile(  # all that a run writes: nothing else is ever removed
@@ -210,9 +206,7 @@ class RunFolder:
             sweep(self.path, OWN_NAMES)
             yield
         finally:
-            with suppress(OSError):
-                file.unlink()
-            os.close(handle)
+            close_and_remove(handle, file)
             if is_new:
                 with suppress(OSError):  # it is not empty: good
                     self.path.rmdir()
@@ -317,10 +311,8 @@ def _lock(file: Path) -> int:
     while True:
         with naming(file.parent, file):
             handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o644)
-        if fcntl is None:
-            break
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(handle, wait=False)
         except BlockingIOError:
             holder = os.read(handle, 1000).decode(errors="replace")
             os.close(handle)
