@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from tformer import Transformer, decode
+from tformer.fast.training import faster_products
 from tformer.loss import projected_cross_entropy
 
 
@@ -18,17 +19,19 @@ class Ours:
     def __init__(self, model: Transformer, precision: str) -> None:
         self.module, self.precision = model, precision
         self.hidden = model.hidden
+        self.products = faster_products(model, 2048)
         self.n_labels: int | None = None  # counted, if not known
 
     def loss(self, source_ids: Tensor, target_ids: Tensor, labels: Tensor) -> Tensor:
-        return projected_cross_entropy(
-            self.hidden(source_ids, target_ids),
-            self.module.output_embedding.weight,
-            labels,
-            pad_id=self.module.config.pad_id,
-            smoothing=0.1,
-            n_labels=self.n_labels,
-        )
+        with self.products():
+            return projected_cross_entropy(
+                self.hidden(source_ids, target_ids),
+                self.module.output_embedding.weight,
+                labels,
+                pad_id=self.module.config.pad_id,
+                smoothing=0.1,
+                n_labels=self.n_labels,
+            )
 
     def greedy(self, source_ids: Tensor, length: int) -> list[list[int]]:
         return decode.greedy(

@@ -22,6 +22,8 @@ from tformer.common.values import one_of
 from tformer.fast.compiled import flat_form
 from tformer.fast.transfer import fetched, sent
 
+FEW = 4  # rows
+
 
 class Seq2Seq(Protocol):
     """What decoding needs of a model, be it `tformer.Transformer` or your own."""
@@ -218,7 +220,8 @@ def largest(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """The k largest of each row and their places, the largest first: like ``topk``.
 
     Sorting a whole vocabulary costs as much as a layer. The k largest are in at most k
-    of the row's stretches, those with the largest maxima, so only these are sorted.
+    of the row's stretches, those with the largest maxima, so only these are sorted
+    (unless the rows are so few that finding the stretches takes longer).
 
     Args:
         scores: (rows, V); NaN counts as the largest.
@@ -230,7 +233,7 @@ def largest(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
     n_rows, size = scores.shape
     width = next((each for each in range(64, 15, -1) if size % each == 0), size)
     n_stretches = size // width
-    if n_stretches <= k:
+    if n_stretches <= k or n_rows <= FEW:
         values, places = scores.topk(k)
         return values, places
     stretches = scores.view(n_rows, n_stretches, width)
@@ -287,8 +290,10 @@ def evaluating(model: Seq2Seq) -> Iterator[None]:
     with _MODES:
         guests = _evaluated.setdefault(model, _Guests())
         guests.count += 1
-        guests.training += [each for each in model.modules() if each.training]
-        model.eval()
+        training = [each for each in model.modules() if each.training]
+        if training:
+            guests.training += training
+            model.eval()
     try:
         yield
     finally:

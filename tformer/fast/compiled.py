@@ -113,7 +113,10 @@ def _look(model: Any) -> tuple[list[Any], list[int]]:
     marks: list[int] = []
     if not isinstance(model, nn.Module):
         raise Unfit("the model is no module of PyTorch")
-    for module in model.modules():
+    rest: list[Any] = [model]  # (`modules()` takes three times as long)
+    while rest:
+        module = rest.pop()
+        rest += [each for each in module._modules.values() if each is not None]
         kind: Any = type(module)
         own = module.__dict__
         if module.training:

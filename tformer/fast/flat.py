@@ -190,9 +190,13 @@ class Attention:
     ) -> Tensor:
         """Queries (R, H Dh), R / n to each of n rows of keys (n, G, T, Dh): (R, D)."""
         n_rows, n = len(query), len(keys)
+        look = F.scaled_dot_product_attention
+        if n_rows == n:  # one query each: nothing to be put elsewhere
+            query = query.view(n, self.n_groups, -1, self.width)
+            return self.to_output(look(query, keys, values, mask).view(n, -1))
         shape = n, n_rows // n, self.n_groups, -1, self.width
         query = query.view(shape).transpose(1, 2).flatten(2, 3)
-        found = F.scaled_dot_product_attention(query, keys, values, attn_mask=mask)
+        found = look(query, keys, values, mask)
         found = found.view(n, self.n_groups, n_rows // n, -1, self.width)
         return self.to_output(found.transpose(1, 2).reshape(n_rows, -1))
 
@@ -230,7 +234,8 @@ def norm_of(norm: Any) -> Product:
     if kind == rms:
         return lambda x: F.rms_norm(x, gain.shape, gain, epsilon)
     bias = norm.bias.detach()
-    return lambda x: F.layer_norm(x, gain.shape, gain, bias, epsilon)
+    shape = gain.shape
+    return lambda x: torch.layer_norm(x, shape, gain, bias, epsilon)
 
 
 def feed_forward_of(part: Any, prepare: Prepare) -> Product:

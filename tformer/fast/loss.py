@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tformer.fast.training import product
+
 ROWS_ON_A_CPU = 128  # logits of this many rows at a time: they fit a core's cache
 ROWS_ON_A_GPU = 4096  # … and these are enough to keep a GPU busy
 
@@ -32,7 +34,7 @@ class ProjectedCrossEntropy(torch.autograd.Function):
         at_once = ROWS_ON_A_CPU if hidden.device.type == "cpu" else ROWS_ON_A_GPU
         for start in range(0, len(labels), at_once):
             part = slice(start, start + at_once)
-            logits = (hidden[part] @ table.T).to(total.dtype)
+            logits = product(hidden[part], table).to(total.dtype)
             at_label = labels[part, None]
             z, mean = logits.gather(1, at_label), logits.mean(dim=1, keepdim=True)
             log_sum = logits.logsumexp(dim=1, keepdim=True)
@@ -43,11 +45,8 @@ class ProjectedCrossEntropy(torch.autograd.Function):
                     1, at_label, torch.full_like(log_sum, smoothing - 1)
                 )
                 gradient = gradient.div_(len(labels)).to(hidden.dtype)
-                torch.mm(gradient, table, out=hidden_gradient[part])
-                if gradient.dtype == table_gradient.dtype:
-                    table_gradient.addmm_(gradient.T, hidden[part])
-                else:
-                    table_gradient += gradient.T @ hidden[part]
+                hidden_gradient[part] = product(gradient, table.T)
+                table_gradient += product(gradient.T, hidden[part].T)
         if is_learning:
             ctx.save_for_backward(hidden_gradient, table_gradient.to(table.dtype))
         return total / len(labels)

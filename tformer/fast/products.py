@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 ROWS = 64  # of x, for which oneDNN arranges a matrix; it serves any other number, too
+SMALL = 1 << 20  # numbers in a matrix
 
 Product = Callable[[Tensor], Tensor]  # (rows, in) -> (rows, out)
 
@@ -27,10 +28,19 @@ class Prepare(Protocol):
 
 
 def packed(weight: Tensor, bias: Tensor | None, *, relu: bool = False) -> Product:
-    """By oneDNN, with the matrix arranged as its kernel reads it."""
-    ops, after = torch.ops.mkldnn, "relu" if relu else "none"
-    arranged = ops._reorder_linear_weight(weight, ROWS)
-    return lambda x: ops._linear_pointwise(x, arranged, bias, after, [], "")
+    """By oneDNN, with the matrix arranged as its kernel reads it.
+
+    A single row goes through a small matrix sooner than oneDNN sets out.
+    """
+    multiply = torch.ops.mkldnn._linear_pointwise.default
+    after = "relu" if relu else "none"
+    arranged = torch.ops.mkldnn._reorder_linear_weight(weight, ROWS)
+    if weight.numel() > SMALL:
+        return lambda x: multiply(x, arranged, bias, after, [], "")
+    usual = plain(weight, bias, relu=relu)
+    return lambda x: (
+        multiply(x, arranged, bias, after, [], "") if x.size(0) > 1 else usual(x)
+    )
 
 
 def plain(weight: Tensor, bias: Tensor | None, *, relu: bool = False) -> Product:

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from tformer.common.recipe import Recipe
 from tformer.config import TransformerConfig
 from tformer.data import Batch, Batches, Corpus, PieceSampler, batches, encode_pairs
+from tformer.fast.training import faster_products
 from tformer.fast.transfer import fetched
 from tformer.loss import projected_cross_entropy
 from tformer.schedule import inverse_square_root, straight_line
@@ -93,6 +94,7 @@ class Loop:
         self.model = build(config).to(device)
         self.lesson = Lesson(self.model)
         self.shared_lesson = ranks.wrapped(self.lesson)
+        self.products = faster_products(self.model, recipe.max_tokens // 2)
         self.optimizer: torch.optim.Optimizer = torch.optim.Adam(
             self.model.parameters(),
             betas=recipe.adam_betas,
@@ -231,7 +233,10 @@ class Loop:
         """The mean loss of a batch's labels, in the run's precision."""
         lesson = self.shared_lesson if torch.is_grad_enabled() else self.lesson
         dtype = AUTOCAST.get(self.precision)
-        with torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None):
+        precision = torch.autocast(
+            self.device.type, dtype=dtype, enabled=dtype is not None
+        )
+        with precision, self.products():
             return lesson(batch.to(self.device), smoothing)
 
     def evaluate(self, look: Look, train_loss: float, speed: float) -> Record:
