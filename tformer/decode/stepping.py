@@ -14,12 +14,12 @@ from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from tformer import masks
 from tformer.common.search import PRECISIONS
 from tformer.common.values import one_of
-from tformer.fast.compiled import flat_form
+from tformer.fast.compiled import flat_form, parts_of
 from tformer.fast.transfer import fetched, sent
 
 FEW = 4  # rows
@@ -290,7 +290,8 @@ def evaluating(model: Seq2Seq) -> Iterator[None]:
     with _MODES:
         guests = _evaluated.setdefault(model, _Guests())
         guests.count += 1
-        training = [each for each in model.modules() if each.training]
+        parts = parts_of(model) if isinstance(model, nn.Module) else model.modules()
+        training = [each for each in parts if each.training]
         if training:
             guests.training += training
             model.eval()

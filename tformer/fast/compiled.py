@@ -107,16 +107,21 @@ def _check_nobody_watches() -> None:
         raise Unfit("a hook watches all modules")
 
 
+def parts_of(model: nn.Module) -> list[nn.Module]:
+    """As `model.modules()`, three times as fast; a part with two names comes twice."""
+    found = [model]
+    for each in found:  # which grows meanwhile
+        found += [part for part in each._modules.values() if part is not None]
+    return found
+
+
 def _look(model: Any) -> tuple[list[Any], list[int]]:
     """What a flat form is made from: the things themselves, and the weights' marks."""
     seen: list[Any] = []
     marks: list[int] = []
     if not isinstance(model, nn.Module):
         raise Unfit("the model is no module of PyTorch")
-    rest: list[Any] = [model]  # (`modules()` takes three times as long)
-    while rest:
-        module = rest.pop()
-        rest += [each for each in module._modules.values() if each is not None]
+    for module in parts_of(model):
         kind: Any = type(module)
         own = module.__dict__
         if module.training:

@@ -56,7 +56,7 @@ def eight_bit(weight: Tensor, bias: Tensor | None, *, relu: bool = False) -> Pro
     The whole of x shares one scale, so a row's result depends a little on the others.
     """
     ops, arranged = torch.ops.quantized, _rounded(weight, bias)
-    multiply = ops.linear_relu_dynamic if relu else ops.linear_dynamic
+    multiply = (ops.linear_relu_dynamic if relu else ops.linear_dynamic).default
     seven_bits = _sums_overflow()
     return lambda x: multiply(x, arranged, seven_bits)
 
