@@ -72,7 +72,7 @@ def test_the_comparison_runs_prints_its_tables_and_writes_them(tmp_path, capsys)
     assert all(each["peak"] > each["before"] > 0 for each in memory.values())
     said = capsys.readouterr().out
     assert (
-        "goal of tformer: 1.25 × torch.nn.Transformer: " in said
+        "goal of tformer: 1.40 × torch.nn.Transformer: " in said
         and "peak memory" in said
     )
 

@@ -84,7 +84,8 @@ class _ByOneDnn(TorchFunctionMode):
             and args[0].dim() > 1
             and helps(*args[:2])
         ):
-            return _Linear.apply(*args)
+            x, weight, bias = (*args, None)[:3]
+            return _Linear.apply(x, weight, bias)
         return function(*args, **kwargs or {})
 
 

@@ -83,6 +83,9 @@ def test_a_layer_of_any_kind_has_its_gradients(bias, frozen):
     outer = torch.randn(50, 4, 128)
     wanted = [each for each in (x, *layer.parameters()) if each.requires_grad]
     expected = torch.autograd.grad(layer(x), wanted, outer)
+    bare = F.linear(x, layer.weight)
+    with training.faster_products(layer, 1000)():
+        torch.testing.assert_close(F.linear(x, layer.weight), bare)
     with training.faster_products(layer, 1000)(), Products() as products:
         found = torch.autograd.grad(layer(x), wanted, outer)
     assert products.n == 2
