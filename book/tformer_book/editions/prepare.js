@@ -5,7 +5,7 @@ const all = (selector, from = article) => [...from.querySelectorAll(selector)];
 const made = (html) => document.createRange().createContextualFragment(html);
 
 const ON_SCREEN =
-  "script, style, noscript, .tf-bar, .tf-go-on, .tf-review-link, .pst-js-only, .headerlink, " +
+  "script, style, noscript, .tf-picture, .tf-bar, .tf-go-on, .tf-review-link, .pst-js-only, .headerlink, " +
   ".copybtn, .tf-copied, .tf-try, .tf-solved, .tf-work, .tf-table, .tf-claims fieldset, .tf-claims-text, .tf-predict input, .tf-predict form";
 
 const unwrap = (fold, ...title) => {

@@ -39,7 +39,7 @@ def test_every_figure_has_its_number_its_title_and_its_words(path):
     for number, (anchor, figure) in enumerate(figures, start=1):
         assert f'<a href="#{anchor}">Figure {chapter}.{number}</a>' in figure
         assert re.search(r"</a><span>\w[^<]+</span>", figure)
-        words = re.search(r"<noscript><p>(.*?)</p><img", figure, re.S)
+        words = re.search(r"<noscript><p>(.*?)</p></noscript><img", figure, re.S)
         assert words
         assert len(words[1].split()) > 25
         assert "object at 0x" not in words[1]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import io
+
+from pypdf import PdfReader
+
 from tformer_book.press.chapters import address
 
 SEEN = """() => [...document.querySelectorAll('details.tf-solution')].map(
@@ -40,9 +44,22 @@ def test_ctrl_p_draws_every_figure_before_it_prints(visit):
         assert all(printed)
 
 
-def test_a_figure_that_is_not_drawn_says_so_on_paper(visit):
+def test_a_figure_that_is_not_drawn_is_printed_as_a_picture(visit):
+    with visit(address("multi_head"), settle=False, slowdown=2) as seen:
+        undrawn = seen.page.evaluate(READY).count(False)
+        paper = PdfReader(io.BytesIO(seen.page.pdf(prefer_css_page_size=True)))
+    assert undrawn > 1
+    assert sum(len(page.images) for page in paper.pages) >= undrawn
+    text = [page.extract_text() for page in paper.pages]
+    assert text[0].split()[:2] == ["06", "Multi-head"]
+    assert "Contents" not in text[0]
+    assert "not drawn" not in " ".join(text)
+    assert len(text) <= 22
+
+
+def test_a_chart_that_is_not_drawn_says_so_on_paper(visit):
     with visit(address("positions"), settle=False, slowdown=2) as seen:
         seen.page.emulate_media(media="print")
-        empty = seen.page.locator(".tf-widget:not([data-ready])").last
+        empty = seen.page.locator(".tf-plotly-box:not([data-ready])").last
         note = empty.evaluate("box => getComputedStyle(box, '::before').content")
         assert "Ctrl+P" in note

@@ -132,12 +132,15 @@ def caption(figure: Figure) -> str:
 
 
 def picture(translator: Any, figure: Figure) -> str:
-    """The picture of a figure; the words say what it shows."""
+    """The picture of a figure, for who runs no scripts, and for paper.
+
+    A browser that is to print loads it first, because it is lazy and comes into sight.
+    """
     docname = translator.builder.current_docname
     above = "../" * docname.count("/")
     page = docname.rpartition("/")[2]
     address = f"{above}{PICTURES}/{page}/{figure['ids'][0]}.webp"
-    return f'<img class="tf-picture" src="{address}" alt="">'
+    return f'<img class="tf-picture" src="{address}" alt="" loading="lazy">'
 
 
 def open_figure(translator: Any, figure: Figure) -> None:
@@ -149,7 +152,7 @@ def close_figure(translator: Any, figure: Figure) -> None:
     """Write what it shows in words, its caption and its end."""
     words = escape(" ".join([WITHOUT_SCRIPTS, figure["about"], figure["words"]]))
     translator.body.append(
-        f"<noscript><p>{words}</p>{picture(translator, figure)}</noscript>"
+        f"<noscript><p>{words}</p></noscript>{picture(translator, figure)}"
         f"{caption(figure)}</figure>\n"
     )
 
