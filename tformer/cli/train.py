@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +56,8 @@ def add_parser(commands: Any) -> None:
         of the training, to a run folder. If the folder already holds a run, that run
         resumes from its last checkpoint, with its own settings. Ctrl-C and SIGTERM stop
         after a few steps and keep the checkpoint. Settings that are not given get the
-        package's defaults; for grammar, with its few words, a vocabulary of 800.
+        package's defaults; the vocabulary grows with the corpus (a piece for every
+        hundred words, from 600 to 8,000; for grammar, with its few words, 800).
 
         On several GPUs, start it with torchrun, one process per GPU:
           torchrun --nproc-per-node 2 -m tformer train --corpus multi30k ...
@@ -64,7 +66,7 @@ def add_parser(commands: Any) -> None:
         """,
         "train --corpus multi30k --steps 300 --out runs/first",
         "train --corpus multi30k --minutes 30 --patience 5 --out runs/longer",
-        "train --corpus my-pairs.tsv --steps 2000 --vocab-size 2000 --out runs/mine",
+        "train --corpus my-pairs.tsv --steps 2000 --out runs/mine",
         "train --corpus my-pairs.tsv --from released --steps 500 --out runs/tuned",
     )
     add_corpus(
@@ -147,6 +149,8 @@ def _train(options: argparse.Namespace, folder: Path, ranks: Ranks) -> int:
             f"{folder} holds a run on {name!r}, which cannot be found: give its "
             "--corpus again"
         ) from error
+    if not fields and options.vocab_size is None:
+        config = replace(config, vocab_size=data.vocabulary_for(corpus))
     if not options.quiet:
         say(f"{corpus.attribution}\n{corpus.licence}".strip())
 

@@ -593,3 +593,15 @@ def test_a_wide_beam_takes_fewer_sentences(beam_size, run, capsys, monkeypatch):
 def test_two_dashes_are_no_value_of_an_option(line, capsys):
     said = error_of(capsys, *line.split())
     assert "'--' is no value" in said
+
+
+def test_a_vocabulary_that_is_not_chosen_fits_the_corpus(tmp_path):
+    pairs = data.load("multi30k").train[:2500]
+    file, out = tmp_path / "pairs.tsv", tmp_path / "run"
+    file.write_text("".join(f"{en}\t{de}\n" for en, de in pairs), encoding="utf-8")
+    sizes = [each for each in TINY if each not in ("--vocab-size", "320")]
+    command = ["train", "--corpus", str(file), "--out", str(out), *sizes]
+    assert cli.main([*command, "--steps", "1", "--quiet"]) == 0
+    card = json.loads((out / "card.json").read_text("utf-8"))
+    assert card["config"]["vocab_size"] == data.vocabulary_for(data.load(str(file)))
+    assert cli.main([*command, "--steps", "2", "--quiet"]) == 0  # it resumes
