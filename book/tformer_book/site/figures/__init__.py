@@ -10,7 +10,8 @@ Under it stands what to try first, from the metadata too: ``"tformer": {"try": "
 Without scripts the page says in words what the figure shows: the first sentence of its
 class's docstring, then the text that a notebook shows where it cannot draw; and it has
 a picture, which ``book/tformer_book/press/pictures.py`` takes from the built page.
-``figures.js`` makes links to a figure as the reader has set it.
+``figures.js`` makes links to a figure as the reader has set it, and ``dock.js`` brings
+the figure of a page's beginning to the section that plays with it.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from tformer_book import widgets
 from ..assets import publish
 from ..pages import CHAPTER
 
-SCRIPT = Path(__file__).with_name("figures.js")
+HERE = Path(__file__).parent
+SCRIPTS = ["figures.js", "dock.js"]
 FOLDER = "figures"  # in _static
 # What a figure has in its folder that keeps its state in the page's address by itself.
 OWN_ADDRESS = "address.js"
@@ -158,17 +160,18 @@ def close_figure(translator: Any, figure: Figure) -> None:
 
 
 def copy_script(app: Sphinx, problem: Exception | None) -> None:
-    """Put the script on the site."""
+    """Put the scripts on the site."""
     if not problem and app.builder.format == "html":
-        publish(app, SCRIPT.parent, [SCRIPT.name])
+        publish(app, HERE, SCRIPTS)
 
 
 def add_script(
     app: Sphinx, page: str, template: str, context: Any, doctree: nodes.document | None
 ) -> None:
-    """Load it with the pages that have figures."""
+    """Load them with the pages that have figures."""
     if doctree and next(doctree.findall(Figure), None):
-        app.add_js_file(f"{FOLDER}/{SCRIPT.name}", type="module")
+        for script in SCRIPTS:
+            app.add_js_file(f"{FOLDER}/{script}", type="module")
 
 
 def setup(app: Sphinx) -> None:
