@@ -271,3 +271,18 @@ def test_a_finger_leads_on(chromium, site):
         assert "“parents”" in page.locator("[data-text]").inner_text()
     finally:
         context.close()
+
+
+MOVES = "view => view.getAnimations({ subtree: true }).length"
+
+
+def test_what_flows_travels_to_the_next_stop(trip):
+    with trip("#stop=4") as seen:
+        view = seen.root.locator(".tfj-view")
+        seen.control("next").click()
+        pieces = seen.root.locator(".tfj-list .tfj-row").count()
+        assert view.evaluate(MOVES) == pieces + 1  # and the sum that goes on from here
+    # (that reader wants stillness, too)
+    with trip("#stop=4", dark=True) as seen:
+        seen.control("next").click()
+        assert seen.root.locator(".tfj-view").evaluate(MOVES) == 0

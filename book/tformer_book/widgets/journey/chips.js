@@ -32,13 +32,13 @@ export const chipsPicture =
   ({ sourcePieces, sourceIds }, { piece: at }) => {
     const onPick = (piece) => change({ piece });
     const chip = (i) => {
-      const name = shown(sourcePieces[i]);
+      const [name, id] = [shown(sourcePieces[i]), `chip-${i}`]; // it becomes its number
       const label = numbered ? nothing : `${name}: ${spoken(sourcePieces[i])}`;
       return chosen(
         { i, at, name: `piece-${i}`, label, style: `--i: ${i}`, onPick },
-        html`<span class="tfj-chip">${name}</span>${
+        html`<span class="tfj-chip" data-id=${numbered ? nothing : id}>${name}</span>${
           numbered
-            ? html`${arrow}<span class="tfj-id" data-id=${i}>${commas(sourceIds[i])}</span>`
+            ? html`${arrow}<span class="tfj-id" data-id=${id}>${commas(sourceIds[i])}</span>`
             : nothing
         }`,
       );

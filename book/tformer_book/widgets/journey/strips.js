@@ -8,6 +8,7 @@ import { html, nothing } from "../kit/vendor/lit.js";
 import { lengthOf } from "./facts.js";
 
 const CELLS = 8; // numbers that are written out
+const [COMES, LEAVES] = ["comes", "leaves"]; // the first line of a sum, and its last
 const STRONGEST = 2.5; // in units of what is usual: full colour
 
 // The number that gets full colour where these vectors are drawn side by side.
@@ -17,13 +18,13 @@ export function scaleOf(vectors) {
 }
 
 // A strip of numbers, `columns` in a row; `paint` gives it its colours once it is in the
-// page.
+// page. One with an id travels to where the next stop has the same.
 export const strip = (
   numbers,
   scale = scaleOf([numbers]),
-  { look = "tfj-strip", columns = numbers.length } = {},
+  { look = "tfj-strip", columns = numbers.length, id = "" } = {},
 ) => html`
-  <canvas class=${look} aria-hidden="true" .strip=${{ numbers, scale, columns }}></canvas>`;
+  <canvas class=${look} aria-hidden="true" data-id=${id || nothing} .strip=${{ numbers, scale, columns }}></canvas>`;
 export const TALL = { look: "tfj-strip tfj-tall" };
 
 // Paint all strips in a part of the page.
@@ -39,6 +40,15 @@ export function paint(node) {
       pen.fillRect(i % columns, Math.floor(i / columns), 1, 1);
     });
   }
+}
+
+// Where the strips of the next stop come from: what left the last one comes to this one,
+// and the other way round on the way back.
+export function flow(before, isForward) {
+  const [from, to] = isForward ? [LEAVES, COMES] : [COMES, LEAVES];
+  const places = new Map([...before].filter(([id]) => id !== COMES && id !== LEAVES));
+  if (before.has(from)) places.set(to, before.get(from));
+  return places;
 }
 
 // A button of those of which one is chosen, number `at`; `walkTo` walks along them.
@@ -63,7 +73,7 @@ export function stripList(label, { pieces, vectors, at, onPick }) {
   const row = (piece, i) =>
     chosen(
       { i, at, name: `piece-${i}`, look: "tfj-row", onPick },
-      html`<span class="tfj-name">${shown(piece)}</span>${strip(vectors[i], scale)}`,
+      html`<span class="tfj-name">${shown(piece)}</span>${strip(vectors[i], scale, { id: `piece-${i}` })}`,
     );
   return html`
     <div class="tfj-list" role="group" aria-label=${label} @keydown=${walkTo(DOWN, at, onPick)}>${pieces.map(row)}</div>`;
@@ -76,12 +86,16 @@ export function sumTable(label, lines, about) {
     const share = (45 * Math.min(1, Math.abs(x) / scale)).toFixed(0);
     return html`<td data-cell=${i} data-exact=${x} data-sign=${x < 0 ? "below" : "above"} style="--share: ${share}%">${format(x)}</td>`;
   };
-  const line = ([sign, name, numbers]) => {
+  const ends = new Map([
+    [0, COMES],
+    [lines.length - 1, LEAVES],
+  ]);
+  const line = ([sign, name, numbers], i) => {
     const look = sign === "=" ? "tfj-result" : "";
     return html`
       <tr class=${look}>
         <th scope="row" rowspan="2">${`${sign} ${name}`.trim()}</th>
-        <td colspan=${CELLS} class="tfj-whole">${strip(numbers, scale)}</td>
+        <td colspan=${CELLS} class="tfj-whole">${strip(numbers, scale, { id: ends.get(i) })}</td>
       </tr>
       <tr class=${look}>${Array.from(numbers.subarray(0, CELLS), cell)}</tr>`;
   };

@@ -2,12 +2,14 @@
 import { ALONG, arrowKeys, within } from "../kit/arrows.js";
 import { onColours } from "../kit/colours.js";
 import { h, liveRegion, stopping } from "../kit/kit.js";
+import { placesOf, travel } from "../kit/motion.js";
 import { html, nothing, render } from "../kit/vendor/lit.js";
 import { STATE } from "./address.js";
 import { fit } from "./facts.js";
 import { PHASES, STOPS } from "./stops.js";
-import { paint } from "./strips.js";
+import { flow, paint } from "./strips.js";
 
+const MOVE = 500; // ms, from stop to stop
 // The keys of these have a meaning of their own.
 const KEEPS = "input, select, table, .tfj-chips";
 
@@ -35,7 +37,9 @@ export function journeyView({ initial, linked, onState }) {
     const to = within(stop - 1, STOPS.length) + 1;
     if (to === state.stop) return;
     const held = /** @type {any} */ (document.activeElement);
+    const before = flow(placesOf(node), to > state.stop);
     change({ stop: to });
+    travel(node, before, { ms: MOVE, between: 0 });
     // At either end a button goes out of use: the focus does not go with it.
     if (node.contains(held) && (held.disabled || held.hidden)) dot(to).focus();
     showBeginning();
