@@ -17,6 +17,18 @@
       look();
     });
 
+  // Paper is white: print by day, whatever the screen shows.
+  const { dataset } = document.documentElement;
+  let onScreen = "";
+  addEventListener("beforeprint", () => {
+    onScreen ||= dataset.theme ?? "";
+    if (onScreen) dataset.theme = "light";
+  });
+  addEventListener("afterprint", () => {
+    if (onScreen) dataset.theme = onScreen;
+    onScreen = "";
+  });
+
   addEventListener("keydown", async (event) => {
     const isPrint = event.key.toLowerCase() === "p" && (event.ctrlKey || event.metaKey);
     if (!isPrint || event.shiftKey || event.altKey) return;

@@ -12,8 +12,11 @@ from typing import Any
 from sphinx.application import Sphinx
 
 TEMPLATES = Path(__file__).with_name("templates")
-# Needed by the first line of every page; the other letters can come when they are used.
-FIRST_FONT = "_static/vendor/literata/roman.woff2"
+# A font that comes late is not used on that page: so all are asked for at once.
+FONTS = [
+    f"_static/vendor/{name}.woff2"
+    for name in ("literata/roman", "literata/italic", "inconsolata/code")
+]
 PRELOAD = '\n<link rel="preload" as="font" type="font/woff2" crossorigin href="{}">'
 
 
@@ -28,8 +31,8 @@ def finish(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """Ask for the letters early; a menu with one entry becomes that entry."""
-    address = context["pathto"](FIRST_FONT, 1)
-    context["metatags"] = context.get("metatags", "") + PRELOAD.format(address)
+    links = [PRELOAD.format(context["pathto"](each, 1)) for each in FONTS]
+    context["metatags"] = context.get("metatags", "") + "".join(links)
     context["header_buttons"] = [plain(each) for each in context["header_buttons"]]
 
 

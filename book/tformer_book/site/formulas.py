@@ -21,9 +21,10 @@ FONTS = "_static/vendor/mathjax/output/chtml/fonts/woff-v2"
 # What Sphinx writes, with TeX between \( and \) or \[ and \].
 FORMULA = re.compile(
     r'(<(span|div) class="math notranslate nohighlight"[^>]*>)'
-    r"\s*\\([(\[])(.*?)\\[)\]]\s*(</\2>)",
+    r"\s*\\([(\[])(.*?)\\[)\]]\s*(</\2>)([,.;:?!)’”]*)",
     re.S,
 )
+SHORT = 30  # signs of TeX: such a formula does not begin a line without its full stop
 # TeX as one would type it, for excerpts, cards and descriptions.
 SIGNS = {
     **{"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε"},
@@ -51,7 +52,14 @@ def in_a_line(tex: str) -> str:
 def filled(page: str, made: list[str]) -> str:
     """Return a page with its formulas replaced by these, in order."""
     results = iter(made)
-    return FORMULA.sub(lambda found: found[1] + next(results) + found[5], page)
+
+    def formula(found: re.Match[str]) -> str:
+        whole = found[1] + next(results) + found[5]
+        if not found[6] or len(found[4]) > SHORT:
+            return whole + found[6]
+        return f'<span class="tf-together">{whole}{found[6]}</span>'
+
+    return FORMULA.sub(formula, page)
 
 
 def typeset_pages(app: Sphinx, failed: Exception | None) -> None:
@@ -63,7 +71,7 @@ def typeset_pages(app: Sphinx, failed: Exception | None) -> None:
         page = path.read_text(encoding="utf-8")
         formulas = [
             (html.unescape(tex), kind == "[")
-            for _, _, kind, tex, _ in FORMULA.findall(page)
+            for _, _, kind, tex, *_ in FORMULA.findall(page)
         ]
         if not formulas:
             continue

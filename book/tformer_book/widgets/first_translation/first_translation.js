@@ -12,13 +12,13 @@ function render({ model, el }) {
   const view = pairView();
   const remark = h("p", { class: "tff-remark", role: "status" });
   const texts = sentences.map(({ text }) => text);
-  const choice = radios("sentence", "Translate", texts, 0, (i) => {
+  const choice = radios("sentence", "Or one of these", texts, 0, (i) => {
     ask.show(texts[i]);
     say(remark, "");
     view.show(sentences[i]);
   });
   const ask = askBar(engine, model, {
-    label: "Or a sentence of your own",
+    label: "Translate a sentence of your own",
     async onAsk(text, tools) {
       const attention = await engine.attention(text, null, tools);
       const scored = await engine.score(text, attention.translation, tools);
@@ -28,7 +28,7 @@ function render({ model, el }) {
       view.show(ofAttention(text, attention));
     },
   });
-  root.append(choice.set, view.node, remark, ask.node);
+  root.append(view.node, remark, ask.node, choice.set);
   view.show(sentences[0]);
   return stopping(ask, view);
 }
