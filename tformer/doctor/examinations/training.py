@@ -18,7 +18,7 @@ from tformer.doctor import _anatomy
 from tformer.doctor._keep import as_found
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor._watch import name_of_op
-from tformer.doctor.examinations.schedule import HIGH
+from tformer.doctor.examinations.schedule import HIGH, highest
 from tformer.doctor.report import Finding
 
 CHAPTER = "Training"
@@ -331,7 +331,8 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
         )
     moves = torch.cat([each.flatten().abs() for each in step.moves])
     half = float(moves[moves > 0].median())
-    if patient.schedule is not None and half > HIGH:  # else the rate has been judged
+    judged = patient.schedule is None or highest(patient) > HIGH
+    if half > HIGH and not judged:
         yield _finding(
             "rate-too-high",
             "a step of training moves the weights too far",
