@@ -587,6 +587,69 @@ def from_norm(ops: list[Op], width: int) -> list[Residual]:
     return wrong
 
 
+def stale(ops: list[Op], width: int) -> tuple[list[Residual], list[Residual]]:
+    """Sums that the next sublayer reads, and that its result is not added to.
+
+    Returns:
+        Those that the stream goes on without, and those that are added once more to
+        what they began with.
+    """
+    sums = residuals(ops, width)
+    passed: list[Residual] = []
+    twice: list[Residual] = []
+    for each in sums:
+        assert each.branch.made_by is not None and each.skip.made_by is not None
+        line, kept = current_line(each.branch.made_by), current_line(each.skip.made_by)
+        newer = [e for e in sums if e.total in line and e.total not in kept
+                 and e.skip.made_by in kept and comes_from_product(e.branch)]  # fmt: skip
+        same = [e for e in newer if e.skip.made_by is each.skip.made_by]
+        made = _origin(each.branch, VIEWS | DROPS | FACTORS)
+        if any(e.total is _origin(each.branch, VIEWS | DROPS) for e in sums):
+            twice += same
+        elif made is None or made.name not in PRODUCTS or _feeds_attention(each.total):
+            passed += same
+        else:
+            passed += [e for e in newer if not _reads_later(each, line, e.total.index)]
+    return passed, twice
+
+
+def _reads_later(each: Residual, line: set[Op], index: int) -> bool:
+    """Whether a product after an index reads the skip, or its norm."""
+    skip = _origin(each.skip, VIEWS)
+    return any(
+        skip in (_origin(read, VIEWS), _given_to_norm(read))
+        for op in line
+        if op.index > index and op.name in PRODUCTS
+        for read in op.inputs
+    )
+
+
+OF_SQUARES = VIEWS | {"pow", "square"}
+
+
+def _given_to_norm(read: Input | None) -> Op | None:
+    """What made the numbers from which a norm made these."""
+    norm = norm_behind(read)
+    return None if norm is None else _origin(norm.inputs[0], OF_SQUARES)
+
+
+def half_normed(each: Attention) -> bool:
+    """Whether its queries, keys and values read a norm's input and its output."""
+    reads = (each.into_query, each.into_key, each.into_value)
+    origins = {_origin(e, OF_SQUARES) for e in reads if e is not None} - {None}
+    return any(_given_to_norm(e) in origins for e in reads)
+
+
+def normed_branches(ops: list[Op], width: int) -> list[Residual]:
+    """Residual sums x + norm(sublayer(x)): nothing has normalised what is read."""
+    return [
+        each
+        for each in residuals(ops, width)
+        if norm_behind(each.branch) is not None
+        and _reads(each.branch, _origin(each.skip, VIEWS))
+    ]
+
+
 def _reads(branch: Input, origin: Op | None) -> bool:
     """Whether a sublayer's first product reads this very tensor."""
     if branch.made_by is None or origin is None:
@@ -765,24 +828,19 @@ def after(op: Op) -> str:
     """What follows a sublayer's last projection.
 
     Returns:
-        ``"sum"`` (a residual connection), ``"norm and sum"``, ``"norm"``,
-        or ``"other"``.
+        ``"sum"`` (a residual connection), ``"norm and sum"``, or ``""`` for neither.
     """
-    current, normed = op, False
+    current = op
     for _ in range(DEEP):
-        if not current.used_by:
-            return "other"
         for following in current.used_by:
             if following.name in SUMS and _joins_earlier(following, op):
-                return "norm and sum" if normed else "sum"
-        if not normed and any(
-            e.name in NORMS or e.name in MOMENTS for e in current.used_by
-        ):
-            normed = True
+                norms = [norm_behind(each) for each in following.inputs]
+                between = any(n is not None and n.index > op.index for n in norms)
+                return "norm and sum" if between else "sum"
+        if not current.used_by or current.used_by[-1].name in PRODUCTS:
+            return ""
         current = current.used_by[-1]
-        if current.name in PRODUCTS:
-            return "norm" if normed else "other"
-    return "norm" if normed else "other"
+    return ""
 
 
 def joins_later(op: Op) -> bool:

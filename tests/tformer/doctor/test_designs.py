@@ -331,6 +331,8 @@ def test_a_fault_gets_its_name(fault):
 
 
 ADD = "return x + gate * self.drop(sublayer(self.norms[i](x)))"
+ATTEND = "x = self.add(x, 0, attend)"
+FEED = "return self.add(x, len(self.norms) - 1, self.feed_forward)"
 ROTARY = {"positions": "rotary", "norm": "rms"}
 SURE = {  # the same, where no sound design does so
     "x twice": ((ADD, ADD.replace("x + ", "x + x + ")), {}, "stream-multiplied"),
@@ -399,6 +401,27 @@ SURE = {  # the same, where no sound design does so
          "self.to_query(x)), ",
          "torch.cat([e(x) for e in self.queries], -1)), "), {}, "layers-shared",
     ),
+    "the attention's output as residual": (
+        (ATTEND, "a = attend(self.norms[0](x))\n        x = x + a",
+         FEED, "return a + self.feed_forward(self.norms[-1](x))"),
+        {}, "residual-forgets-sublayer",
+    ),
+    "the attention's output as residual, post-norm": (
+        (ATTEND, "a = attend(x)\n        x = self.norms[0](x + a)",
+         FEED, "return self.norms[-1](a + self.feed_forward(x))"),
+        {"post": True}, "residual-forgets-sublayer",
+    ),
+    "the first norm's output as residual": (
+        (ATTEND, "h = self.norms[0](x)\n        x = x + attend(h)",
+         FEED, "return h + self.feed_forward(self.norms[-1](x))"),
+        {}, "residual-forgets-sublayer",
+    ),
+    "keys and values of the stream": (
+        ("attention(h, h, mask)", "attention(h, x, mask)"), {}, "half-normalised"
+    ),
+    "queries of the stream": (
+        ("attention(h, h, mask)", "attention(x, h, mask)"), ROTARY, "half-normalised"
+    ),
     "one word too many, in a deep stack": (
         ("mask.tril()", "mask.tril(1)"), {"layers": 7}, "mask-off-by-one"
     ),
@@ -464,6 +487,21 @@ def test_norms_of_what_each_sublayer_adds_are_a_remark():
     change = ("self.drop(sublayer(self.norms[i](x)))", "self.norms[i](sublayer(x))")
     report = examined(broken(*change))
     assert report and report.to_confirm == ("norm-misplaced",), str(report)
+
+
+@pytest.mark.parametrize("is_decoder", [True, False])
+def test_a_side_with_norms_around_its_sublayers_may_stand_beside_post_norm(is_decoder):
+    change = (
+        'if self.o.more == "sandwich":',
+        f"if (self.cross is not None) == {is_decoder}:",
+        'if o.more == "sandwich":',
+        f"if crosses == {is_decoder}:",
+        "nn.Identity() if o.post",
+        f"nn.Identity() if crosses != {is_decoder}",
+    )
+    options = {**PAIR, "more": "sandwich", "post": True}
+    report = examined(broken(*change, **options), **options)
+    assert report and not report.to_confirm, str(report)
 
 
 def relabelled(kind, turned):
