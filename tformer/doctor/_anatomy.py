@@ -600,8 +600,8 @@ def stale(ops: list[Op], width: int) -> tuple[list[Residual], list[Residual]]:
     for each in sums:
         assert each.branch.made_by is not None and each.skip.made_by is not None
         line, kept = current_line(each.branch.made_by), current_line(each.skip.made_by)
-        newer = [e for e in sums if e.total in line and e.total not in kept
-                 and e.skip.made_by in kept and comes_from_product(e.branch)]  # fmt: skip
+        newer = [e for e in sums if e.total in line - kept and e.skip.made_by in kept
+                 and comes_from_product(e.branch)]  # fmt: skip
         same = [e for e in newer if e.skip.made_by is each.skip.made_by]
         made = _origin(each.branch, VIEWS | DROPS | FACTORS)
         if any(e.total is _origin(each.branch, VIEWS | DROPS) for e in sums):

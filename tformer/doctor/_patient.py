@@ -127,6 +127,8 @@ class Patient:
                 setattr(self, name, said.get(name, usual))
         if self.bidirectional is None:
             self.bidirectional = said.get("bidirectional")
+        if self.scale is None:
+            self.scale = said.get("scale")
         pad = self.pad_id
         self.pads = pad if isinstance(pad, tuple) else (pad, pad)
         self.pad_id = self.pads[1]

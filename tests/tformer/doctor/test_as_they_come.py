@@ -34,6 +34,11 @@ THEIRS = {  # class, configuration, its arguments, the codes of remarks
            {**SIZE, "d_model": 16, "d_kv": 4, "d_ff": 32, "num_layers": 2,
             "num_heads": 4, "decoder_start_token_id": 0}, ("no-scale",)),
     "BERT": ("BertForMaskedLM", "BertConfig", SMALL, ()),
+    "Gemma 2": ("Gemma2ForCausalLM", "Gemma2Config",
+                {**SMALL, "num_key_value_heads": 2, "head_dim": 4}, ()),
+    "Granite": ("GraniteForCausalLM", "GraniteConfig",
+                {**SMALL, "attention_multiplier": 0.1}, ()),
+    "OLMo 2": ("Olmo2ForCausalLM", "Olmo2Config", SMALL, ("norm-misplaced",)),
 }  # fmt: skip
 
 
