@@ -172,10 +172,19 @@ def _origin(start: Input, through: frozenset[str] | set[str]) -> Op | None:
 
 def _main(inputs: list[Input], op: Op) -> Input:
     """The input that has the shape of the result: the one that is masked or scaled."""
+    inputs = [each for each in inputs if not _is_noise(each)] or inputs
     full = [each for each in inputs if each.tensor.numel() == op.output.numel()]
     made = [each for each in full if each.made_by is not None]
     chosen = made or full or inputs
     return max(chosen, key=lambda each: each.made_by.index if each.made_by else -1)
+
+
+def _is_noise(start: Input) -> Op | None:
+    """What drew a mask of dropout, if a tensor is one, scaled or not."""
+    op = start.made_by
+    while op is not None and op.name in VIEWS | FACTORS and op.inputs:
+        op = op.inputs[0].made_by
+    return op if op is not None and op.name == "bernoulli_" else None
 
 
 def places(ops: Iterable[Op]) -> str:
@@ -740,8 +749,7 @@ def strikes_out(op: Op) -> bool:
 
 def _dropout_mask(op: Op) -> Op | None:
     """What drew the mask that a product multiplies by, or None."""
-    masks = (_origin(each, VIEWS | FACTORS) for each in op.inputs)
-    return next((e for e in masks if e is not None and e.name == "bernoulli_"), None)
+    return next(filter(None, map(_is_noise, op.inputs)), None)
 
 
 def dropout_rate(op: Op) -> float | None:

@@ -47,6 +47,7 @@ class Patient:
         pads: ids of padding of source and target.
         knows_pad: whether `pad_id` was given, or the model's configuration has it.
         knows: the names of the other ids of which that is so.
+        is_known: whether it has a configuration of Hugging Face's kind.
         deadline: the computing time of the process at which the budget is spent.
         n_source, n_target: lengths of the probes.
         lengths_must_agree: whether the model runs only where both are equal.
@@ -109,6 +110,7 @@ class Patient:
     def _settle_ids(self) -> None:
         """Ids that were not given: the configuration's, the tables', or the usual."""
         said = said_by_config(self.model)
+        self.is_known = bool(said)
         padding = {
             each.padding_idx
             for each in self.model.modules()

@@ -322,6 +322,26 @@ def test_a_step_that_accumulates_over_several_calls_is_sound():
     assert doctor.examine(model, **given)
 
 
+@pytest.mark.parametrize("divisor", [1, 3])
+@pytest.mark.parametrize("clips", [True, False])
+def test_a_step_that_takes_its_batch_in_parts_averages_them(divisor, clips):
+    model, given = step_of()
+    del given["gradients"]
+
+    def train_step(model, batch):
+        given["optimizer"].zero_grad()
+        for ids, labels in zip(*(each.chunk(3) for each in batch), strict=True):
+            (given["loss"](model(ids)[0], labels) / divisor).backward()
+        if clips:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        given["optimizer"].step()
+
+    given |= {"train_step": train_step, "forward": lambda model, ids: model(ids)[0]}
+    report = doctor.examine(model, seconds=None, **given)
+    wanted = ("accumulation-not-averaged",) if divisor == 1 else ()
+    assert report.codes == wanted, str(report)
+
+
 def test_a_step_of_training_leaves_the_tables_to_be_compared():
     model, given = step_of()
     model.wte.weight = nn.Parameter(model.wte.weight.detach().clone())

@@ -6,6 +6,7 @@ design shares with a fault is a remark. The same model with a fault gets its nam
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -317,6 +318,13 @@ FAULTS = {  # changes, options, and the code
         ("F.silu(self.gate(x)) * self.up(x)", "F.silu(self.gate(x) * self.up(x))"),
         {"more": "gated"}, "gate-bent-too-late",
     ),
+    "a mask turned round": (
+        ("masked_fill(~mask", "masked_fill(mask"), {}, "mask-inverted"
+    ),
+    "a padding mask turned round": (
+        ("mask & (ids != PAD)", "mask & (ids == PAD)"), {"kind": "guesses"},
+        "mask-inverted",
+    ),
     "numbers without end": (
         ("return self.last(x)", "return self.last(x * 1e30 * 1e30)"), {}, "overflow"
     ),
@@ -386,6 +394,7 @@ SURE = {  # the same, where no sound design does so
          "        nn.init.normal_(self.to_query.weight)\n"
          "        if o.latent:\n            self.down"), {"scale": "none"}, "no-scale",
     ),
+    "no factor, and nothing in its place": ((), {"scale": "none"}, "no-scale"),
     "no positions on one side": (
         ("x = x + self.places(", "x = x if memory is not None else x + self.places("),
         PAIR, "no-positions",
@@ -480,6 +489,7 @@ def test_masks_that_are_joined_by_or_are_told_from_one_that_is_missing():
         assert report.codes == ("future-leak",), str(report)
         told[change] = report.findings[0]
     assert "causal & padding, not |" in told["mask | (target"].look
+    assert "hides, as in torch.nn: causal | padding" in told["mask | (target"].look
     assert "Padding is hidden, and no word is" in told["(target"].seen
 
 
@@ -487,6 +497,20 @@ def test_norms_of_what_each_sublayer_adds_are_a_remark():
     change = ("self.drop(sublayer(self.norms[i](x)))", "self.norms[i](sublayer(x))")
     report = examined(broken(*change))
     assert report and report.to_confirm == ("norm-misplaced",), str(report)
+
+
+def test_weights_that_are_no_numbers_are_said_first_and_after_what_made_them_so():
+    for change, codes in (
+        ((), ("weights-not-finite",)),
+        (("masked_fill(~mask", "masked_fill(mask"), ("mask-inverted",)),
+        (("mask.tril()", "mask.tril(-1)"), ("nan-rows",)),
+    ):
+        model = broken(*change)
+        with torch.no_grad():
+            for each in model.parameters():
+                each.fill_(math.nan)
+        report = examined(model)
+        assert report.codes == codes, str(report)
 
 
 @pytest.mark.parametrize("is_decoder", [True, False])

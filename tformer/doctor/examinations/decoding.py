@@ -22,6 +22,7 @@ STRANGE = (  # a model of which one pass is no measure
     "norm-wrong-axis", "dropout-while-evaluating", "hidden-parameters",
     "positions-along-batch", "batch-leak", "mask-of-another-row",
     "mask-fills-weakly", "softmax-over-time", "words-in-reverse", "scaled-by-length",
+    "result-thrown-away",
 )  # fmt: skip
 
 
@@ -89,7 +90,7 @@ def _tried(loop: Loop) -> Iterator[Finding | Remark]:
     yield from _begin(loop)
     if patient.eos_id is not None:
         yield from _end(loop)
-    difference = list(_against_one_pass(loop, loop.source))
+    difference = [*_without_numbers(loop)] or [*_against_one_pass(loop, loop.source)]
     yield from difference
     if difference:
         return
@@ -181,6 +182,23 @@ def _always_takes(loop: Loop, steps: int) -> bool:
         len(loop.write(loop.source, say=lambda _, w=word: (w, w)).scores) == steps
         for word in words
     )
+
+
+def _without_numbers(loop: Loop) -> Iterator[Finding]:
+    """Are there steps at which the model says NaN, though one pass has none?"""
+    said = loop.write(loop.source).scores
+    if bad := [i for i, each in enumerate(said) if bool(each.isnan().any())]:
+        yield Finding(
+            code="decoding-without-numbers",
+            title="while the loop writes, the model's logits are NaN",
+            tried="let it write, and looked at the logits of each step.",
+            seen=f"NaN at {len(bad)} of {len(said)} steps, first at step {bad[0] + 1}; "
+            f"one pass over {loop.patient.n_target} words has none.",
+            means="no word is the likeliest, and the loop writes anything.",
+            look="what the model computes for a single word: a standard deviation over "
+            "words, a mask that hides the only one.",
+            because=STRANGE,
+        )
 
 
 def _against_one_pass(loop: Loop, source: Tensor) -> Iterator[Finding]:

@@ -207,7 +207,7 @@ def _places(
             seen="the last thing that happens is a sum of the residual stream.",
             means="the encoder's output grows with its depth, and so do the scores.",
             look="a last norm after the encoder's stack.",
-            because=("keys-from-wrong-side",),
+            because=("keys-from-wrong-side", "result-thrown-away"),
         )
 
 
