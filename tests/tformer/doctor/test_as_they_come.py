@@ -429,6 +429,16 @@ def test_a_test_set_of_ids_is_looked_up_in_training(shared):
     assert report.codes == (("train-test-overlap",) if shared else ()), str(report)
 
 
+def test_rows_that_differ_in_a_sign_among_their_words_are_not_one():
+    model, given = admitted("torch_wrapper")
+    [(source, read, labels), *_] = given["batches"]
+    known, test = source.clone(), source.clone()
+    known[:, 1], test[:, 1] = 0, 1  # as where a word has the id of a sign
+    given["batches"] = [(known, read, labels)]
+    report = doctor.examine(model, **given, test_batches=[(test, read, labels)])
+    assert "train-test-overlap" not in report.codes, str(report)
+
+
 @pytest.mark.parametrize(("begin", "codes"), [(3, ("train-test-overlap",)), (70, ())])
 def test_windows_of_one_text_are_laid_over_each_other(begin, codes):
     model, given = admitted("gpt")

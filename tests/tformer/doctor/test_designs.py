@@ -457,6 +457,7 @@ def test_words_that_are_told_apart_by_two_rows_are_sound():
     [
         ((ADD, "return sublayer(self.norms[i](x)) + self.norms[i](x)"),
          {"norm": "rms"}, "made afterwards, and is not x"),
+        ((), {"shared": True}, "Write [Layer(…) for _ in range(2)]"),
         (("F.gelu(self.up(x))", "F.gelu(self.up(x)[..., :20]).repeat(1, 1, 2)"),
          {}, "a gated network"),
         (("self.head = nn.Linear(o.width, VOCAB)\n",
@@ -497,6 +498,25 @@ def test_norms_of_what_each_sublayer_adds_are_a_remark():
     change = ("self.drop(sublayer(self.norms[i](x)))", "self.norms[i](sublayer(x))")
     report = examined(broken(*change))
     assert report and report.to_confirm == ("norm-misplaced",), str(report)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("weights @ v\n", "F.dropout(weights, 0.5) @ v\n"),
+        ("weights @ v\n", "weights.sum(-1, keepdim=True) * v\n"),
+    ],
+)
+def test_attention_is_seen_that_drops_weights_or_adds_them_up(change):
+    report = examined(broken(*change))
+    assert not report and report.saw_attention, str(report)
+
+
+def test_a_word_that_is_hidden_from_itself_reaches_its_logits_by_the_residual():
+    change = ("mask.tril()", "mask.tril(-1) | torch.eye(n)[0].bool()[:, None]")
+    report = examined(broken(*change))
+    assert report.codes == ("mask-off-by-one",), str(report)
+    assert "no word attends to itself" in report.findings[0].seen
 
 
 def test_weights_that_are_no_numbers_are_said_first_and_after_what_made_them_so():

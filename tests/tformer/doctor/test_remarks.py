@@ -104,6 +104,24 @@ def test_what_explains_a_leak_has_it_as_its_consequence(name, old, new, code):
     assert "future-leak" in {each.code for each in report.consequences}
 
 
+@pytest.mark.parametrize(
+    ("changes", "code", "consequence"),
+    [
+        ([("x.mean(-1, keepdim=True)", "x.mean(1, keepdim=True)"),
+          ("x.std(-1, keepdim=True)", "x.std(1, keepdim=True)")],
+         "norm-wrong-axis", "decoding-without-numbers"),
+        ([("return self.decode(memory", "return self.decode(self.src_embed(src)")],
+         "result-thrown-away", "decoding-disagrees"),
+    ],
+)  # fmt: skip
+def test_what_a_loop_makes_of_a_broken_model_is_a_consequence(
+    changes, code, consequence
+):
+    report = examined("annotated", *changes)
+    assert report.codes == (code,), str(report)
+    assert consequence in {each.code for each in report.consequences}
+
+
 def test_a_loop_that_reads_the_wrong_row_is_found_beside_another_fault():
     changes = ("tgt_mask=causal,", ""), ("[:, -1].argmax", "[:, 0].argmax")
     report = examined("torch_wrapper", *changes)
