@@ -190,6 +190,17 @@ class Patient:
         ops, found = self._passes[key]
         return ops, found
 
+    def lookups(self, *sides: int) -> list[_anatomy.Lookup]:
+        """Where the probe's words are looked up, of the source (0) and the target."""
+        ops, _ = self.watch(self.source(), self.target())
+        both = (self.source(), self.target())
+        return [
+            each
+            for side in sides or (0, 1)
+            if (ids := both[side]) is not None
+            for each in _anatomy.lookups(ops, ids)
+        ]
+
     def watch_training(self) -> list[Op]:
         """The operations of a pass in training mode, as dropout takes part in it."""
         watch = Watch(self.model)

@@ -32,18 +32,11 @@ LEAKS = (
     "and on its own the model will write nonsense."
 )
 SPOILED = (
-    "heads-split-wrongly",
-    "heads-merged-wrongly",
-    "softmax-wrong-axis",
-    "weights-transposed",
-    "softmax-over-time",
-    "norm-wrong-axis",
-    "dropout-while-evaluating",
-    "state-between-calls",
-    "positions-along-batch",
-    "mask-after-softmax",
-    "keys-from-wrong-side",
-)
+    "heads-split-wrongly", "heads-merged-wrongly", "softmax-wrong-axis",
+    "weights-transposed", "softmax-over-time", "norm-wrong-axis",
+    "dropout-while-evaluating", "state-between-calls", "positions-along-batch",
+    "mask-after-softmax", "keys-from-wrong-side",
+)  # fmt: skip
 
 
 def examine(patient: Patient) -> Iterator[Finding]:

@@ -142,11 +142,8 @@ def _begin(loop: Loop) -> Iterator[Finding]:
         look=f"the tensor that the loop starts from, such as torch.full((B, 1), "
         f"bos_id).{unless}",
         because=(
-            "target-without-start",
-            "source-and-target-swapped",
-            "labels-not-shifted",
-            "labels-shifted-wrongly",
-            "labels-in-reverse",
+            "target-without-start", "source-and-target-swapped", "labels-not-shifted",
+            "labels-shifted-wrongly", "labels-in-reverse",
         ),
     )  # fmt: skip
 
@@ -181,7 +178,7 @@ def _always_takes(loop: Loop, steps: int) -> bool:
     return all(
         len(loop.write(loop.source, say=lambda _, w=word: (w, w)).scores) == steps
         for word in words
-    )
+    )  # fmt: skip
 
 
 def _without_numbers(loop: Loop) -> Iterator[Finding]:
@@ -545,32 +542,18 @@ def _by_attention(
 
 
 CACHES = {  # what differs first: the finding's code, its title, and how to say it
-    "position": (
-        "decoding-cache-positions",
-        "with the cache, the positions are wrong",
-        "the newest keys, and so the position of each new word,",
-    ),
-    "keys": (
-        "decoding-cache-keys",
-        "the cache gives back other keys",
-        "the keys that were stored",
-    ),
-    "mask": (
-        "decoding-cache-mask",
-        "with the cache, the mask over past keys is wrong",
-        "the weights, and so the mask over past keys,",
-    ),
-    "order": (
-        "decoding-cache-order",
-        "the cache joins keys, or values, in the wrong order",
-        "keys and values stand in different orders, and so",
-    ),
-    "values": (
-        "decoding-cache-values",
-        "the cache gives back other values",
-        "the values that were stored",
-    ),
-}
+    "position": ("decoding-cache-positions", "with the cache, the positions are wrong",
+                 "the newest keys, and so the position of each new word,"),
+    "keys": ("decoding-cache-keys", "the cache gives back other keys",
+             "the keys that were stored"),
+    "mask": ("decoding-cache-mask", "with the cache, the mask over past keys is wrong",
+             "the weights, and so the mask over past keys,"),
+    "order": ("decoding-cache-order",
+              "the cache joins keys, or values, in the wrong order",
+              "keys and values stand in different orders, and so"),
+    "values": ("decoding-cache-values", "the cache gives back other values",
+               "the values that were stored"),
+}  # fmt: skip
 
 
 def _odd_cache(

@@ -34,53 +34,41 @@ def examine(patient: Patient) -> Iterator[Finding]:
         yield wrong
     yield from _eps(ops)
     yield from _forgotten(patient, ops, d_model)
-    fates = [_anatomy.after(out) for out in outs]
-    bare = [out for out, fate in zip(outs, fates, strict=True) if not fate]
-    if n := len(bare):
+    last = _anatomy.unembedding(ops, patient.plain.size(-1))
+    networks = _anatomy.feed_forwards(ops, found)
+    networks = [each for each in networks if each.second is not last]
+    ends = [*outs, *(each.second for each in networks)]
+    fates = [_anatomy.after(end) for end in ends]
+    yield from _bare([e for e, fate in zip(ends, fates, strict=True) if not fate], ends)
+    yield from _feed_forward(networks)
+    yield from _half_normed(found)
+    yield from _skips(ops, d_model)
+    yield from _multiplied(ops, d_model)
+    yield from _gains(patient, ops)
+    yield from _places(patient, ops, d_model, last, fates)
+
+
+def _bare(bare: list[_anatomy.Op], ends: list[_anatomy.Op]) -> Iterator[Finding]:
+    """Are there sublayers, by their last products, that nothing is added to?"""
+    if bare:
         later = all(map(_anatomy.joins_later, bare))
         yield Finding(
             code="no-residual",
             title="a sublayer has no residual connection",
-            tried="followed the output of each attention.",
-            seen=f"for {n} of {len(fates)} attentions "
-            + (
-                "what is added to it was made afterwards, and is not x"
-                if later
-                else "nothing is added to it"
-            )
+            tried="followed the output of each attention and feed-forward network.",
+            seen=f"for {len(bare)} of {len(ends)} sublayers "
+            + ("what is added to it was made afterwards, and is not x" if later
+               else "nothing is added to it")
             + f" ({_anatomy.places(bare)}).",
             means="whatever a layer doesn't pass on is lost, and gradients shrink from "
             "layer to layer: deep models hardly train.",
             look="x + sublayer(norm(x)), not norm(x) + …: with x as it came."
             if later
             else "x = x + sublayer(x): is x + … there, in every sublayer?",
-        )
-    last = _anatomy.unembedding(ops, patient.plain.size(-1))
-    networks = _anatomy.feed_forwards(ops, found)
-    networks = [each for each in networks if each.second is not last]
-    yield from _feed_forward(networks)
-    yield from _half_normed(found)
-    yield from _skips(ops, d_model)
-    yield from _multiplied(ops, d_model)
-    yield from _gains(patient, ops)
-    fates += [_anatomy.after(each.second) for each in networks]
-    yield from _places(patient, ops, d_model, last, fates)
+        )  # fmt: skip
 
 
 def _feed_forward(networks: list[_anatomy.FeedForward]) -> Iterator[Finding]:
-    alone = [each for each in networks if not _anatomy.after(each.second)]
-    if alone:
-        yield Finding(
-            code="no-residual",
-            title="a feed-forward network has no residual connection",
-            tried="followed the output of each pair of linear layers.",
-            seen=f"for {len(alone)} of {len(networks)} feed-forward networks nothing "
-            f"is added to it ({_anatomy.places(each.second for each in alone)}).",
-            means="what attention has gathered gets through only as far as the "
-            "network copies it, and gradients have no way around it.",
-            look="the last line of the layer: x + feed_forward(norm(x)), or "
-            "norm(x + feed_forward(x)). Is x + … there?",
-        )
     if late := [each for each in networks if _anatomy.bends_product(each)]:
         yield Finding(
             code="gate-bent-too-late",

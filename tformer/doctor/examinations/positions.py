@@ -72,12 +72,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
 def _places_as_words(patient: Patient) -> Iterator[Finding]:
     """Are places looked up in the table of words?"""
     ops, _ = patient.watch(patient.source(), patient.target())
-    tables = {
-        storage(each.op.inputs[0].tensor)
-        for ids in (patient.source(), patient.target())
-        if ids is not None
-        for each in _anatomy.lookups(ops, ids)
-    }
+    tables = {storage(each.op.inputs[0].tensor) for each in patient.lookups()}
     for op in ops:
         if op.name != "embedding" or storage(op.inputs[0].tensor) not in tables:
             continue
@@ -233,15 +228,12 @@ def _not_relative(
 
 def _added(patient: Patient) -> Iterator[Finding]:
     """What is added to the embeddings: one table of positions, and a sound one."""
-    ops, _ = patient.watch(patient.source(), patient.target())
-    for side, ids in enumerate((patient.source(), patient.target())):
-        if ids is None:
-            continue
-        for lookup in _anatomy.lookups(ops, ids):
+    for side in (0, 1):
+        for lookup in patient.lookups(side):
             if lookup.multiplied is not None:
                 yield _multiplied(lookup, SIDES[side])
                 return
-            tables = [table for each in lookup.added if (table := _table(each, ids))]
+            tables = [table for each in lookup.added if (table := _table(each, lookup))]
             found = [*_doubled(lookup, tables, SIDES[side])]
             for table in tables[:1]:
                 found += _badly_made(table, SIDES[side])
@@ -263,10 +255,11 @@ class Table:
     is_learned: bool
 
 
-def _table(added: Input, ids: Tensor) -> Table | None:
+def _table(added: Input, lookup: _anatomy.Lookup) -> Table | None:
     """What is added, if it is a vector for each place and not the same for all."""
     rows = added.tensor.squeeze()
-    if rows.dim() != 2 or len(rows) != ids.numel() or not rows.is_floating_point():
+    n = lookup.op.inputs[1].tensor.numel()
+    if rows.dim() != 2 or len(rows) != n or not rows.is_floating_point():
         return None
     if torch.allclose(rows, rows[:1].expand_as(rows)):
         return None  # such as a vector that says which language it is
