@@ -13,6 +13,7 @@ ARGUMENT = "schedule"
 HIGH = 0.05  # Adam moves each weight by up to about the rate
 NOTHING = 1e-5  # of the highest rate: a step that moves nothing
 IDLE = 0.1  # of the steps: more than the end of any decay
+COUPLED = ("Adam", "Adamax", "NAdam", "RAdam")  # their decay is in the gradient
 STRONG = 0.05  # a decay that is usual with AdamW only
 NO_WARMUP = (
     "That is right for a pre-norm model, for plain gradient descent, and for a small "
@@ -49,7 +50,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
     top = max(rates)
     yield from _too_high(patient, top)
     n_zero = next((i for i, rate in enumerate(rates) if rate), len(rates))
-    idle = [step for step, r in zip(at, rates, strict=True) if r <= NOTHING * top]
+    idle = [s for s, r in zip(at[n_zero:], rates[n_zero:], strict=True)
+            if r <= NOTHING * top]  # fmt: skip
     if n_zero > 1:
         yield Finding(
             code="rate-is-zero",
@@ -165,7 +167,11 @@ def _decay(patient: Patient) -> Iterator[Finding]:
             means="weights shrink to nothing, whatever they had learned.",
             look="weight_decay: 0.01 to 0.1 is usual with AdamW.",
         )
-    elif decay > 1e-4 and strongest.get("decoupled_weight_decay") is False:
+    elif (
+        decay > 1e-4
+        and type(optimizer).__name__ in COUPLED
+        and not strongest.get("decoupled_weight_decay")
+    ):
         yield Finding(
             code="decay-in-gradient",
             title="the weight decay is added to the gradient, which Adam rescales",
