@@ -683,17 +683,23 @@ def _is_same(one: Op | None, other: Op) -> bool:
 WEAK = -50.0  # a score that is filled with more than this keeps some weight
 
 
+def _line_of_scores(each: Attention) -> Iterator[tuple[Op, list[Tensor]]]:
+    """From the softmax back to the product: each step, and what else it reads."""
+    op = each.softmax.inputs[0].made_by
+    for _ in range(DEEP):
+        if op is None:
+            return
+        yield op, [e.tensor for e in op.inputs if _scores(e) is None]
+        lines = [e for e in op.inputs if _scores(e) is not None]
+        op = lines[0].made_by if lines and op.name not in PRODUCTS else None
+
+
 def weak_fill(each: Attention) -> float | None:
     """What the scores that a mask hides become, or get added, if that is too little.
 
     It is 1 if a mask of 0 and 1 is added.
     """
-    current: Input | None = each.softmax.inputs[0]
-    for _ in range(DEEP):
-        op = None if current is None else current.made_by
-        if op is None or op.name not in SUMS | VIEWS | FACTORS | FILLS | {"baddbmm"}:
-            break
-        lines = [e for e in op.inputs if _scores(e) is not None]
+    for op, others in _line_of_scores(each):
         masks = [e.tensor for e in op.inputs if e.tensor.dtype == torch.bool]
         if op.name in ("masked_fill", "masked_fill_", "where") and masks:
             numbers = [a for a in op.arguments if isinstance(a, int | float)]
@@ -702,28 +708,21 @@ def weak_fill(each: Attention) -> float | None:
             if any(number > WEAK for number in numbers) and masks[0].numel() > 1:
                 return max(numbers)
         elif op.name in SUMS | {"baddbmm"}:
-            for other in (e.tensor for e in op.inputs if _scores(e) is None):
+            for other in others:
                 values = other.unique().tolist() if other.numel() > 1 else []
                 if len(values) == 2 and 0 in values and WEAK < sum(values) <= 1:
                     return float(sum(values))
-        current = lines[0] if lines else None
     return None
 
 
 def has_bias(each: Attention) -> bool:
     """Whether anything but a mask is added to the scores."""
-    current: Input | None = each.softmax.inputs[0]
-    for _ in range(DEEP):
-        op = None if current is None else current.made_by
-        if op is None or op.name in PRODUCTS:
-            return False
-        lines = [e for e in op.inputs if _scores(e) is not None]
-        if op.name in SUMS:
-            others = [e.tensor for e in op.inputs if _scores(e) is None]
-            if any(len(e.unique()) > 2 for e in others):
-                return True
-        current = lines[0] if lines else None
-    return False
+    return any(
+        len(other.unique()) > 2
+        for op, others in _line_of_scores(each)
+        if op.name in SUMS
+        for other in others
+    )
 
 
 def dropped_afterwards(ops: list[Op], product: Op) -> Op | None:

@@ -141,16 +141,21 @@ def _one_sided(first: _anatomy.Attention, side: str) -> Finding | None:
     )
 
 
+def _is_one_vector(read: Input | None, n: int) -> bool:
+    """Whether what a projection read is one vector at each of n places."""
+    if read is None:
+        return False
+    rows = read.numbers.reshape(-1, read.numbers.size(-1))
+    return len(rows) == n and torch.allclose(rows, rows[:1].expand_as(rows), atol=1e-5)
+
+
 def _turned_values(first: _anatomy.Attention, side: str) -> Iterator[Finding]:
     """Are values of one word unlike each other, though what they are made of isn't?
 
     Some designs turn what is mixed back again, before the output projection.
     """
     read, n = first.into_value, first.shape[0]
-    if read is None or first.merged is None:
-        return
-    rows = read.numbers.reshape(-1, read.numbers.size(-1))
-    if len(rows) != n or not torch.allclose(rows, rows[:1].expand_as(rows), atol=1e-5):
+    if not _is_one_vector(read, n) or first.merged is None:
         return
     turns = 1 - torch.cosine_similarity(first.value[:, :1], first.value, dim=-1).min()
     if float(turns) > 1e-2:
@@ -189,10 +194,7 @@ def _not_relative(
     from: positions that were added before the first layer are absolute.
     """
     read, n = first.into_query, first.shape[0]
-    if read is None or first.query.shape != first.key.shape:
-        return
-    rows = read.numbers.reshape(-1, read.numbers.size(-1))
-    if len(rows) != n or not torch.allclose(rows, rows[:1].expand_as(rows), atol=1e-5):
+    if not _is_one_vector(read, n) or first.query.shape != first.key.shape:
         return
     scores = first.query @ first.key.transpose(-1, -2)  # (H, T, T)
     spread = float(scores.max() - scores.min())
