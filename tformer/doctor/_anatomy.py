@@ -172,10 +172,19 @@ def _origin(start: Input, through: frozenset[str] | set[str]) -> Op | None:
 
 def _main(inputs: list[Input], op: Op) -> Input:
     """The input that has the shape of the result: the one that is masked or scaled."""
+    inputs = [each for each in inputs if not _is_noise(each)] or inputs
     full = [each for each in inputs if each.tensor.numel() == op.output.numel()]
     made = [each for each in full if each.made_by is not None]
     chosen = made or full or inputs
     return max(chosen, key=lambda each: each.made_by.index if each.made_by else -1)
+
+
+def _is_noise(start: Input) -> Op | None:
+    """What drew a mask of dropout, if a tensor is one, scaled or not."""
+    op = start.made_by
+    while op is not None and op.name in VIEWS | FACTORS and op.inputs:
+        op = op.inputs[0].made_by
+    return op if op is not None and op.name == "bernoulli_" else None
 
 
 def places(ops: Iterable[Op]) -> str:
@@ -587,6 +596,69 @@ def from_norm(ops: list[Op], width: int) -> list[Residual]:
     return wrong
 
 
+def stale(ops: list[Op], width: int) -> tuple[list[Residual], list[Residual]]:
+    """Sums that the next sublayer reads, and that its result is not added to.
+
+    Returns:
+        Those that the stream goes on without, and those that are added once more to
+        what they began with.
+    """
+    sums = residuals(ops, width)
+    passed: list[Residual] = []
+    twice: list[Residual] = []
+    for each in sums:
+        assert each.branch.made_by is not None and each.skip.made_by is not None
+        line, kept = current_line(each.branch.made_by), current_line(each.skip.made_by)
+        newer = [e for e in sums if e.total in line - kept and e.skip.made_by in kept
+                 and comes_from_product(e.branch)]  # fmt: skip
+        same = [e for e in newer if e.skip.made_by is each.skip.made_by]
+        made = _origin(each.branch, VIEWS | DROPS | FACTORS)
+        if any(e.total is _origin(each.branch, VIEWS | DROPS) for e in sums):
+            twice += same
+        elif made is None or made.name not in PRODUCTS or _feeds_attention(each.total):
+            passed += same
+        else:
+            passed += [e for e in newer if not _reads_later(each, line, e.total.index)]
+    return passed, twice
+
+
+def _reads_later(each: Residual, line: set[Op], index: int) -> bool:
+    """Whether a product after an index reads the skip, or its norm."""
+    skip = _origin(each.skip, VIEWS)
+    return any(
+        skip in (_origin(read, VIEWS), _given_to_norm(read))
+        for op in line
+        if op.index > index and op.name in PRODUCTS
+        for read in op.inputs
+    )
+
+
+OF_SQUARES = VIEWS | {"pow", "square"}
+
+
+def _given_to_norm(read: Input | None) -> Op | None:
+    """What made the numbers from which a norm made these."""
+    norm = norm_behind(read)
+    return None if norm is None else _origin(norm.inputs[0], OF_SQUARES)
+
+
+def half_normed(each: Attention) -> bool:
+    """Whether its queries, keys and values read a norm's input and its output."""
+    reads = (each.into_query, each.into_key, each.into_value)
+    origins = {_origin(e, OF_SQUARES) for e in reads if e is not None} - {None}
+    return any(_given_to_norm(e) in origins for e in reads)
+
+
+def normed_branches(ops: list[Op], width: int) -> list[Residual]:
+    """Residual sums x + norm(sublayer(x)): nothing has normalised what is read."""
+    return [
+        each
+        for each in residuals(ops, width)
+        if norm_behind(each.branch) is not None
+        and _reads(each.branch, _origin(each.skip, VIEWS))
+    ]
+
+
 def _reads(branch: Input, origin: Op | None) -> bool:
     """Whether a sublayer's first product reads this very tensor."""
     if branch.made_by is None or origin is None:
@@ -611,17 +683,23 @@ def _is_same(one: Op | None, other: Op) -> bool:
 WEAK = -50.0  # a score that is filled with more than this keeps some weight
 
 
+def _line_of_scores(each: Attention) -> Iterator[tuple[Op, list[Tensor]]]:
+    """From the softmax back to the product: each step, and what else it reads."""
+    op = each.softmax.inputs[0].made_by
+    for _ in range(DEEP):
+        if op is None:
+            return
+        yield op, [e.tensor for e in op.inputs if _scores(e) is None]
+        lines = [e for e in op.inputs if _scores(e) is not None]
+        op = lines[0].made_by if lines and op.name not in PRODUCTS else None
+
+
 def weak_fill(each: Attention) -> float | None:
     """What the scores that a mask hides become, or get added, if that is too little.
 
     It is 1 if a mask of 0 and 1 is added.
     """
-    current: Input | None = each.softmax.inputs[0]
-    for _ in range(DEEP):
-        op = None if current is None else current.made_by
-        if op is None or op.name not in SUMS | VIEWS | FACTORS | FILLS | {"baddbmm"}:
-            break
-        lines = [e for e in op.inputs if _scores(e) is not None]
+    for op, others in _line_of_scores(each):
         masks = [e.tensor for e in op.inputs if e.tensor.dtype == torch.bool]
         if op.name in ("masked_fill", "masked_fill_", "where") and masks:
             numbers = [a for a in op.arguments if isinstance(a, int | float)]
@@ -630,28 +708,21 @@ def weak_fill(each: Attention) -> float | None:
             if any(number > WEAK for number in numbers) and masks[0].numel() > 1:
                 return max(numbers)
         elif op.name in SUMS | {"baddbmm"}:
-            for other in (e.tensor for e in op.inputs if _scores(e) is None):
+            for other in others:
                 values = other.unique().tolist() if other.numel() > 1 else []
                 if len(values) == 2 and 0 in values and WEAK < sum(values) <= 1:
                     return float(sum(values))
-        current = lines[0] if lines else None
     return None
 
 
 def has_bias(each: Attention) -> bool:
     """Whether anything but a mask is added to the scores."""
-    current: Input | None = each.softmax.inputs[0]
-    for _ in range(DEEP):
-        op = None if current is None else current.made_by
-        if op is None or op.name in PRODUCTS:
-            return False
-        lines = [e for e in op.inputs if _scores(e) is not None]
-        if op.name in SUMS:
-            others = [e.tensor for e in op.inputs if _scores(e) is None]
-            if any(len(e.unique()) > 2 for e in others):
-                return True
-        current = lines[0] if lines else None
-    return False
+    return any(
+        len(other.unique()) > 2
+        for op, others in _line_of_scores(each)
+        if op.name in SUMS
+        for other in others
+    )
 
 
 def dropped_afterwards(ops: list[Op], product: Op) -> Op | None:
@@ -677,8 +748,7 @@ def strikes_out(op: Op) -> bool:
 
 def _dropout_mask(op: Op) -> Op | None:
     """What drew the mask that a product multiplies by, or None."""
-    masks = (_origin(each, VIEWS | FACTORS) for each in op.inputs)
-    return next((e for e in masks if e is not None and e.name == "bernoulli_"), None)
+    return next(filter(None, map(_is_noise, op.inputs)), None)
 
 
 def dropout_rate(op: Op) -> float | None:
@@ -765,24 +835,19 @@ def after(op: Op) -> str:
     """What follows a sublayer's last projection.
 
     Returns:
-        ``"sum"`` (a residual connection), ``"norm and sum"``, ``"norm"``,
-        or ``"other"``.
+        ``"sum"`` (a residual connection), ``"norm and sum"``, or ``""`` for neither.
     """
-    current, normed = op, False
+    current = op
     for _ in range(DEEP):
-        if not current.used_by:
-            return "other"
         for following in current.used_by:
             if following.name in SUMS and _joins_earlier(following, op):
-                return "norm and sum" if normed else "sum"
-        if not normed and any(
-            e.name in NORMS or e.name in MOMENTS for e in current.used_by
-        ):
-            normed = True
+                norms = [norm_behind(each) for each in following.inputs]
+                between = any(n is not None and n.index > op.index for n in norms)
+                return "norm and sum" if between else "sum"
+        if not current.used_by or current.used_by[-1].name in PRODUCTS:
+            return ""
         current = current.used_by[-1]
-        if current.name in PRODUCTS:
-            return "norm" if normed else "other"
-    return "norm" if normed else "other"
+    return ""
 
 
 def joins_later(op: Op) -> bool:

@@ -148,6 +148,9 @@ def said_by_config(model: nn.Module) -> dict[str, Any]:
         each = each[0] if isinstance(each, list) else each
         fits = isinstance(each, int) and (size is None or 0 <= each < size)
         said[name] = each if fits else None
+    said["scale"] = getattr(config, "attention_multiplier", None)  # Granite's
+    if scalar := getattr(config, "query_pre_attn_scalar", None):  # Gemma's
+        said["scale"] = scalar**-0.5
     if "MaskedLM" in type(model).__name__:
         said["bidirectional"] = True
     return said

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -89,15 +87,6 @@ def cost(
     scores, labels = scores[:, : scores.size(1) - by], labels[:, by:]
     real = asked(patient, labels)
     return float(F.cross_entropy(scores[real], labels[real]))
-
-
-def is_untrained(patient: Patient) -> bool:
-    """Whether the first batch costs about as much as a uniform guess, or more."""
-    if patient.batches is None:
-        return False
-    *sources, read, labels = (each.cpu() for each in patient.batches[0])
-    own = cost(patient, sources[0] if sources else None, read, labels)
-    return own > TRAINED * math.log(patient.plain.size(-1))
 
 
 def asks_masked(patient: Patient) -> bool:

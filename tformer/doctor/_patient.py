@@ -47,6 +47,7 @@ class Patient:
         pads: ids of padding of source and target.
         knows_pad: whether `pad_id` was given, or the model's configuration has it.
         knows: the names of the other ids of which that is so.
+        is_known: whether it has a configuration of Hugging Face's kind.
         deadline: the computing time of the process at which the budget is spent.
         n_source, n_target: lengths of the probes.
         lengths_must_agree: whether the model runs only where both are equal.
@@ -109,6 +110,7 @@ class Patient:
     def _settle_ids(self) -> None:
         """Ids that were not given: the configuration's, the tables', or the usual."""
         said = said_by_config(self.model)
+        self.is_known = bool(said)
         padding = {
             each.padding_idx
             for each in self.model.modules()
@@ -127,6 +129,8 @@ class Patient:
                 setattr(self, name, said.get(name, usual))
         if self.bidirectional is None:
             self.bidirectional = said.get("bidirectional")
+        if self.scale is None:
+            self.scale = said.get("scale")
         pad = self.pad_id
         self.pads = pad if isinstance(pad, tuple) else (pad, pad)
         self.pad_id = self.pads[1]
@@ -185,6 +189,17 @@ class Patient:
             self.strangers.update(watch.strangers)
         ops, found = self._passes[key]
         return ops, found
+
+    def lookups(self, *sides: int) -> list[_anatomy.Lookup]:
+        """Where the probe's words are looked up, of the source (0) and the target."""
+        ops, _ = self.watch(self.source(), self.target())
+        both = (self.source(), self.target())
+        return [
+            each
+            for side in sides or (0, 1)
+            if (ids := both[side]) is not None
+            for each in _anatomy.lookups(ops, ids)
+        ]
 
     def watch_training(self) -> list[Op]:
         """The operations of a pass in training mode, as dropout takes part in it."""

@@ -210,7 +210,7 @@ def _saw_attention(patient: Patient) -> bool:
     except Exception:  # no time left, or a model that stops now and then
         return True
     lengths = {patient.n_source, patient.n_target}
-    return bool(found or _anatomy.unnormalised(ops, lengths))
+    return bool(found or _anatomy.unnormalised(ops, lengths) or _anatomy.summed_up(ops))
 
 
 def _round(

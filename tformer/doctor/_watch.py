@@ -20,64 +20,22 @@ from torch.utils._python_dispatch import TorchDispatchMode
 Key = tuple[Any, ...]
 
 # The same numbers in another shape, order, place or precision.
-VIEWS = frozenset(
-    [
-        "view",
-        "_unsafe_view",
-        "reshape",
-        "expand",
-        "transpose",
-        "permute",
-        "t",
-        "unsqueeze",
-        "squeeze",
-        "select",
-        "slice",
-        "split",
-        "split_with_sizes",
-        "chunk",
-        "unbind",
-        "clone",
-        "contiguous",
-        "_to_copy",
-        "alias",
-        "detach",
-        "unflatten",
-        "flatten",
-        "as_strided",
-        "narrow",
-        "lift_fresh",
-        "copy_",
-        "cat",
-        "stack",
-        "movedim",
-        "_reshape_alias",
-        "numpy_T",
-        "mT",
-        "adjoint",
-        "unfold",
-        "view_as_complex",
-        "view_as_real",
-    ]
-)
+VIEWS = frozenset([
+    "view", "_unsafe_view", "reshape", "expand", "transpose", "permute", "t",
+    "unsqueeze", "squeeze", "select", "slice", "split", "split_with_sizes", "chunk",
+    "unbind", "clone", "contiguous", "_to_copy", "alias", "detach", "unflatten",
+    "flatten", "as_strided", "narrow", "lift_fresh", "copy_", "cat", "stack", "movedim",
+    "_reshape_alias", "numpy_T", "mT", "adjoint", "unfold", "view_as_complex",
+    "view_as_real",
+])  # fmt: skip
 PRODUCTS = frozenset({"mm", "bmm", "addmm", "baddbmm", "linear"})
 SOFTMAXES = frozenset({"_softmax", "_safe_softmax"})
 SUMS = frozenset({"add", "add_", "sub", "sub_"})
 FACTORS = frozenset({"mul", "mul_", "div", "div_"})
-FILLS = frozenset(
-    [
-        "masked_fill",
-        "masked_fill_",
-        "where",
-        "nan_to_num",
-        "clamp",
-        "clamp_min",
-        "maximum",
-        "index_put",
-        "index_put_",
-        "fill_",
-    ]
-)
+FILLS = frozenset([
+    "masked_fill", "masked_fill_", "where", "nan_to_num", "clamp", "clamp_min",
+    "maximum", "index_put", "index_put_", "fill_",
+])  # fmt: skip
 DROPS = frozenset({"native_dropout", "bernoulli_", "dropout"})
 NORMS = frozenset({"native_layer_norm", "_fused_rms_norm", "rms_norm"})
 MOMENTS = frozenset({"mean", "var", "std", "var_mean", "std_mean"})

@@ -34,6 +34,11 @@ THEIRS = {  # class, configuration, its arguments, the codes of remarks
            {**SIZE, "d_model": 16, "d_kv": 4, "d_ff": 32, "num_layers": 2,
             "num_heads": 4, "decoder_start_token_id": 0}, ("no-scale",)),
     "BERT": ("BertForMaskedLM", "BertConfig", SMALL, ()),
+    "Gemma 2": ("Gemma2ForCausalLM", "Gemma2Config",
+                {**SMALL, "num_key_value_heads": 2, "head_dim": 4}, ()),
+    "Granite": ("GraniteForCausalLM", "GraniteConfig",
+                {**SMALL, "attention_multiplier": 0.1}, ()),
+    "OLMo 2": ("Olmo2ForCausalLM", "Olmo2Config", SMALL, ("norm-misplaced",)),
 }  # fmt: skip
 
 
@@ -317,6 +322,26 @@ def test_a_step_that_accumulates_over_several_calls_is_sound():
     assert doctor.examine(model, **given)
 
 
+@pytest.mark.parametrize("divisor", [1, 3])
+@pytest.mark.parametrize("clips", [True, False])
+def test_a_step_that_takes_its_batch_in_parts_averages_them(divisor, clips):
+    model, given = step_of()
+    del given["gradients"]
+
+    def train_step(model, batch):
+        given["optimizer"].zero_grad()
+        for ids, labels in zip(*(each.chunk(3) for each in batch), strict=True):
+            (given["loss"](model(ids)[0], labels) / divisor).backward()
+        if clips:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        given["optimizer"].step()
+
+    given |= {"train_step": train_step, "forward": lambda model, ids: model(ids)[0]}
+    report = doctor.examine(model, seconds=None, **given)
+    wanted = ("accumulation-not-averaged",) if divisor == 1 else ()
+    assert report.codes == wanted, str(report)
+
+
 def test_a_step_of_training_leaves_the_tables_to_be_compared():
     model, given = step_of()
     model.wte.weight = nn.Parameter(model.wte.weight.detach().clone())
@@ -402,6 +427,16 @@ def test_a_test_set_of_ids_is_looked_up_in_training(shared):
     given["batches"] = [*others, first] if shared else others
     report = doctor.examine(model, seconds=None, **given, test_batches=[first])
     assert report.codes == (("train-test-overlap",) if shared else ()), str(report)
+
+
+def test_rows_that_differ_in_a_sign_among_their_words_are_not_one():
+    model, given = admitted("torch_wrapper")
+    [(source, read, labels), *_] = given["batches"]
+    known, test = source.clone(), source.clone()
+    known[:, 1], test[:, 1] = 0, 1  # as where a word has the id of a sign
+    given["batches"] = [(known, read, labels)]
+    report = doctor.examine(model, **given, test_batches=[(test, read, labels)])
+    assert "train-test-overlap" not in report.codes, str(report)
 
 
 @pytest.mark.parametrize(("begin", "codes"), [(3, ("train-test-overlap",)), (70, ())])

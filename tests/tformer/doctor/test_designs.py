@@ -6,6 +6,7 @@ design shares with a fault is a remark. The same model with a fault gets its nam
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -317,6 +318,13 @@ FAULTS = {  # changes, options, and the code
         ("F.silu(self.gate(x)) * self.up(x)", "F.silu(self.gate(x) * self.up(x))"),
         {"more": "gated"}, "gate-bent-too-late",
     ),
+    "a mask turned round": (
+        ("masked_fill(~mask", "masked_fill(mask"), {}, "mask-inverted"
+    ),
+    "a padding mask turned round": (
+        ("mask & (ids != PAD)", "mask & (ids == PAD)"), {"kind": "guesses"},
+        "mask-inverted",
+    ),
     "numbers without end": (
         ("return self.last(x)", "return self.last(x * 1e30 * 1e30)"), {}, "overflow"
     ),
@@ -331,6 +339,8 @@ def test_a_fault_gets_its_name(fault):
 
 
 ADD = "return x + gate * self.drop(sublayer(self.norms[i](x)))"
+ATTEND = "x = self.add(x, 0, attend)"
+FEED = "return self.add(x, len(self.norms) - 1, self.feed_forward)"
 ROTARY = {"positions": "rotary", "norm": "rms"}
 SURE = {  # the same, where no sound design does so
     "x twice": ((ADD, ADD.replace("x + ", "x + x + ")), {}, "stream-multiplied"),
@@ -384,6 +394,7 @@ SURE = {  # the same, where no sound design does so
          "        nn.init.normal_(self.to_query.weight)\n"
          "        if o.latent:\n            self.down"), {"scale": "none"}, "no-scale",
     ),
+    "no factor, and nothing in its place": ((), {"scale": "none"}, "no-scale"),
     "no positions on one side": (
         ("x = x + self.places(", "x = x if memory is not None else x + self.places("),
         PAIR, "no-positions",
@@ -398,6 +409,27 @@ SURE = {  # the same, where no sound design does so
          "        self.queries = nn.ModuleList([one] * o.heads)\n",
          "self.to_query(x)), ",
          "torch.cat([e(x) for e in self.queries], -1)), "), {}, "layers-shared",
+    ),
+    "the attention's output as residual": (
+        (ATTEND, "a = attend(self.norms[0](x))\n        x = x + a",
+         FEED, "return a + self.feed_forward(self.norms[-1](x))"),
+        {}, "residual-forgets-sublayer",
+    ),
+    "the attention's output as residual, post-norm": (
+        (ATTEND, "a = attend(x)\n        x = self.norms[0](x + a)",
+         FEED, "return self.norms[-1](a + self.feed_forward(x))"),
+        {"post": True}, "residual-forgets-sublayer",
+    ),
+    "the first norm's output as residual": (
+        (ATTEND, "h = self.norms[0](x)\n        x = x + attend(h)",
+         FEED, "return h + self.feed_forward(self.norms[-1](x))"),
+        {}, "residual-forgets-sublayer",
+    ),
+    "keys and values of the stream": (
+        ("attention(h, h, mask)", "attention(h, x, mask)"), {}, "half-normalised"
+    ),
+    "queries of the stream": (
+        ("attention(h, h, mask)", "attention(x, h, mask)"), ROTARY, "half-normalised"
     ),
     "one word too many, in a deep stack": (
         ("mask.tril()", "mask.tril(1)"), {"layers": 7}, "mask-off-by-one"
@@ -425,6 +457,7 @@ def test_words_that_are_told_apart_by_two_rows_are_sound():
     [
         ((ADD, "return sublayer(self.norms[i](x)) + self.norms[i](x)"),
          {"norm": "rms"}, "made afterwards, and is not x"),
+        ((), {"shared": True}, "Write [Layer(…) for _ in range(2)]"),
         (("F.gelu(self.up(x))", "F.gelu(self.up(x)[..., :20]).repeat(1, 1, 2)"),
          {}, "a gated network"),
         (("self.head = nn.Linear(o.width, VOCAB)\n",
@@ -457,6 +490,7 @@ def test_masks_that_are_joined_by_or_are_told_from_one_that_is_missing():
         assert report.codes == ("future-leak",), str(report)
         told[change] = report.findings[0]
     assert "causal & padding, not |" in told["mask | (target"].look
+    assert "hides, as in torch.nn: causal | padding" in told["mask | (target"].look
     assert "Padding is hidden, and no word is" in told["(target"].seen
 
 
@@ -464,6 +498,54 @@ def test_norms_of_what_each_sublayer_adds_are_a_remark():
     change = ("self.drop(sublayer(self.norms[i](x)))", "self.norms[i](sublayer(x))")
     report = examined(broken(*change))
     assert report and report.to_confirm == ("norm-misplaced",), str(report)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("weights @ v\n", "F.dropout(weights, 0.5) @ v\n"),
+        ("weights @ v\n", "weights.sum(-1, keepdim=True) * v\n"),
+    ],
+)
+def test_attention_is_seen_that_drops_weights_or_adds_them_up(change):
+    report = examined(broken(*change))
+    assert not report and report.saw_attention, str(report)
+
+
+def test_a_word_that_is_hidden_from_itself_reaches_its_logits_by_the_residual():
+    change = ("mask.tril()", "mask.tril(-1) | torch.eye(n)[0].bool()[:, None]")
+    report = examined(broken(*change))
+    assert report.codes == ("mask-off-by-one",), str(report)
+    assert "no word attends to itself" in report.findings[0].seen
+
+
+def test_weights_that_are_no_numbers_are_said_first_and_after_what_made_them_so():
+    for change, codes in (
+        ((), ("weights-not-finite",)),
+        (("masked_fill(~mask", "masked_fill(mask"), ("mask-inverted",)),
+        (("mask.tril()", "mask.tril(-1)"), ("nan-rows",)),
+    ):
+        model = broken(*change)
+        with torch.no_grad():
+            for each in model.parameters():
+                each.fill_(math.nan)
+        report = examined(model)
+        assert report.codes == codes, str(report)
+
+
+@pytest.mark.parametrize("is_decoder", [True, False])
+def test_a_side_with_norms_around_its_sublayers_may_stand_beside_post_norm(is_decoder):
+    change = (
+        'if self.o.more == "sandwich":',
+        f"if (self.cross is not None) == {is_decoder}:",
+        'if o.more == "sandwich":',
+        f"if crosses == {is_decoder}:",
+        "nn.Identity() if o.post",
+        f"nn.Identity() if crosses != {is_decoder}",
+    )
+    options = {**PAIR, "more": "sandwich", "post": True}
+    report = examined(broken(*change, **options), **options)
+    assert report and not report.to_confirm, str(report)
 
 
 def relabelled(kind, turned):

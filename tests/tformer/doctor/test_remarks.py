@@ -104,6 +104,24 @@ def test_what_explains_a_leak_has_it_as_its_consequence(name, old, new, code):
     assert "future-leak" in {each.code for each in report.consequences}
 
 
+@pytest.mark.parametrize(
+    ("changes", "code", "consequence"),
+    [
+        ([("x.mean(-1, keepdim=True)", "x.mean(1, keepdim=True)"),
+          ("x.std(-1, keepdim=True)", "x.std(1, keepdim=True)")],
+         "norm-wrong-axis", "decoding-without-numbers"),
+        ([("return self.decode(memory", "return self.decode(self.src_embed(src)")],
+         "result-thrown-away", "decoding-disagrees"),
+    ],
+)  # fmt: skip
+def test_what_a_loop_makes_of_a_broken_model_is_a_consequence(
+    changes, code, consequence
+):
+    report = examined("annotated", *changes)
+    assert report.codes == (code,), str(report)
+    assert consequence in {each.code for each in report.consequences}
+
+
 def test_a_loop_that_reads_the_wrong_row_is_found_beside_another_fault():
     changes = ("tgt_mask=causal,", ""), ("[:, -1].argmax", "[:, 0].argmax")
     report = examined("torch_wrapper", *changes)
@@ -377,3 +395,54 @@ def test_a_schedule_with_a_valley_in_place_of_its_peak_is_one_finding():
     report = examined("gpt", schedule=rate, steps=1000)
     assert "min of the two branches" in found(report, "never-warms").look
     assert "never-falls" not in report.codes
+
+
+def warm(step):
+    return min(1.0, step / 50)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "codes", "confirm"),
+    [
+        (lambda step: 0.95 ** (step // 50), (), ("never-warms",)),
+        (lambda step: 1.0, (), ("never-warms",)),
+        (warm, (), ("never-falls",)),
+        (lambda step: step / 50000, ("never-falls",), ()),
+        (lambda step: warm(step) * max(0, 1 - step / 1000), (), ()),
+        (lambda step: warm(step) * max(0, 1 - step / 200), ("rate-is-zero",), ()),
+        (lambda step: 0.01 * warm(step) * 0.95**step, ("rate-is-zero",), ()),
+    ],
+)
+def test_a_schedule_is_accused_of_what_no_sound_one_does(schedule, codes, confirm):
+    report = examined("gpt", schedule=schedule, steps=1000)
+    assert (report.codes, report.to_confirm) == (codes, confirm), str(report)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "codes", "confirm"),
+    [
+        ("Adam", {"weight_decay": 0.1}, ("decay-in-gradient",), ()),
+        ("NAdam", {"weight_decay": 1e-3}, (), ("decay-in-gradient",)),
+        ("Adam", {"weight_decay": 1e-4}, (), ()),
+        ("Adam", {"weight_decay": 0.1, "decoupled_weight_decay": True}, (), ()),
+        ("AdamW", {"weight_decay": 0.1}, (), ()),
+        ("AdamW", {"lr": 0.16}, ("rate-too-high",), ()),
+        ("AdamW", {"lr": 0.001}, (), ("rate-too-high",)),
+    ],
+)
+def test_an_optimizer_is_judged_with_its_schedule(kind, settings, codes, confirm):
+    model, given = admitted("gpt")
+    optimizer = getattr(torch.optim, kind)(
+        model.parameters(), **{"lr": 6e-4, **settings}
+    )
+    if "lr" in settings:  # with a schedule whose peak is too high for a rate
+        given["schedule"] = lambda step: 0.2 * warm(step) * (1 - step / 1001)
+
+    def train_step(model, batch):
+        optimizer.zero_grad()
+        given["loss"](given["forward"](model, batch[0]), batch[1]).backward()
+        optimizer.step()
+
+    given |= {"optimizer": optimizer, "train_step": train_step, "steps": 1000}
+    report = doctor.examine(model, **given)
+    assert (report.codes, report.to_confirm) == (codes, confirm), str(report)

@@ -38,13 +38,10 @@ def examine(patient: Patient) -> Iterator[Finding]:
             look="which axis is the batch: attention or a norm along it, a transpose "
             "or view that mixes batch and sequence, batch_first.",
             because=(
-                *SPOILED,
-                "heads-split-wrongly",
-                "heads-merged-wrongly",
-                "softmax-wrong-axis",
-                "norm-wrong-axis",
+                *SPOILED, "heads-split-wrongly", "heads-merged-wrongly",
+                "softmax-wrong-axis", "norm-wrong-axis",
             ),
-        )
+        )  # fmt: skip
         return
     if patient.pad_id is not None:
         shorter = _shortened(patient, one)

@@ -71,7 +71,7 @@ def _costly(
     )
     ops, _ = patient.watch(patient.source(), patient.target())
     last = _anatomy.unembedding(ops, n)
-    tables = [each.op.inputs[0] for each in _anatomy.lookups(ops, patient.target())]
+    tables = [each.op.inputs[0] for each in patient.lookups(1)]
     shared = [
         each.tensor
         for each in (last.inputs if last is not None else [])

@@ -11,6 +11,7 @@ from torch import Tensor
 from tformer.doctor import _anatomy
 from tformer.doctor._labels import writes
 from tformer.doctor._patient import Patient, Skip
+from tformer.doctor.examinations.finite import TRUE
 from tformer.doctor.report import Finding
 
 CHAPTER = "Masks"
@@ -31,18 +32,11 @@ LEAKS = (
     "and on its own the model will write nonsense."
 )
 SPOILED = (
-    "heads-split-wrongly",
-    "heads-merged-wrongly",
-    "softmax-wrong-axis",
-    "weights-transposed",
-    "softmax-over-time",
-    "norm-wrong-axis",
-    "dropout-while-evaluating",
-    "state-between-calls",
-    "positions-along-batch",
-    "mask-after-softmax",
-    "keys-from-wrong-side",
-)
+    "heads-split-wrongly", "heads-merged-wrongly", "softmax-wrong-axis",
+    "weights-transposed", "softmax-over-time", "norm-wrong-axis",
+    "dropout-while-evaluating", "state-between-calls", "positions-along-batch",
+    "mask-after-softmax", "keys-from-wrong-side",
+)  # fmt: skip
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
@@ -59,7 +53,11 @@ def examine(patient: Patient) -> Iterator[Finding]:
             yield _masked_word_model_is_causal(n)
         return
     if _hides_itself(patient):
-        yield _blind(n)
+        yield _blind(
+            n,
+            "in the first self-attention no word attends to itself, and each one to "
+            "words before it.",
+        )
         return
     turned = [(p, t) for p in range(n) for t in range(n - 1 - p, n)]
     if ahead and turned == [(p, t) for p in range(n) for t in range(n) if moves[p, t]]:
@@ -75,7 +73,11 @@ def examine(patient: Patient) -> Iterator[Finding]:
         yield leak
     if not ahead:
         if not itself and back:
-            yield _blind(n)
+            yield _blind(
+                n,
+                "the logits at the changed word stayed as they were; only later ones "
+                "moved.",
+            )
         yield from _length(patient)
 
 
@@ -201,7 +203,8 @@ def _hides_padding(patient: Patient) -> tuple[str, str] | None:
     if not before and after:
         return (
             "Padding is hidden from the words before it, and from nothing after it.",
-            "how the masks are joined: causal & padding, not |.",
+            "how the masks are joined. Where True shows: causal & padding, not |. "
+            "Where True hides, as in torch.nn: causal | padding, not &.",
         )
     if not before:
         return (
@@ -231,8 +234,7 @@ def _inverted(influence: Tensor, n: int) -> Finding:
         seen="a change moves the logits before it, by up to "
         f"{influence.max():.2g}, and none after it.",
         means="each position sees the future but not the past.",
-        look="what True means: in torch.nn, a bool mask hides where it is True; in "
-        "scaled_dot_product_attention and many tutorials it shows.",
+        look=TRUE,
     )
 
 
@@ -248,13 +250,12 @@ def _turned(n: int) -> Finding:
     )
 
 
-def _blind(n: int) -> Finding:
+def _blind(n: int, seen: str) -> Finding:
     return Finding(
         code="mask-off-by-one",
         title="a position doesn't see the word that it reads",
         tried=f"changed each of the {n} target words in turn.",
-        seen="the logits at the changed word stayed as they were; only later ones "
-        "moved.",
+        seen=seen,
         means="the mask hides one word too many, so each prediction lacks the latest "
         "word, and the first row may see nothing at all.",
         look="the diagonal of the causal mask: torch.tril(ones, diagonal=-1) and "

@@ -22,6 +22,7 @@ STRANGE = (  # a model of which one pass is no measure
     "norm-wrong-axis", "dropout-while-evaluating", "hidden-parameters",
     "positions-along-batch", "batch-leak", "mask-of-another-row",
     "mask-fills-weakly", "softmax-over-time", "words-in-reverse", "scaled-by-length",
+    "result-thrown-away",
 )  # fmt: skip
 
 
@@ -89,7 +90,7 @@ def _tried(loop: Loop) -> Iterator[Finding | Remark]:
     yield from _begin(loop)
     if patient.eos_id is not None:
         yield from _end(loop)
-    difference = list(_against_one_pass(loop, loop.source))
+    difference = [*_without_numbers(loop)] or [*_against_one_pass(loop, loop.source)]
     yield from difference
     if difference:
         return
@@ -141,11 +142,8 @@ def _begin(loop: Loop) -> Iterator[Finding]:
         look=f"the tensor that the loop starts from, such as torch.full((B, 1), "
         f"bos_id).{unless}",
         because=(
-            "target-without-start",
-            "source-and-target-swapped",
-            "labels-not-shifted",
-            "labels-shifted-wrongly",
-            "labels-in-reverse",
+            "target-without-start", "source-and-target-swapped", "labels-not-shifted",
+            "labels-shifted-wrongly", "labels-in-reverse",
         ),
     )  # fmt: skip
 
@@ -180,7 +178,24 @@ def _always_takes(loop: Loop, steps: int) -> bool:
     return all(
         len(loop.write(loop.source, say=lambda _, w=word: (w, w)).scores) == steps
         for word in words
-    )
+    )  # fmt: skip
+
+
+def _without_numbers(loop: Loop) -> Iterator[Finding]:
+    """Are there steps at which the model says NaN, though one pass has none?"""
+    said = loop.write(loop.source).scores
+    if bad := [i for i, each in enumerate(said) if bool(each.isnan().any())]:
+        yield Finding(
+            code="decoding-without-numbers",
+            title="while the loop writes, the model's logits are NaN",
+            tried="let it write, and looked at the logits of each step.",
+            seen=f"NaN at {len(bad)} of {len(said)} steps, first at step {bad[0] + 1}; "
+            f"one pass over {loop.patient.n_target} words has none.",
+            means="no word is the likeliest, and the loop writes anything.",
+            look="what the model computes for a single word: a standard deviation over "
+            "words, a mask that hides the only one.",
+            because=STRANGE,
+        )
 
 
 def _against_one_pass(loop: Loop, source: Tensor) -> Iterator[Finding]:
@@ -527,32 +542,18 @@ def _by_attention(
 
 
 CACHES = {  # what differs first: the finding's code, its title, and how to say it
-    "position": (
-        "decoding-cache-positions",
-        "with the cache, the positions are wrong",
-        "the newest keys, and so the position of each new word,",
-    ),
-    "keys": (
-        "decoding-cache-keys",
-        "the cache gives back other keys",
-        "the keys that were stored",
-    ),
-    "mask": (
-        "decoding-cache-mask",
-        "with the cache, the mask over past keys is wrong",
-        "the weights, and so the mask over past keys,",
-    ),
-    "order": (
-        "decoding-cache-order",
-        "the cache joins keys, or values, in the wrong order",
-        "keys and values stand in different orders, and so",
-    ),
-    "values": (
-        "decoding-cache-values",
-        "the cache gives back other values",
-        "the values that were stored",
-    ),
-}
+    "position": ("decoding-cache-positions", "with the cache, the positions are wrong",
+                 "the newest keys, and so the position of each new word,"),
+    "keys": ("decoding-cache-keys", "the cache gives back other keys",
+             "the keys that were stored"),
+    "mask": ("decoding-cache-mask", "with the cache, the mask over past keys is wrong",
+             "the weights, and so the mask over past keys,"),
+    "order": ("decoding-cache-order",
+              "the cache joins keys, or values, in the wrong order",
+              "keys and values stand in different orders, and so"),
+    "values": ("decoding-cache-values", "the cache gives back other values",
+               "the values that were stored"),
+}  # fmt: skip
 
 
 def _odd_cache(

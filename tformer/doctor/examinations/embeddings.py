@@ -22,14 +22,11 @@ def examine(patient: Patient) -> Iterator[Finding]:
     yield from _shared_rows(patient)
     if patient.lengths_must_agree:
         raise Skip("source and target must have one length: fix that first")
-    ops, _ = patient.watch(patient.source(), patient.target())
     judged = 0
-    factors = {e.factor for ids in (patient.source(), patient.target())
-               if ids is not None for e in _anatomy.lookups(ops, ids)[:1]}  # fmt: skip
-    for side, ids in (("source", patient.source()), ("target", patient.target())):
-        if ids is None:
-            continue
-        for lookup in _anatomy.lookups(ops, ids)[:1]:
+    sides = [("source", patient.lookups(0)[:1]), ("target", patient.lookups(1)[:1])]
+    factors = {lookup.factor for _, first in sides for lookup in first}
+    for side, first in sides:
+        for lookup in first:
             fixed = [e.tensor for e in lookup.added if not e.is_parameter]
             fixed = [e for e in fixed if _is_fixed(e, lookup)]
             if not fixed:

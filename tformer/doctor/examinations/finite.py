@@ -6,55 +6,41 @@ import math
 from collections.abc import Iterator
 
 import torch
+from torch import Tensor
 
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient
 from tformer.doctor._watch import FACTORS, SOFTMAXES, VIEWS
-from tformer.doctor.report import Finding
+from tformer.doctor.report import Finding, listed
 
 CHAPTER = "The whole Transformer"
+TRUE = (
+    "what True means: in torch.nn, a bool mask hides where it is True; in "
+    "scaled_dot_product_attention and many tutorials it shows."
+)
 ROOTS = {"sqrt": "root", "rsqrt": "root", "pow": "root", "log": "logarithm"}
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
     """Run a sequence, then one with a lot of padding, and look for NaN."""
-    cases = [("without padding", patient.plain)]
+    source, target = patient.source(), patient.target()
+    cases = [("without padding", source, target)]
     if patient.pad_id is not None:
-        source, target = patient.source(), patient.target()
         if source is not None and patient.pads[0] is not None:
             source = patient.padded(source[:, :2], patient.n_source, side=0)
-        cases.append(
-            (
-                "of two words, the rest padding,",
-                patient.logits(source, patient.padded(target[:, :2], patient.n_target)),
-            )
-        )
-    for which, logits in cases:
-        bad = (~torch.isfinite(logits)).any(dim=-1)
-        if bad.any():
-            places = bad[0].nonzero().flatten().tolist()
-            root = _root(patient) if logits is patient.plain else None
-            if root is not None:
-                yield root
-                return
-            yield Finding(
-                code="nan-rows",
-                title="some positions have no numbers",
-                tried=f"ran one sequence {which} and looked at the logits.",
-                seen=f"NaN or infinity at {len(places)} of {bad.size(1)} positions "
-                f"({', '.join(map(str, places))}).",
-                means="a query that may see no key at all gets a softmax over nothing, "
-                "0/0. A single such row spoils every gradient of the batch.",
-                look="the masks: is there a row in which everything is hidden? Let "
-                "each query see at least itself, and hide padding as keys only.",
-                chapter="Masks",
-                because=(
-                    "mask-off-by-one",
-                    "mask-inverted",
-                    "root-of-negative",
-                    "norm-not-normalising",
-                ),
-            )
+        target = patient.padded(target[:, :2], patient.n_target)
+        cases.append(("of two words, the rest padding,", source, target))
+    if bad := [name for name, each in patient.model.named_parameters()
+               if not bool(torch.isfinite(each).all())]:  # fmt: skip
+        yield _weights(bad)
+        hidden = _nan_rows(patient, *cases[0])
+        if "no key" in hidden.seen:
+            yield hidden
+        return
+    for case in cases:
+        if not bool(torch.isfinite(patient.logits(*case[1:])).all()):
+            root = _root(patient) if case is cases[0] else None
+            yield root or _nan_rows(patient, *case)
             return
     over_time = (patient.plain.exp() if float(patient.plain.max()) <= 0
                  else patient.plain).sum(dim=1)  # fmt: skip
@@ -85,6 +71,72 @@ def examine(patient: Patient) -> Iterator[Finding]:
             look="what follows the output projection: no ReLU and no sigmoid, only the "
             "loss's softmax.",
         )
+
+
+def _weights(bad: list[str]) -> Finding:
+    return Finding(
+        code="weights-not-finite",
+        title="weights are NaN or infinite themselves",
+        tried="looked at every weight.",
+        seen=f"{len(bad)} have such numbers: {listed(bad)}.",
+        means="a step of training has ruined the model, and what it computes says "
+        "little about how it is built.",
+        look="a rate that is too high, a gradient that was NaN already. Examine a "
+        "model as it was made.",
+        chapter="Training",
+        because=("mask-inverted", "nan-rows"),
+    )
+
+
+def _nan_rows(
+    patient: Patient, which: str, source: Tensor | None, target: Tensor
+) -> Finding:
+    """Some logits are NaN: does a mask hide every key, and is it turned round?"""
+    _, found = patient.watch(source, target)
+    bad = (~torch.isfinite(patient.logits(source, target))).any(dim=-1)[0]
+    code, title = "nan-rows", "some positions have no numbers"
+    seen = f"NaN or infinity at {_places(bad)}."
+    look = (
+        "the masks: is there a row in which everything is hidden? Let each query see "
+        "at least itself, and hide padding as keys only."
+    )
+    for each in found:
+        scores = each.softmax.inputs[0].numbers
+        hidden = scores.isneginf().reshape(-1, *scores.shape[-2:]).all(dim=0)
+        blind = hidden.all(dim=-1)
+        if not bool(blind.any()):
+            continue
+        seen += f" In {_anatomy.places([each.softmax])} no key is seen from "
+        seen += f"{_places(blind)}."
+        is_causal = torch.equal(~hidden, torch.ones_like(hidden).triu(1))
+        if is_causal or (bool(blind.all()) and which == "without padding"):
+            code = "mask-inverted"
+            title = "a mask hides everything, though nothing is padding"
+            if is_causal:
+                title = "the causal mask is the wrong way round"
+            look = TRUE
+        break
+    return Finding(
+        code=code,
+        title=title,
+        tried=f"ran one sequence {which} and looked at the logits.",
+        seen=seen,
+        means="a query that may see no key at all gets a softmax over nothing, 0/0. A "
+        "single such row spoils every gradient of the batch.",
+        look=look,
+        chapter="Masks",
+        because=()
+        if code == "mask-inverted"
+        else (
+            "mask-inverted", "mask-off-by-one", "root-of-negative",
+            "norm-not-normalising",
+        ),
+    )  # fmt: skip
+
+
+def _places(where: Tensor) -> str:
+    places = where.nonzero().flatten().tolist()
+    return f"{len(places)} of {len(where)} positions ({', '.join(map(str, places))})"
 
 
 def _bound(patient: Patient) -> Finding | None:

@@ -34,52 +34,41 @@ def examine(patient: Patient) -> Iterator[Finding]:
         yield wrong
     yield from _eps(ops)
     yield from _forgotten(patient, ops, d_model)
-    fates = [_anatomy.after(out) for out in outs]
-    bare = [o for o, fate in zip(outs, fates, strict=True) if fate in ("norm", "other")]
-    if n := len(bare):
+    last = _anatomy.unembedding(ops, patient.plain.size(-1))
+    networks = _anatomy.feed_forwards(ops, found)
+    networks = [each for each in networks if each.second is not last]
+    ends = [*outs, *(each.second for each in networks)]
+    fates = [_anatomy.after(end) for end in ends]
+    yield from _bare([e for e, fate in zip(ends, fates, strict=True) if not fate], ends)
+    yield from _feed_forward(networks)
+    yield from _half_normed(found)
+    yield from _skips(ops, d_model)
+    yield from _multiplied(ops, d_model)
+    yield from _gains(patient, ops)
+    yield from _places(patient, ops, d_model, last, fates)
+
+
+def _bare(bare: list[_anatomy.Op], ends: list[_anatomy.Op]) -> Iterator[Finding]:
+    """Are there sublayers, by their last products, that nothing is added to?"""
+    if bare:
         later = all(map(_anatomy.joins_later, bare))
         yield Finding(
             code="no-residual",
             title="a sublayer has no residual connection",
-            tried="followed the output of each attention.",
-            seen=f"for {n} of {len(fates)} attentions "
-            + (
-                "what is added to it was made afterwards, and is not x"
-                if later
-                else "nothing is added to it"
-            )
+            tried="followed the output of each attention and feed-forward network.",
+            seen=f"for {len(bare)} of {len(ends)} sublayers "
+            + ("what is added to it was made afterwards, and is not x" if later
+               else "nothing is added to it")
             + f" ({_anatomy.places(bare)}).",
             means="whatever a layer doesn't pass on is lost, and gradients shrink from "
             "layer to layer: deep models hardly train.",
             look="x + sublayer(norm(x)), not norm(x) + …: with x as it came."
             if later
             else "x = x + sublayer(x): is x + … there, in every sublayer?",
-        )
-    last = _anatomy.unembedding(ops, patient.plain.size(-1))
-    networks = _anatomy.feed_forwards(ops, found)
-    networks = [each for each in networks if each.second is not last]
-    yield from _feed_forward(networks)
-    yield from _skips(ops, d_model)
-    yield from _multiplied(ops, d_model)
-    yield from _gains(patient, ops)
-    fates += [_anatomy.after(each.second) for each in networks]
-    yield from _places(patient, ops, found, last, fates)
+        )  # fmt: skip
 
 
 def _feed_forward(networks: list[_anatomy.FeedForward]) -> Iterator[Finding]:
-    alone = [e for e in networks if _anatomy.after(e.second) in ("norm", "other")]
-    if alone:
-        yield Finding(
-            code="no-residual",
-            title="a feed-forward network has no residual connection",
-            tried="followed the output of each pair of linear layers.",
-            seen=f"for {len(alone)} of {len(networks)} feed-forward networks nothing "
-            f"is added to it ({_anatomy.places(each.second for each in alone)}).",
-            means="what attention has gathered gets through only as far as the "
-            "network copies it, and gradients have no way around it.",
-            look="the last line of the layer: x + feed_forward(norm(x)), or "
-            "norm(x + feed_forward(x)). Is x + … there?",
-        )
     if late := [each for each in networks if _anatomy.bends_product(each)]:
         yield Finding(
             code="gate-bent-too-late",
@@ -163,24 +152,21 @@ def _gains(patient: Patient, ops: list[_anatomy.Op]) -> Iterator[Finding]:
 def _places(
     patient: Patient,
     ops: list[_anatomy.Op],
-    found: list[_anatomy.Attention],
+    width: int,
     last: _anatomy.Op | None,
     fates: list[str],
 ) -> Iterator[Finding]:
     """Is there a norm wherever a post-norm or a pre-norm model has one?"""
     into = None if last is None else _anatomy.states(last)
     ends_normed = _anatomy.norm_behind(into) is not None
-    begins_normed = all(
-        each.into_query is None or _anatomy.norm_behind(each.into_query) is not None
-        for each in found
-    )
-    if "norm and sum" in fates and not begins_normed:
+    if inside := _anatomy.normed_branches(ops, width):
         yield Finding(
             code="norm-misplaced",
             title="the norm is inside the residual branch, at its end",
             tried="followed the output of each sublayer.",
-            seen=f"for {fates.count('norm and sum')} of {len(fates)} sublayers it is "
-            "x + norm(sublayer(x)), and what enters the attention is not normalised.",
+            seen=f"for {len(inside)} of {len(fates)} sublayers it is "
+            "x + norm(sublayer(x)), and x itself is what the sublayer reads: "
+            f"{_anatomy.places(e.total for e in inside)}.",
             means="neither the stream nor what a sublayer reads is normalised, so "
             "sizes grow from layer to layer.",
             look="norm(x + sublayer(x)), as in the paper, or x + sublayer(norm(x)).",
@@ -209,7 +195,7 @@ def _places(
             seen="the last thing that happens is a sum of the residual stream.",
             means="the encoder's output grows with its depth, and so do the scores.",
             look="a last norm after the encoder's stack.",
-            because=("keys-from-wrong-side",),
+            because=("keys-from-wrong-side", "result-thrown-away"),
         )
 
 
@@ -238,18 +224,7 @@ def _forgotten(
     patient: Patient, ops: list[_anatomy.Op], width: int
 ) -> Iterator[Finding]:
     """Does a residual connection start at an earlier stream than its sublayer read?"""
-    sums = _anatomy.residuals(ops, width)
-    passed: list[_anatomy.Residual] = []
-    twice: list[_anatomy.Residual] = []
-    for each in sums:
-        assert each.branch.made_by is not None and each.skip.made_by is not None
-        line = _anatomy.current_line(each.branch.made_by)
-        kept = _anatomy.current_line(each.skip.made_by)
-        here = [e for e in sums if e.total in line and e.total not in kept
-                and e.skip.made_by in kept and _anatomy.comes_from_product(e.branch)
-                and e.skip.made_by is each.skip.made_by]  # fmt: skip
-        origin = _anatomy._origin(each.branch, VIEWS | DROPS)
-        (twice if any(e.total is origin for e in sums) else passed).extend(here)
+    passed, twice = _anatomy.stale(ops, width)
     if twice:
         yield Finding(
             code="residual-twice",
@@ -263,14 +238,32 @@ def _forgotten(
     if passed:
         yield Finding(
             code="residual-forgets-sublayer",
-            title="a residual connection leaves out the sublayer before it",
+            title="a residual connection starts before what its sublayer reads",
             tried="followed both addends of each residual sum.",
-            seen=f"{len(passed)} sums are read by the next sublayer, and the stream "
-            f"goes on without them: {_anatomy.places(e.total for e in passed)}.",
-            means="what that sublayer found reaches later layers only through the next "
+            seen=f"{len(passed)} sums are read by the next sublayer, whose result is "
+            "then added to something older, so the stream goes on without them: "
+            f"{_anatomy.places(e.total for e in passed)}.",
+            means="what was in such a sum reaches later layers only through the next "
             "sublayer.",
             look="x = x + attention(…), then x = x + feed_forward(…): is the second "
-            "one added to the first x?",
+            "one added to this x, or to a variable from further up?",
+        )
+
+
+def _half_normed(found: list[_anatomy.Attention]) -> Iterator[Finding]:
+    """Are queries made from a norm's output, and keys or values from its input?"""
+    wrong = [each for each in found if _anatomy.half_normed(each)]
+    if wrong:
+        yield Finding(
+            code="half-normalised",
+            title="an attention reads the stream before and after a norm",
+            tried="compared what queries, keys and values are made from.",
+            seen=f"in {len(wrong)} of {len(found)} attentions some are made from a "
+            "norm's output, and some from what went into that norm: "
+            f"{_anatomy.places(e.softmax for e in wrong)}.",
+            means="the stream grows with each layer, and so do these keys, values or "
+            "queries.",
+            look="attention(h, h, h) with h = norm(x), not attention(h, x, x).",
         )
 
 

@@ -19,19 +19,11 @@ REAL = 5
 MOST = 0.9  # of the sources
 UNSAID = "If the model has no padding at all, say so (pad_id=None)."
 SPOILED = (
-    "weights-all-equal",
-    "state-between-calls",
-    "dropout-while-evaluating",
-    "ignores-source",
-    "future-leak",
-    "length-leak",
-    "softmax-wrong-axis",
-    "weights-transposed",
-    "words-in-reverse",
-    "norm-wrong-axis",
-    "heads-split-wrongly",
+    "weights-all-equal", "state-between-calls", "dropout-while-evaluating",
+    "ignores-source", "future-leak", "length-leak", "softmax-wrong-axis",
+    "weights-transposed", "words-in-reverse", "norm-wrong-axis", "heads-split-wrongly",
     "heads-merged-wrongly",
-)
+)  # fmt: skip
 
 
 def examine(patient: Patient) -> Iterator[Finding]:

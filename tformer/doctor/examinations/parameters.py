@@ -40,12 +40,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "doesn't reach their layers.",
             look="layers in a plain list or dict: use nn.ModuleList or nn.ModuleDict.",
         )
-    tables = {
-        id(lookup.op)
-        for ids in (patient.source(), patient.target())
-        if ids is not None
-        for lookup in _anatomy.lookups(ops, ids)
-    }
+    tables = {id(lookup.op) for lookup in patient.lookups()}
     used, working = set(), set()
     for op in ops:
         for each in op.inputs:

@@ -72,12 +72,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
 def _places_as_words(patient: Patient) -> Iterator[Finding]:
     """Are places looked up in the table of words?"""
     ops, _ = patient.watch(patient.source(), patient.target())
-    tables = {
-        storage(each.op.inputs[0].tensor)
-        for ids in (patient.source(), patient.target())
-        if ids is not None
-        for each in _anatomy.lookups(ops, ids)
-    }
+    tables = {storage(each.op.inputs[0].tensor) for each in patient.lookups()}
     for op in ops:
         if op.name != "embedding" or storage(op.inputs[0].tensor) not in tables:
             continue
@@ -146,16 +141,21 @@ def _one_sided(first: _anatomy.Attention, side: str) -> Finding | None:
     )
 
 
+def _is_one_vector(read: Input | None, n: int) -> bool:
+    """Whether what a projection read is one vector at each of n places."""
+    if read is None:
+        return False
+    rows = read.numbers.reshape(-1, read.numbers.size(-1))
+    return len(rows) == n and torch.allclose(rows, rows[:1].expand_as(rows), atol=1e-5)
+
+
 def _turned_values(first: _anatomy.Attention, side: str) -> Iterator[Finding]:
     """Are values of one word unlike each other, though what they are made of isn't?
 
     Some designs turn what is mixed back again, before the output projection.
     """
     read, n = first.into_value, first.shape[0]
-    if read is None or first.merged is None:
-        return
-    rows = read.numbers.reshape(-1, read.numbers.size(-1))
-    if len(rows) != n or not torch.allclose(rows, rows[:1].expand_as(rows), atol=1e-5):
+    if not _is_one_vector(read, n) or first.merged is None:
         return
     turns = 1 - torch.cosine_similarity(first.value[:, :1], first.value, dim=-1).min()
     if float(turns) > 1e-2:
@@ -194,10 +194,7 @@ def _not_relative(
     from: positions that were added before the first layer are absolute.
     """
     read, n = first.into_query, first.shape[0]
-    if read is None or first.query.shape != first.key.shape:
-        return
-    rows = read.numbers.reshape(-1, read.numbers.size(-1))
-    if len(rows) != n or not torch.allclose(rows, rows[:1].expand_as(rows), atol=1e-5):
+    if not _is_one_vector(read, n) or first.query.shape != first.key.shape:
         return
     scores = first.query @ first.key.transpose(-1, -2)  # (H, T, T)
     spread = float(scores.max() - scores.min())
@@ -233,15 +230,12 @@ def _not_relative(
 
 def _added(patient: Patient) -> Iterator[Finding]:
     """What is added to the embeddings: one table of positions, and a sound one."""
-    ops, _ = patient.watch(patient.source(), patient.target())
-    for side, ids in enumerate((patient.source(), patient.target())):
-        if ids is None:
-            continue
-        for lookup in _anatomy.lookups(ops, ids):
+    for side in (0, 1):
+        for lookup in patient.lookups(side):
             if lookup.multiplied is not None:
                 yield _multiplied(lookup, SIDES[side])
                 return
-            tables = [table for each in lookup.added if (table := _table(each, ids))]
+            tables = [table for each in lookup.added if (table := _table(each, lookup))]
             found = [*_doubled(lookup, tables, SIDES[side])]
             for table in tables[:1]:
                 found += _badly_made(table, SIDES[side])
@@ -263,10 +257,11 @@ class Table:
     is_learned: bool
 
 
-def _table(added: Input, ids: Tensor) -> Table | None:
+def _table(added: Input, lookup: _anatomy.Lookup) -> Table | None:
     """What is added, if it is a vector for each place and not the same for all."""
     rows = added.tensor.squeeze()
-    if rows.dim() != 2 or len(rows) != ids.numel() or not rows.is_floating_point():
+    n = lookup.op.inputs[1].tensor.numel()
+    if rows.dim() != 2 or len(rows) != n or not rows.is_floating_point():
         return None
     if torch.allclose(rows, rows[:1].expand_as(rows)):
         return None  # such as a vector that says which language it is

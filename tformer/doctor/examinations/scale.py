@@ -6,13 +6,11 @@ import math
 from collections.abc import Iterator
 
 from tformer.doctor import _anatomy
-from tformer.doctor._labels import is_untrained
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
 CHAPTER = "Attention"
 MUCH = 2.5  # times too large or too small
-SHARP = 1.5  # standard deviation of scores; with a factor they start below 1
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
@@ -38,20 +36,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
     ):
         if here:
             agree = len(here) == len(judged) and patient.scale is None
-            if code == "no-scale" and _saturates(patient, here):
-                agree = False
+            if code == "no-scale":  # T5 adds a learned bias; GPT-Neo has no sign
+                agree &= any(map(_anatomy.has_bias, here)) or patient.is_known
             yield _finding(patient, code, here, len(found), may_be_meant=agree)
-
-
-def _saturates(patient: Patient, found: list[_anatomy.Attention]) -> bool:
-    """Whether scores are sharp before any training, and nothing but products.
-
-    Designs without a factor start with smaller weights, or add a learned bias.
-    """
-    if any(_anatomy.has_bias(each) for each in found):
-        return False
-    sizes = [float((e.query @ e.key.mT).std()) for e in found]
-    return min(sizes) > SHARP and is_untrained(patient)
 
 
 def _by_width(each: _anatomy.Attention, width: int) -> Finding:

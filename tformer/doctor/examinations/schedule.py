@@ -11,18 +11,30 @@ from tformer.doctor.report import Finding
 CHAPTER = "Training"
 ARGUMENT = "schedule"
 HIGH = 0.05  # Adam moves each weight by up to about the rate
+NOTHING = 1e-5  # of the highest rate: a step that moves nothing
+IDLE = 0.1  # of the steps: more than the end of any decay
+COUPLED = ("Adam", "Adamax", "NAdam", "RAdam")  # their decay is in the gradient
+STRONG = 0.05  # a decay that is usual with AdamW only
+NO_WARMUP = (
+    "That is right for a pre-norm model, for plain gradient descent, and for a small "
+    "rate; a post-norm model may not recover from large first steps "
+    '(accept=["never-warms"]).'
+)
+CONSTANT = (
+    "That is right for a short training, or one whose weights are averaged "
+    '(accept=["never-falls"]).'
+)
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
     """Ask the schedule for every step of the training."""
+    yield from _decay(patient)
     if patient.schedule is None:
         yield from _too_high(patient, None)
     if patient.schedule is None or not patient.steps:
         missing = "schedule=…" if patient.schedule is None else "steps=…"
         raise Skip(f"{missing} was not given")
-    stride = max(1, patient.steps // 2000)
-    at = sorted({*range(1, patient.steps + 1, stride), patient.steps})
-    rates = [float(patient.schedule(step)) for step in at]
+    at, rates = _rates(patient)
     tried = f"asked for the learning rate of {len(at)} of {patient.steps} steps."
     bad = [s for s, r in zip(at, rates, strict=True) if not math.isfinite(r) or r < 0]
     if bad:
@@ -38,6 +50,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
     top = max(rates)
     yield from _too_high(patient, top)
     n_zero = next((i for i, rate in enumerate(rates) if rate), len(rates))
+    idle = [s for s, r in zip(at[n_zero:], rates[n_zero:], strict=True)
+            if r <= NOTHING * top]  # fmt: skip
     if n_zero > 1:
         yield Finding(
             code="rate-is-zero",
@@ -49,47 +63,63 @@ def examine(patient: Patient) -> Iterator[Finding]:
             look="step / warmup, not step // warmup, and the unit: is the schedule "
             "asked in epochs?",
         )
-    elif min(rates[0], rates[-1]) >= 0.9 * top and min(rates) < top / 2:
-        yield _valley(at, rates, tried)
-        return
+    elif len(idle) > IDLE * len(at):
+        yield Finding(
+            code="rate-is-zero",
+            title="a large part of the training has a learning rate of 0",
+            tried=tried,
+            seen=f"at {len(idle)} of them, from step {idle[0]} on, it is 0, or less "
+            f"than {NOTHING:.0e} of its maximum.",
+            means="nothing is learned there.",
+            look="the number of steps for which the decay is made, and its unit: is it "
+            "a decay for each epoch that is asked for each step?",
+        )
     elif rates[0] >= 0.9 * top:
         yield _never_warms(at, rates, tried)
-    if rates[-1] >= 0.95 * top:
+    elif rates[-1] >= 0.95 * top:
         yield _never_falls(at, rates, tried)
 
 
-def _valley(at: list[int], rates: list[float], tried: str) -> Finding:
-    low = min(range(len(at)), key=lambda i: rates[i])
-    return Finding(
-        code="never-warms",
-        title="the learning rate falls first, and rises to the end",
-        tried=tried,
-        seen=f"it begins at {rates[0]:.3g}, is {rates[low]:.3g} at step {at[low]}, and "
-        f"ends at {rates[-1]:.3g}: a valley in place of a peak.",
-        means="the first steps, whose gradients are still noise, are the largest, and "
-        "the weights never settle.",
-        look="min of the two branches, not max; the sign of the exponents.",
-    )
+def _rates(patient: Patient) -> tuple[list[int], list[float]]:
+    """Steps of the training, up to some 2000 of them, and their rates."""
+    assert patient.schedule is not None and patient.steps
+    stride = max(1, patient.steps // 2000)
+    at = sorted({*range(1, patient.steps + 1, stride), patient.steps})
+    return at, [float(patient.schedule(step)) for step in at]
+
+
+def highest(patient: Patient) -> float:
+    """The highest rate of the schedule, as far as the training is known."""
+    return max(_rates(patient)[1]) if patient.schedule and patient.steps else 0.0
 
 
 def _never_warms(at: list[int], rates: list[float], tried: str) -> Finding:
+    """Nothing that a pre-norm model minds, unless the curve is the wrong way round."""
+    low = min(range(len(at)), key=lambda i: rates[i])
     n = next((i for i, rate in enumerate(rates) if rate < rates[0] / 10), len(at))
-    early = n < len(at) / 5
+    seen = f"it begins at {rates[0]:.3g}, and its maximum is {max(rates):.3g}."
+    title, turned = "the learning rate has no warm-up", True
+    if rates[-1] >= 0.9 * max(rates) and rates[low] < max(rates) / 2:
+        title = "the learning rate falls first, and rises to the end"
+        seen = f"it begins at {rates[0]:.3g}, is {rates[low]:.3g} at step {at[low]}, "
+        seen += f"and ends at {rates[-1]:.3g}: a valley in place of a peak."
+    elif n < len(at) / 5:
+        title = "the learning rate has its warm-up upside down"
+        seen += f" At step {at[n]} it is a tenth of that."
+    else:
+        turned = False
     return Finding(
         code="never-warms",
-        title="the learning rate has its warm-up upside down"
-        if early
-        else "the learning rate has no warm-up",
+        title=title,
         tried=tried,
-        seen=f"it begins at {rates[0]:.3g}, and its maximum is {max(rates):.3g}."
-        + (f" At step {at[n]} it is a tenth of that." if early else ""),
-        means="Adam's averages are still noise in the first steps, and a post-norm "
-        "Transformer may never recover from large ones.",
+        seen=seen,
+        means="the first steps, whose gradients are still noise, are the largest.",
         look="step / warmup, not warmup / step; min of the two branches, not max; the "
         "sign of the exponents."
-        if early
+        if turned
         else "the warm-up steps, the unit (steps or epochs), and whether "
         "schedule.step() is called for each update.",
+        design="" if turned else NO_WARMUP,
     )
 
 
@@ -113,18 +143,20 @@ def _never_falls(at: list[int], rates: list[float], tried: str) -> Finding:
         "minus; progress that counts backwards."
         if rises
         else "the decay, the unit (steps or epochs), the number of steps.",
+        design="" if rises or first > len(at) / 2 else CONSTANT,
     )
 
 
-def _too_high(patient: Patient, top: float | None) -> Iterator[Finding]:
-    """Is the rate too high, whether the schedule gives it or multiplies it?"""
+def _decay(patient: Patient) -> Iterator[Finding]:
+    """Is the weight decay too strong, or is it none, but a part of the gradient?"""
     optimizer = patient.optimizer
     if optimizer is None or "adam" not in type(optimizer).__name__.lower():
         return
-    own = max(float(group["lr"]) for group in optimizer.param_groups)
-    decay = max(float(g.get("weight_decay", 0)) for g in optimizer.param_groups)
-    rate = own if top is None else top * min(1.0, own)
-    slow = min(own, 0.01)
+    strongest = max(
+        optimizer.param_groups, key=lambda group: float(group.get("weight_decay", 0))
+    )
+    decay = float(strongest.get("weight_decay", 0))
+    slow = min(0.01, float(strongest["lr"]))
     if decay >= 1 and slow * decay > 2e-3:
         yield Finding(
             code="decay-too-strong",
@@ -135,6 +167,32 @@ def _too_high(patient: Patient, top: float | None) -> Iterator[Finding]:
             means="weights shrink to nothing, whatever they had learned.",
             look="weight_decay: 0.01 to 0.1 is usual with AdamW.",
         )
+    elif (
+        decay > 1e-4
+        and type(optimizer).__name__ in COUPLED
+        and not strongest.get("decoupled_weight_decay")
+    ):
+        yield Finding(
+            code="decay-in-gradient",
+            title="the weight decay is added to the gradient, which Adam rescales",
+            tried="looked at the optimizer and its weight_decay.",
+            seen=f"{type(optimizer).__name__} has weight_decay={decay:.3g}.",
+            means="a weight with small gradients is pulled to 0 at the full rate.",
+            look=f"AdamW, with this decay, or {type(optimizer).__name__} with at most "
+            "1e-4.",
+            design=""
+            if decay >= STRONG
+            else 'Small ones do little harm (accept=["decay-in-gradient"]).',
+        )
+
+
+def _too_high(patient: Patient, top: float | None) -> Iterator[Finding]:
+    """Is the rate too high, whether the schedule gives it or multiplies it?"""
+    optimizer = patient.optimizer
+    if optimizer is None or "adam" not in type(optimizer).__name__.lower():
+        return
+    own = max(float(group["lr"]) for group in optimizer.param_groups)
+    rate = own if top is None else top * min(1.0, own)
     itself = top is not None and HIGH < top < 0.5 and rate <= HIGH
     rate = top if itself and top is not None else rate
     if rate > HIGH:
@@ -150,6 +208,6 @@ def _too_high(patient: Patient, top: float | None) -> Iterator[Finding]:
             "itself: it goes with lr=1.0.",
             design="That is right if the schedule is a factor by which the optimizer's "
             f"own rate, {own:.2g}, is multiplied."
-            if itself
+            if itself and own <= HIGH
             else "",
         )

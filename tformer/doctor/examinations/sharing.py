@@ -48,6 +48,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if outermost:
         names, module = outermost[0]
         read = [id(each) for each in calls[id(module)]]
+        kind = type(module).__name__
         in_row = all(name.rpartition(".")[2].isdigit() for name in names)
         twins = in_row and len({*read}) < len(read)
         more = f", and so with {len(outermost) - 1} more" if len(outermost) > 1 else ""
@@ -55,12 +56,16 @@ def examine(patient: Patient) -> Iterator[Finding]:
             code="layers-shared",
             title="one layer is used in several places",
             tried="looked for modules that appear under more than one name.",
-            seen=f"{listed(names)} are one and the same {type(module).__name__}{more}."
+            seen=f"{listed(names)} are one and the same {kind}{more}."
             + (" They read the same numbers, and so give the same." if twins else ""),
             means="all of them train one set of weights, so the model is as small as "
             "if it had a single layer there.",
-            look="[layer] * n, and one attention passed to two sublayers: make a new "
-            "one each time, or copy.deepcopy it.",
+            look=f"the line that makes {names[0].rpartition('.')[0]}: [{kind}(…)] * "
+            f"{len(names)} is one {kind}, {len(names)} times over. Write "
+            f"[{kind}(…) for _ in range({len(names)})], or copy.deepcopy it."
+            if in_row
+            else f"the {kind} that is passed to several parts: make one for each, or "
+            "copy.deepcopy it.",
             design=ON_PURPOSE if patient.shared is None and not twins else "",
         )
 

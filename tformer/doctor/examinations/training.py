@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +19,8 @@ from tformer.doctor import _anatomy
 from tformer.doctor._keep import as_found
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor._watch import name_of_op
-from tformer.doctor.examinations.schedule import HIGH
+from tformer.doctor.examinations.accumulation import NoDropout
+from tformer.doctor.examinations.schedule import HIGH, highest
 from tformer.doctor.report import Finding
 
 CHAPTER = "Training"
@@ -111,6 +113,8 @@ class Step(TorchDispatchMode):
         n_steps: how often an optimizer stepped.
         n_in_vain: how often it did so once more with the gradients it had used before.
         arrived: whether a gradient arrived at a weight: before a step, after the last.
+        times: how often one arrived at each weight before the first step.
+        full: the gradients that the first step found, or clipping before it.
         used: the gradients that the first step found.
         left: those that the call left.
         moves: by how much each weight changed.
@@ -126,6 +130,8 @@ class Step(TorchDispatchMode):
     n_steps: int = 0
     n_in_vain: int = 0
     arrived: list[bool] = field(default_factory=lambda: [False, False])
+    times: Counter[int] = field(default_factory=Counter)
+    full: list[Tensor | None] = field(default_factory=list)
     used: list[Tensor | None] = field(default_factory=list)
     left: list[Tensor | None] = field(default_factory=list)
     moves: list[Tensor] = field(default_factory=list)
@@ -165,15 +171,19 @@ class Step(TorchDispatchMode):
         """Hears of each call, by whatever name clipping was imported."""
         if event == "call" and frame.f_code.co_name in CLIPPING:
             self.clips.append(self.arrived[0])
+            if self.arrived[0]:
+                self.full = self.full or _gradients(self.parameters)
 
     def _arrives(self, parameter: Tensor) -> None:
         if parameter.grad is not None and bool(parameter.grad.any()):
             self.arrived[self.n_steps > 0] = True
+            self.times[id(parameter)] += not self.n_steps
             self._stepped.clear()
 
     def _steps(self, optimizer: Any, *_: Any) -> None:
         if not self.n_steps:
             self.used = _gradients(self.parameters)
+            self.full = self.full or self.used
         self.n_steps += 1
         self.n_in_vain += id(optimizer) in self._stepped
         self._stepped.add(id(optimizer))
@@ -287,6 +297,7 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
             "optimizer.step(), in the loop and once more in a helper.",
         )
     yield from _clipped(step, tried)
+    yield from _summed(patient, step)
     stays = step.modes == {False} or not step.ends_off
     later = step if stays else _step(patient, step.parameters, mode=False)
     is_off = later.modes == {False} and not later.drops
@@ -331,7 +342,8 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
         )
     moves = torch.cat([each.flatten().abs() for each in step.moves])
     half = float(moves[moves > 0].median())
-    if patient.schedule is not None and half > HIGH:  # else the rate has been judged
+    judged = patient.schedule is None or highest(patient) > HIGH
+    if half > HIGH and not judged:
         yield _finding(
             "rate-too-high",
             "a step of training moves the weights too far",
@@ -342,6 +354,27 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
             "the optimizer's rate: does the schedule multiply it, or replace it?",
             design="That is right if your loop sets the rate from the schedule before "
             "it calls the step.",
+        )
+
+
+def _summed(patient: Patient, step: Step) -> Iterator[Finding]:
+    """Is the gradient of a batch in several parts their sum, and not their mean?"""
+    n = max(step.times.values(), default=0)
+    if n < 2 or patient.loss is None or patient.gradients is not None:
+        return
+    with NoDropout():
+        parts = _step(patient, step.parameters).full
+        whole = _gradient(patient, step)
+    size = float(_flat(parts).norm() / _flat(whole).norm())
+    if (_cosine(parts, whole) or 0.0) > SURE and abs(size / n - 1) < 0.1:
+        yield _finding(
+            "accumulation-not-averaged",
+            "a step adds up the gradients of its parts and doesn't average them",
+            "compared the step's gradient, before clipping, with that of the loss.",
+            f"gradients arrive {n} times, and their sum is {size:.2f} times as long.",
+            "steps change with the number of parts. Adam evens that out; plain "
+            "gradient descent and clipping don't.",
+            "divide each part's loss by the number of parts, before backward().",
         )
 
 

@@ -19,7 +19,7 @@ ARGUMENT = "tied"
 def examine(patient: Patient) -> Iterator[Finding | Remark]:
     """Compare the output projection with the target's table, as they are used."""
     ops, _ = patient.watch(patient.source(), patient.target())
-    looked_up = _anatomy.lookups(ops, patient.target())
+    looked_up = patient.lookups(1)
     last = _anatomy.unembedding(ops, patient.plain.size(-1))
     if not looked_up or last is None:
         raise Skip("no table of words, or no output projection, was seen")
@@ -49,9 +49,7 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
             )
         return
     alike = _alike(table, weight)
-    source = patient.source()
-    of_source = [] if source is None else _anatomy.lookups(ops, source)
-    crosses = any(_is_one(weight, e.op.inputs[0].tensor) for e in of_source)
+    crosses = any(_is_one(weight, e.op.inputs[0].tensor) for e in patient.lookups(0))
     if patient.tied and crosses:
         yield Finding(
             code="untied-tables",
@@ -89,10 +87,8 @@ def _crossed(
         for name, module in patient.model.named_modules()
         if isinstance(module, nn.Embedding)
     }
-    source = patient.source()
-    of_source = [] if source is None else _anatomy.lookups(ops, source)
     if (
-        not any(_is_one(table, each.op.inputs[0].tensor) for each in of_source)
+        not any(_is_one(table, each.op.inputs[0].tensor) for each in patient.lookups(0))
         or not {storage(table), storage(weight)} <= tables.keys()
         or any(
             op.name == "embedding" and _is_one(weight, op.inputs[0].tensor)
