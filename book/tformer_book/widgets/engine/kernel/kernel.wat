@@ -68,20 +68,67 @@
       (local.set $y (i32.add (local.get $y) (i32.const 16)))
       (br_if $four_rows (i32.lt_u (local.get $y) (local.get $end)))))
 
-  ;; y[j] = step * scales[j] * (sum over k of w[j, k] * x[k]), the sum in whole numbers
+  ;; whole[k] = x[k] / step, rounded as in fixed-point.js; the result is step
+  (func $fixed_point
+    (param $x i32)       ;; where x begins: float32
+    (param $whole i32)   ;; where its whole numbers go: int16
+    (param $most f64)    ;; the largest of them
+    (param $width i32)   ;; how many they are, a multiple of 16
+    (result f32)
+    (local $end i32) (local $at i32) (local $step f32)
+    (local $top v128) (local $per_step v128) (local $value v128) (local $floor v128)
+
+    (local.set $end (i32.add (local.get $x) (i32.shl (local.get $width) (i32.const 2))))
+    (local.set $at (local.get $x))
+    (loop $fours
+      (local.set $top (f32x4.pmax
+        (local.get $top) (f32x4.abs (v128.load (local.get $at)))))
+      (local.set $at (i32.add (local.get $at) (i32.const 16)))
+      (br_if $fours (i32.lt_u (local.get $at) (local.get $end))))
+    (local.set $step (f32.demote_f64 (f64.div
+      (f64.promote_f32 (f32.max
+        (f32.max (f32x4.extract_lane 0 (local.get $top)) (f32x4.extract_lane 1 (local.get $top)))
+        (f32.max (f32x4.extract_lane 2 (local.get $top)) (f32x4.extract_lane 3 (local.get $top)))))
+      (local.get $most))))
+    (if (f32.ne (local.get $step) (f32.const 0)) (then
+      (local.set $per_step (f64x2.splat
+        (f64.div (f64.const 1) (f64.promote_f32 (local.get $step)))))))
+
+    ;; Two at a time, in double precision; halves are rounded up.
+    (loop $twos
+      (local.set $value (f64x2.mul (local.get $per_step)
+        (f64x2.promote_low_f32x4 (v128.load64_zero (local.get $x)))))
+      (local.set $floor (f64x2.floor (local.get $value)))
+      (local.set $value (i32x4.trunc_sat_f64x2_s_zero (f64x2.add
+        (local.get $floor)
+        (v128.and (v128.const f64x2 1 1) (f64x2.ge
+          (f64x2.sub (local.get $value) (local.get $floor))
+          (v128.const f64x2 0.5 0.5))))))
+      (v128.store32_lane 0 (local.get $whole)
+        (i16x8.narrow_i32x4_s (local.get $value) (local.get $value)))
+      (local.set $x (i32.add (local.get $x) (i32.const 8)))
+      (local.set $whole (i32.add (local.get $whole) (i32.const 4)))
+      (br_if $twos (i32.lt_u (local.get $x) (local.get $end))))
+    (local.get $step))
+
+  ;; y[j] = step * scales[j] * (sum over k of w[j, k] * whole[k]), where x = step * whole,
+  ;; and the sum is of whole numbers
   (func (export "bytes")
-    (param $x i32)       ;; where x begins: int16
+    (param $x i32)       ;; where x begins: float32
+    (param $whole i32)   ;; where its whole numbers go: int16
+    (param $most f64)    ;; the largest of them
     (param $w i32)       ;; where W begins: int8
     (param $y i32)       ;; where y goes: float32
     (param $width i32)   ;; bytes of a row of W, a multiple of 16
     (param $rows i32)    ;; rows of W, a multiple of 4
     (param $scales i32)  ;; where the rows' scales begin: float32
-    (param $step f32)    ;; what x counts in
     (local $end i32) (local $k i32) (local $at i32)
     (local $w1 i32) (local $w2 i32) (local $w3 i32)
-    (local $low v128) (local $high v128)
+    (local $step f32) (local $low v128) (local $high v128)
     (local $sum0 v128) (local $sum1 v128) (local $sum2 v128) (local $sum3 v128)
 
+    (local.set $step (call $fixed_point
+      (local.get $x) (local.get $whole) (local.get $most) (local.get $width)))
     (local.set $end (i32.add (local.get $y) (i32.shl (local.get $rows) (i32.const 2))))
     (loop $four_rows
       (local.set $w1 (i32.add (local.get $w) (local.get $width)))
@@ -96,7 +143,7 @@
       ;; loaded, multiplied, and added in pairs of 32 bits.
       (local.set $k (i32.const 0))
       (loop $columns
-        (local.set $at (i32.add (local.get $x) (i32.shl (local.get $k) (i32.const 1))))
+        (local.set $at (i32.add (local.get $whole) (i32.shl (local.get $k) (i32.const 1))))
         (local.set $low (v128.load (local.get $at)))
         (local.set $high (v128.load offset=16 (local.get $at)))
         (local.set $at (i32.add (local.get $w) (local.get $k)))

@@ -1,6 +1,6 @@
 // Products by the kernel in WebAssembly (kernel.wat): many numbers at a time.
 import { BINARY } from "./binary.js";
-import { fixedPoint } from "./fixed-point.js";
+import { largest } from "./fixed-point.js";
 
 const PAGE = 1 << 16; // bytes, of WebAssembly's memory
 export const VECTOR = 16; // bytes that are loaded at once
@@ -31,8 +31,9 @@ export function simdProducts(weights) {
   });
 }
 
-// Where in the memory each weight lies, and behind them a vector x and a product y that
-// are long enough for all. The memory never grows, so views of it stay good.
+// Where in the memory each weight lies, and behind them a vector x, the same in whole
+// numbers, and a product y that are long enough for all. The memory never grows, so views
+// of it stay good.
 class Layout {
   size = 0;
 
@@ -42,13 +43,16 @@ class Layout {
       const width = up(nIn * bytes, VECTOR);
       const rows = up(nOut, 4);
       return {
+        columns: width / bytes,
         width,
         rows,
         numbers: this.#take(width * rows),
         scales: scales && this.#take(4 * rows),
       };
     });
-    this.x = this.#take(Math.max(...this.places.map(({ width }) => 2 * width)));
+    const columns = Math.max(...this.places.map((each) => each.columns));
+    this.x = this.#take(4 * columns);
+    this.whole = this.#take(2 * columns);
     this.y = this.#take(Math.max(...this.places.map(({ rows }) => 4 * rows)));
   }
 
@@ -71,23 +75,18 @@ function fill(buffer, { shape: [nOut, nIn], data, scales }, place) {
   if (scales) new Float32Array(buffer, place.scales, nOut).set(scales);
 }
 
-function product(kernel, buffer, { shape: [nOut, nIn], scales }, place, { x, y }) {
-  const { width, rows } = place;
-  const input = scales
-    ? new Int16Array(buffer, x, width)
-    : new Float32Array(buffer, x, width / 4);
+function product(kernel, buffer, { shape: [nOut, nIn], scales }, place, layout) {
+  const { columns, width, rows, numbers } = place;
+  const { x, whole, y } = layout;
+  const input = new Float32Array(buffer, x, columns);
   const output = new Float32Array(buffer, y, nOut);
+  const most = largest(nIn);
   return (from, to) => {
     input.fill(0, nIn); // another product may have left something there
     for (let i = 0, j = 0; i < from.length; i += nIn, j += nOut) {
-      const vector = from.subarray(i, i + nIn);
-      if (scales) {
-        const step = fixedPoint(vector, input);
-        kernel.bytes(x, place.numbers, y, width, rows, place.scales, step);
-      } else {
-        input.set(vector);
-        kernel.floats(x, place.numbers, y, width, rows);
-      }
+      input.set(from.subarray(i, i + nIn));
+      if (scales) kernel.bytes(x, whole, most, numbers, y, width, rows, place.scales);
+      else kernel.floats(x, numbers, y, width, rows);
       to.set(output, j);
     }
   };
