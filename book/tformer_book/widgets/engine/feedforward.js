@@ -19,8 +19,10 @@ export class FeedForward extends Module {
 
   // (B, T, D) -> (B, T, D), through (B, T, F)
   forward(x) {
-    const wide = this.expand.call(x);
-    return this.contract.call(new Tensor(wide.shape, wide.data.map(this.activation)));
+    const { data, shape } = this.expand.call(x);
+    const active = new Tensor(shape);
+    for (let i = 0; i < data.length; i++) active.data[i] = this.activation(data[i]);
+    return this.contract.call(active);
   }
 }
 
