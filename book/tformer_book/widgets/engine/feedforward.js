@@ -19,10 +19,11 @@ export class FeedForward extends Module {
 
   // (B, T, D) -> (B, T, D), through (B, T, F)
   forward(x) {
+    const { activation } = this;
     const { data, shape } = this.expand.call(x);
-    const active = new Tensor(shape);
-    for (let i = 0; i < data.length; i++) active.data[i] = this.activation(data[i]);
-    return this.contract.call(active);
+    const active = new Float32Array(data.length);
+    for (let i = 0; i < data.length; i++) active[i] = activation(data[i]);
+    return this.contract.call(new Tensor(shape, active));
   }
 }
 

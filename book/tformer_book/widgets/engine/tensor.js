@@ -42,9 +42,9 @@ export function dot(a, i, b, j, length) {
 }
 
 export function add(x, y) {
-  const sum = new Tensor(x.shape);
-  for (let i = 0; i < sum.data.length; i++) sum.data[i] = x.data[i] + y.data[i];
-  return sum;
+  const [a, b, sum] = [x.data, y.data, new Float32Array(x.data.length)];
+  for (let i = 0; i < sum.length; i++) sum[i] = a[i] + b[i];
+  return new Tensor(x.shape, sum);
 }
 
 // Rows of the first axis, in this order; a row may come twice.
@@ -119,8 +119,9 @@ export function logSoftmax(x, output = new Tensor(x.shape)) {
 // The places of the largest numbers, the largest first; of equal ones the first stays.
 export function best(numbers, count) {
   const places = [];
+  const { length } = numbers;
   let least = -Infinity; // of them
-  for (let i = 0; i < numbers.length; i++) {
+  for (let i = 0; i < length; i++) {
     if (numbers[i] <= least && i >= count) continue;
     let at = Math.min(i, count - 1);
     for (; at > 0 && numbers[i] > numbers[places[at - 1]]; at--)
