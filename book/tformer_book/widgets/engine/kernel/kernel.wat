@@ -1,4 +1,5 @@
-;; Two products of a vector and a matrix, W x: one for float32, one for eight-bit weights.
+;; Products of a vector and a matrix, W x: for float32 weights, and for eight-bit ones, of one
+;; vector or of four.
 ;;
 ;; What plain.js does number by number, four or eight at a time (WebAssembly's SIMD), and
 ;; for four rows of W at once: each piece of x that is loaded serves them all. simd.js
@@ -188,4 +189,94 @@
       (local.set $w (i32.add (local.get $w3) (local.get $width)))
       (local.set $scales (i32.add (local.get $scales) (i32.const 16)))
       (local.set $y (i32.add (local.get $y) (i32.const 16)))
-      (br_if $four_rows (i32.lt_u (local.get $y) (local.get $end))))))
+      (br_if $four_rows (i32.lt_u (local.get $y) (local.get $end)))))
+
+  ;; The same for four vectors at once, which follow one another, as their whole numbers
+  ;; and products do: each weight that is loaded and widened serves them all.
+  (func (export "four_bytes")
+    (param $x i32) (param $whole i32) (param $most f64) (param $w i32) (param $y i32)
+    (param $width i32) (param $rows i32) (param $scales i32)
+    (local $end i32) (local $w_end i32) (local $stride i32)
+    (local $x0 i32) (local $x1 i32) (local $x2 i32) (local $x3 i32)
+    (local $steps v128) (local $low v128) (local $high v128)
+    (local $sum0 v128) (local $sum1 v128) (local $sum2 v128) (local $sum3 v128)
+
+    (local.set $steps (f32x4.replace_lane 0 (local.get $steps) (call $fixed_point
+      (i32.add (local.get $x) (i32.mul (local.get $width) (i32.const 0)))
+      (i32.add (local.get $whole) (i32.mul (local.get $width) (i32.const 0)))
+      (local.get $most) (local.get $width))))
+    (local.set $steps (f32x4.replace_lane 1 (local.get $steps) (call $fixed_point
+      (i32.add (local.get $x) (i32.mul (local.get $width) (i32.const 4)))
+      (i32.add (local.get $whole) (i32.mul (local.get $width) (i32.const 2)))
+      (local.get $most) (local.get $width))))
+    (local.set $steps (f32x4.replace_lane 2 (local.get $steps) (call $fixed_point
+      (i32.add (local.get $x) (i32.mul (local.get $width) (i32.const 8)))
+      (i32.add (local.get $whole) (i32.mul (local.get $width) (i32.const 4)))
+      (local.get $most) (local.get $width))))
+    (local.set $steps (f32x4.replace_lane 3 (local.get $steps) (call $fixed_point
+      (i32.add (local.get $x) (i32.mul (local.get $width) (i32.const 12)))
+      (i32.add (local.get $whole) (i32.mul (local.get $width) (i32.const 6)))
+      (local.get $most) (local.get $width))))
+    (local.set $stride (i32.shl (local.get $rows) (i32.const 2)))
+    (local.set $end (i32.add (local.get $y) (local.get $stride)))
+    (loop $row
+      (local.set $x0 (local.get $whole))
+      (local.set $x1 (i32.add (local.get $x0) (i32.shl (local.get $width) (i32.const 1))))
+      (local.set $x2 (i32.add (local.get $x1) (i32.shl (local.get $width) (i32.const 1))))
+      (local.set $x3 (i32.add (local.get $x2) (i32.shl (local.get $width) (i32.const 1))))
+      (local.set $sum0 (v128.const i32x4 0 0 0 0))
+      (local.set $sum1 (v128.const i32x4 0 0 0 0))
+      (local.set $sum2 (v128.const i32x4 0 0 0 0))
+      (local.set $sum3 (v128.const i32x4 0 0 0 0))
+      (local.set $w_end (i32.add (local.get $w) (local.get $width)))
+      (loop $columns
+        (local.set $low (v128.load8x8_s (local.get $w)))
+        (local.set $high (v128.load8x8_s offset=8 (local.get $w)))
+        (local.set $sum0 (i32x4.add (local.get $sum0) (i32x4.add
+          (i32x4.dot_i16x8_s (local.get $low) (v128.load (local.get $x0)))
+          (i32x4.dot_i16x8_s (local.get $high) (v128.load offset=16 (local.get $x0))))))
+        (local.set $x0 (i32.add (local.get $x0) (i32.const 32)))
+        (local.set $sum1 (i32x4.add (local.get $sum1) (i32x4.add
+          (i32x4.dot_i16x8_s (local.get $low) (v128.load (local.get $x1)))
+          (i32x4.dot_i16x8_s (local.get $high) (v128.load offset=16 (local.get $x1))))))
+        (local.set $x1 (i32.add (local.get $x1) (i32.const 32)))
+        (local.set $sum2 (i32x4.add (local.get $sum2) (i32x4.add
+          (i32x4.dot_i16x8_s (local.get $low) (v128.load (local.get $x2)))
+          (i32x4.dot_i16x8_s (local.get $high) (v128.load offset=16 (local.get $x2))))))
+        (local.set $x2 (i32.add (local.get $x2) (i32.const 32)))
+        (local.set $sum3 (i32x4.add (local.get $sum3) (i32x4.add
+          (i32x4.dot_i16x8_s (local.get $low) (v128.load (local.get $x3)))
+          (i32x4.dot_i16x8_s (local.get $high) (v128.load offset=16 (local.get $x3))))))
+        (local.set $x3 (i32.add (local.get $x3) (i32.const 32)))
+        (local.set $w (i32.add (local.get $w) (i32.const 16)))
+        (br_if $columns (i32.lt_u (local.get $w) (local.get $w_end))))
+
+      ;; Lanes to two, to one: a product of each vector.
+      (local.set $sum0 (i32x4.add
+        (i8x16.shuffle 0 1 2 3 16 17 18 19 4 5 6 7 20 21 22 23
+          (local.get $sum0) (local.get $sum1))
+        (i8x16.shuffle 8 9 10 11 24 25 26 27 12 13 14 15 28 29 30 31
+          (local.get $sum0) (local.get $sum1))))
+      (local.set $sum2 (i32x4.add
+        (i8x16.shuffle 0 1 2 3 16 17 18 19 4 5 6 7 20 21 22 23
+          (local.get $sum2) (local.get $sum3))
+        (i8x16.shuffle 8 9 10 11 24 25 26 27 12 13 14 15 28 29 30 31
+          (local.get $sum2) (local.get $sum3))))
+      (local.set $sum0 (i32x4.add
+        (i8x16.shuffle 0 1 2 3 4 5 6 7 16 17 18 19 20 21 22 23
+          (local.get $sum0) (local.get $sum2))
+        (i8x16.shuffle 8 9 10 11 12 13 14 15 24 25 26 27 28 29 30 31
+          (local.get $sum0) (local.get $sum2))))
+      (local.set $sum0 (f32x4.mul
+        (f32x4.mul (local.get $steps) (v128.load32_splat (local.get $scales)))
+        (f32x4.convert_i32x4_s (local.get $sum0))))
+      (local.set $x0 (i32.add (local.get $y) (local.get $stride)))
+      (local.set $x1 (i32.add (local.get $x0) (local.get $stride)))
+      (v128.store32_lane 0 (local.get $y) (local.get $sum0))
+      (v128.store32_lane 1 (local.get $x0) (local.get $sum0))
+      (v128.store32_lane 2 (local.get $x1) (local.get $sum0))
+      (v128.store32_lane 3 (i32.add (local.get $x1) (local.get $stride)) (local.get $sum0))
+
+      (local.set $scales (i32.add (local.get $scales) (i32.const 4)))
+      (local.set $y (i32.add (local.get $y) (i32.const 4)))
+      (br_if $row (i32.lt_u (local.get $y) (local.get $end))))))
