@@ -114,6 +114,18 @@ def test_a_vector_in_whole_numbers_is_off_by_half_a_step(run, pack):
             assert not numbers.any()
 
 
+@pytest.mark.parametrize("step", [0.25, 49])
+def test_both_kernels_round_halves_alike(multiply, step):
+    """Up; but 24.5 * (1 / 49) is a hair less than a half in double precision."""
+    x = step * torch.tensor([[2**15 - 1, *(torch.arange(15) - 6.5)]])
+    ones = {"weight": torch.eye(16, dtype=torch.int8), "scales": torch.ones(16)}
+    found = multiply([{**ones, "x": x}])
+    value = x.double() * (1 / step)
+    whole = value.floor() + (value - value.floor() >= 0.5)
+    for [product] in found.values():
+        assert_close(product, (step * whole).float(), rtol=0, atol=0)
+
+
 @pytest.mark.parametrize(
     ("given", "options"),
     [({"without": "WebAssembly"}, ()), ({}, (NO_SIMD,))],

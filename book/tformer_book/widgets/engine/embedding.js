@@ -14,10 +14,10 @@ export class ScaledEmbedding extends Module {
   // (B, T) ids -> (B, T, D)
   forward(ids) {
     const rows = this.table.call(ids);
-    return new Tensor(
-      rows.shape,
-      rows.data.map((value) => value * this.scale),
-    );
+    const scaled = new Tensor(rows.shape);
+    for (let i = 0; i < rows.data.length; i++)
+      scaled.data[i] = rows.data[i] * this.scale;
+    return scaled;
   }
 
   // (..., D) -> (..., V), by the unscaled table

@@ -19,8 +19,11 @@ export class FeedForward extends Module {
 
   // (B, T, D) -> (B, T, D), through (B, T, F)
   forward(x) {
-    const wide = this.expand.call(x);
-    return this.contract.call(new Tensor(wide.shape, wide.data.map(this.activation)));
+    const { activation } = this;
+    const { data, shape } = this.expand.call(x);
+    const active = new Float32Array(data.length);
+    for (let i = 0; i < data.length; i++) active[i] = activation(data[i]);
+    return this.contract.call(new Tensor(shape, active));
   }
 }
 

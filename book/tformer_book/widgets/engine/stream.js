@@ -3,19 +3,6 @@ import { dot, linear, row, upTo } from "./tensor.js";
 
 export const rowOf = (data, t, width) => data.subarray(t * width, (t + 1) * width);
 
-// The places of the largest numbers, the largest first.
-export function best(numbers, count) {
-  const places = [];
-  for (let i = 0; i < numbers.length; i++) {
-    if (places.length === count && numbers[i] <= numbers[places.at(-1)]) continue;
-    let at = places.length;
-    while (at > 0 && numbers[i] > numbers[places[at - 1]]) at--;
-    places.splice(at, 0, i);
-    if (places.length > count) places.pop();
-  }
-  return places;
-}
-
 const lengthOf = (vector) => Math.sqrt(dot(vector, 0, vector, 0, vector.length));
 
 // Of a part that adds to the stream, for each position of one sentence (B = 1).

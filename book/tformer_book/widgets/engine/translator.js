@@ -6,8 +6,8 @@ import { USUAL } from "./decode/settings.js";
 import { drain } from "./decode/stepping.js";
 import { journey } from "./journey.js";
 import { transplants } from "./patching.js";
-import { best, cosines, lengths, rowOf } from "./stream.js";
-import { logSoftmax } from "./tensor.js";
+import { cosines, lengths, rowOf } from "./stream.js";
+import { best, logSoftmax } from "./tensor.js";
 import { allHeads, attentionWeights, residualStream, setHeadGains } from "./trace.js";
 
 const SEARCHES = { greedy: greedySteps, sample: sampleSteps, beam: beamSteps };

@@ -1,5 +1,5 @@
 // Beam search: several hypotheses at once, and the best of those that ended.
-import { row } from "../tensor.js";
+import { best, row } from "../tensor.js";
 import { USUAL } from "./settings.js";
 import { checkCall, drain, Stepper } from "./stepping.js";
 
@@ -34,7 +34,7 @@ export function* beamSteps(model, sourceIds, options = {}) {
     });
     const only = prefix[step.length] ?? (step.length === longest ? eos_id : null);
     // A row ends in at most one way: 2 * beamSize leave enough to go on.
-    const candidates = best(hypotheses, 2 * beamSize, only);
+    const candidates = continuations(hypotheses, 2 * beamSize, only);
     for (const [rank, each] of candidates.entries()) {
       const hasEnded = each.id === eos_id && rank < beamSize;
       each.fate = hasEnded ? "finished" : "dropped";
@@ -80,21 +80,17 @@ class Beam {
 
 // The `count` most probable continuations of all hypotheses, best first; all by one piece,
 // if `only` names it.
-function best(hypotheses, count, only) {
-  const found = [];
-  for (const [parent, { logProbability, logP }] of hypotheses.entries()) {
-    const [from, to] = only === null ? [0, logP.length] : [only, only + 1];
-    for (let id = from; id < to; id++) {
-      const total = logProbability + logP[id];
-      const worst = found.length < count ? -Infinity : found[count - 1].logProbability;
-      if (!(total > worst)) continue;
-      let place = found.length;
-      while (place && found[place - 1].logProbability < total) place--;
-      found.splice(place, 0, { parent, id, logProbability: total });
-      if (found.length > count) found.pop();
-    }
-  }
-  return found;
+function continuations(hypotheses, count, only) {
+  return hypotheses
+    .flatMap(({ logProbability, logP }, parent) => {
+      const ids = only === null ? best(logP, count) : [only];
+      return ids.map((id) => {
+        return { parent, id, logProbability: logProbability + logP[id] };
+      });
+    })
+    .filter(({ logProbability }) => logProbability > -Infinity)
+    .sort((a, b) => b.logProbability - a.logProbability)
+    .slice(0, count);
 }
 
 function checkOptions(n, beamSize, lengthPenalty) {

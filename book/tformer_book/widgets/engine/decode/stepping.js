@@ -24,7 +24,8 @@ export class Stepper {
     const { model, cache } = this;
     const tokens = cache ? this.tokens.map((row) => row.slice(-1)) : this.tokens;
     const hidden = model.decode(tokens, this.memory, this.sourceMask, cache);
-    const logP = logSoftmax(model.unembed(last(hidden)));
+    const logits = model.unembed(last(hidden));
+    const logP = logSoftmax(logits, logits);
     for (let i = 0; i < logP.data.length; i += model.config.vocab_size) {
       for (const id of this.never) logP.data[i + id] = -Infinity;
     }

@@ -1,9 +1,10 @@
 // Products by the kernel in WebAssembly (kernel.wat): many numbers at a time.
 import { BINARY } from "./binary.js";
-import { fixedPoint } from "./fixed-point.js";
+import { largest } from "./fixed-point.js";
 
 const PAGE = 1 << 16; // bytes, of WebAssembly's memory
 export const VECTOR = 16; // bytes that are loaded at once
+const AT_ONCE = 4; // vectors that eight-bit weights are multiplied by
 
 // The kernel and a memory of so many bytes, or null where they cannot be had.
 export function openKernel(size) {
@@ -31,8 +32,9 @@ export function simdProducts(weights) {
   });
 }
 
-// Where in the memory each weight lies, and behind them a vector x and a product y that
-// are long enough for all. The memory never grows, so views of it stay good.
+// Where in the memory each weight lies, and behind them vectors x, the same in whole
+// numbers, and products y that are long enough for all. The memory never grows, so views
+// of it stay good.
 class Layout {
   size = 0;
 
@@ -42,14 +44,18 @@ class Layout {
       const width = up(nIn * bytes, VECTOR);
       const rows = up(nOut, 4);
       return {
+        columns: width / bytes,
         width,
         rows,
         numbers: this.#take(width * rows),
         scales: scales && this.#take(4 * rows),
       };
     });
-    this.x = this.#take(Math.max(...this.places.map(({ width }) => 2 * width)));
-    this.y = this.#take(Math.max(...this.places.map(({ rows }) => 4 * rows)));
+    const columns = Math.max(...this.places.map((each) => each.columns));
+    const rows = Math.max(...this.places.map((each) => each.rows));
+    this.x = this.#take(4 * AT_ONCE * columns);
+    this.whole = this.#take(2 * AT_ONCE * columns);
+    this.y = this.#take(4 * AT_ONCE * rows);
   }
 
   #take(bytes) {
@@ -71,24 +77,27 @@ function fill(buffer, { shape: [nOut, nIn], data, scales }, place) {
   if (scales) new Float32Array(buffer, place.scales, nOut).set(scales);
 }
 
-function product(kernel, buffer, { shape: [nOut, nIn], scales }, place, { x, y }) {
-  const { width, rows } = place;
-  const input = scales
-    ? new Int16Array(buffer, x, width)
-    : new Float32Array(buffer, x, width / 4);
-  const output = new Float32Array(buffer, y, nOut);
+function product(kernel, buffer, { shape: [nOut, nIn], scales }, place, layout) {
+  const { columns, width, rows, numbers } = place;
+  const { x, whole, y } = layout;
+  const input = new Float32Array(buffer, x, AT_ONCE * columns);
+  const output = new Float32Array(buffer, y, AT_ONCE * rows);
+  const most = largest(nIn);
+  const multiply = (kind) =>
+    kernel[kind](x, whole, most, numbers, y, width, rows, place.scales);
   return (from, to) => {
-    input.fill(0, nIn); // another product may have left something there
-    for (let i = 0, j = 0; i < from.length; i += nIn, j += nOut) {
-      const vector = from.subarray(i, i + nIn);
-      if (scales) {
-        const step = fixedPoint(vector, input);
-        kernel.bytes(x, place.numbers, y, width, rows, place.scales, step);
-      } else {
-        input.set(vector);
-        kernel.floats(x, place.numbers, y, width, rows);
+    const n = from.length / nIn;
+    input.fill(0); // another product may have left something there
+    for (let first = 0, count; first < n; first += count) {
+      count = scales && first + AT_ONCE <= n ? AT_ONCE : 1;
+      for (let i = 0; i < count; i++) {
+        const start = (first + i) * nIn;
+        input.set(from.subarray(start, start + nIn), i * columns);
       }
-      to.set(output, j);
+      if (!scales) kernel.floats(x, numbers, y, width, rows);
+      else multiply(count > 1 ? "four_bytes" : "bytes");
+      for (let i = 0; i < count; i++)
+        to.set(output.subarray(i * rows, i * rows + nOut), (first + i) * nOut);
     }
   };
 }
