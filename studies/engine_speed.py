@@ -48,7 +48,7 @@ from tformer_book.press import browser as driver  # noqa: E402 (tools are no pac
 from tformer_book.widgets._model import FILES, released_model  # noqa: E402
 from tformer_book.widgets._modules import needed  # noqa: E402
 
-ENGINE = ROOT / "tformer" / "widgets" / "engine"
+ENGINE = ROOT / "book" / "tformer_book" / "widgets" / "engine"
 TEST_SET = "test_2016_flickr"
 TIE = 1e-4  # in log p
 SENTENCES = [

@@ -103,7 +103,7 @@ def heat_map(
             image, ax=axes, fraction=0.06, pad=0.02, ticks=[0, 0.5, 1]
         )
         bar.ax.spines[:].set_visible(False)
-        # Drawn, since the colours of a picture in a picture could not follow the page's.
+        # Drawn: a picture inside of it could not follow the page's colours.
         bar.solids.set(rasterized=False, edgecolor="face")
         bar.set_label(number)
         if title:

@@ -1,4 +1,5 @@
 // A translation that appears word by word. Chapter: the book's first page.
+import { isInTheBook } from "../kit/chapters.js";
 import { figure, h, radios, say, stopping } from "../kit/kit.js";
 import { askBar, engineOf } from "../kit/model.js";
 import { doubtful, foreign } from "../live_lab/remarks.js";
@@ -11,10 +12,15 @@ function render({ model, el }) {
   const { sentences } = model.get("example");
   const view = pairView();
   const remark = h("p", { class: "tff-remark", role: "status" });
+  const further = h("a", { class: "tff-further" }, "All its heads, in the lab");
+  const lead = (text) => {
+    further.href = `lab.html#${new URLSearchParams({ text, view: "heads" })}`;
+  };
   const texts = sentences.map(({ text }) => text);
   const choice = radios("sentence", "Or one of these", texts, 0, (i) => {
     ask.show(texts[i]);
     say(remark, "");
+    lead(texts[i]);
     view.show(sentences[i]);
   });
   const ask = askBar(engine, model, {
@@ -25,10 +31,13 @@ function render({ model, el }) {
       const found = { ...scored, pieces: scored.positions.length };
       say(remark, foreign(text) || doubtful(found, model.get("doubt")));
       choice.pick(texts.indexOf(text));
+      lead(text);
       view.show(ofAttention(text, attention));
     },
   });
   root.append(view.node, remark, ask.node, choice.set);
+  if (isInTheBook()) view.beside.append(further);
+  lead(texts[0]);
   view.show(sentences[0]);
   return stopping(ask, view);
 }

@@ -7,7 +7,7 @@ import { linked, lookedAt, mostDecided } from "./words.js";
 const BEAT = 650; // ms from one word to the next
 const LEAST = 0.04; // thinner lines are not drawn
 
-// -> { node, show(attention), stop() }
+// -> { node, beside (a place for more, beside what is told), show(attention), stop() }
 export function pairView() {
   const now = {
     pair: { english: [], german: [], shares: [] },
@@ -17,13 +17,14 @@ export function pairView() {
     cursor: 0, // the one that Tab reaches
   };
   const node = h("div");
+  const beside = h("span");
   const heard = liveRegion();
   const resized = new ResizeObserver(() => drawLines(node, now));
   let timer = 0;
 
   function show(changes) {
     Object.assign(now, changes);
-    render(pairOf(now, heard.node, { onKey, pick, play }), node);
+    render(pairOf(now, heard.node, beside, { onKey, pick, play }), node);
     drawLines(node, now);
   }
   // The German words can be pointed at, tapped, and walked along with the arrow keys.
@@ -60,6 +61,7 @@ export function pairView() {
   addEventListener("beforeprint", finish);
   return {
     node,
+    beside,
     show(attention) {
       Object.assign(now, { pair: linked(attention), cursor: 0 });
       now.round += 1;
@@ -79,7 +81,7 @@ const told = ({ pair, at }) =>
     ? "The model reads the English sentence."
     : `To write “${pair.german[at].text}”, the model ${lookedAt(pair, at)}.`;
 
-function pairOf(now, heard, { onKey, pick, play }) {
+function pairOf(now, heard, beside, { onKey, pick, play }) {
   const { pair, round, known, at, cursor } = now;
   const point = (i) => i < known && pick(i);
   const english = ({ text }, e) =>
@@ -97,7 +99,7 @@ function pairOf(now, heard, { onKey, pick, play }) {
         @keydown=${onKey}>${repeat(pair.german, key, german)}</div>
     </div>
     <div class="tff-below">
-      <p class="tff-told">${told(now)}</p>
+      <p class="tff-told">${told(now)} ${beside}</p>
       <button type="button" data-control="again" @click=${play}>Play again</button>
     </div>
     ${heard}`;
