@@ -104,6 +104,7 @@ def heat_map(
         )
         bar.ax.spines[:].set_visible(False)
         # Drawn: a picture inside of it could not follow the page's colours.
+        assert bar.solids is not None  # only a map of contours has none
         bar.solids.set(rasterized=False, edgecolor="face")
         bar.set_label(number)
         if title:

@@ -63,3 +63,16 @@ def test_a_chart_that_is_not_drawn_says_so_on_paper(visit):
         empty = seen.page.locator(".tf-plotly-box:not([data-ready])").last
         note = empty.evaluate("box => getComputedStyle(box, '::before').content")
         assert "Ctrl+P" in note
+
+
+def test_paper_is_white_whatever_the_screen_shows(visit):
+    theme = "document.documentElement.dataset.theme"
+    with visit(address("positions"), dark=True, settle=False) as seen:
+        page = seen.page
+        assert page.evaluate(theme) == "dark"
+        page.evaluate(
+            f"addEventListener('beforeprint', () => {{ window.printed = {theme} }})"
+        )
+        page.pdf()
+        assert page.evaluate("window.printed") == "light"
+        assert page.evaluate(theme) == "dark"

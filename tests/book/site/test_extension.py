@@ -60,6 +60,15 @@ def test_formulas_go_where_their_tex_was(extension):
     )
 
 
+def test_a_short_formula_keeps_its_full_stop(extension):
+    formulas = extension("formulas")
+    span = '<span class="math notranslate nohighlight">{}</span>'
+    short, long = span.format("\\(a\\)"), span.format(f"\\({'a + ' * 9}b\\)")
+    assert formulas.filled(f"{short}, {long}.", ["1", "2"]) == (
+        f'<span class="tf-together">{span.format(1)},</span> {span.format(2)}.'
+    )
+
+
 def checksum(text):
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 

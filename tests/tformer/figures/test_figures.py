@@ -165,6 +165,7 @@ def test_a_heat_map_is_drawn_in_the_pages_own_scale():
         assert re.search(scale, svg)
     for ink in ("on-low", "on-high", "query", "key"):
         assert f"fill: var(--tf-{ink}, #" in svg
+    assert "<image" not in svg  # whose colours no page could change
 
 
 def test_a_number_in_a_cell_is_read_well_wherever_it_is_on_the_scale():
