@@ -21,6 +21,8 @@ class Cutting(Driven):
     selector = ".tfhs"
 
     def size(self, words, width, heads):
+        if not self.control("words").is_visible():
+            self.root.locator(".tfhs-sizes > summary").click()
         self.control("words").evaluate(
             "(e, x) => { e.value = x; e.dispatchEvent(new Event('input')); }", words
         )
@@ -259,7 +261,7 @@ def test_the_words_say_who_no_longer_hears_whom(cutting):
 
 
 def test_the_table_behind_the_picture_has_the_outputs(cutting):
-    cutting.root.locator("summary").click()
+    cutting.root.locator("summary", has_text="as a table").click()
     rows = cutting.root.locator("details tbody tr")
     shown = [
         [float(x.replace("−", "-")) for x in row.locator("td").all_inner_texts()]
@@ -268,7 +270,7 @@ def test_the_table_behind_the_picture_has_the_outputs(cutting):
     figure = HeadSplit()
     wanted = torch.cat([figure.right["output"], figure.wrong["output"]])
     assert_close(torch.tensor(shown).double(), wanted, rtol=0, atol=6e-3)
-    cutting.root.locator("summary").click()
+    cutting.root.locator("summary", has_text="as a table").click()
 
 
 def test_a_step_is_announced_once_the_reader_pauses(cutting):

@@ -59,6 +59,12 @@ class Lab(Driven):
     def control(self, name):
         return self.root.locator(f'[data-control="{name}"]').first
 
+    def search(self, number):
+        """Choose a search, in the fold of the settings."""
+        if not self.control("search-0").is_visible():
+            self.root.locator("[data-settings] > summary").click()
+        self.control(f"search-{number}").check(force=True)
+
     def settled(self):
         """Wait for the model."""
         idle = self.page.locator(".tfl > .tfk-ask:not([data-busy])")
@@ -128,7 +134,7 @@ def opened(chromium, site, playing):
 
 @pytest.fixture
 def lab(opened):
-    opened.control("search-0").check(force=True)
+    opened.search(0)
     opened.control("tab-alternatives").click()
     opened.ask(RUNNING)
     return opened
@@ -193,7 +199,7 @@ def test_the_weights_come_once_for_all_pages(fresh, site):
 
 
 def test_the_german_appears_piece_by_piece(lab, translator):
-    lab.control("search-1").check(force=True)
+    lab.search(1)
     lab.page.wait_for_function(
         "() => document.querySelector('.tfl-note').textContent.includes('greedy')"
     )
@@ -305,16 +311,16 @@ def test_the_keyboard_does_all_of_it(lab, translator, forced):
 
 
 def test_settings_change_the_search(lab, translator):
-    lab.control("search-1").check(force=True)
+    lab.search(1)
     note = lab.root.locator(".tfl-note")
     note.filter(has_text="greedy").wait_for(timeout=driver.PATIENCE)
     assert lab.settled() == translator.translate(RUNNING, beam_size=1)
-    lab.control("search-0").check(force=True)
+    lab.search(0)
     for _ in range(2):
         lab.control("beam_size").press("ArrowLeft")
     note.filter(has_text="2 wide").wait_for(timeout=driver.PATIENCE)
     assert lab.settled() == translator.translate(RUNNING, beam_size=2)
-    lab.control("search-2").check(force=True)
+    lab.search(2)
     lab.control("top_k").press("Home")  # the likeliest piece only
     note.filter(has_text="top 1,").wait_for(timeout=driver.PATIENCE)
     assert lab.settled() == translator.translate(RUNNING, beam_size=1)
@@ -325,7 +331,7 @@ def test_settings_change_the_search(lab, translator):
 def test_a_link_opens_translated_with_its_settings_and_knock_outs(fresh, translator):
     with fresh() as lab:
         lab.ask(TYPED[1])
-        lab.control("search-2").check(force=True)
+        lab.search(2)
         lab.control("seed").press("ArrowRight")
         lab.control("temperature").press("ArrowLeft")
         note = lab.root.locator(".tfl-note")
@@ -555,7 +561,7 @@ def test_a_place_of_the_page_in_the_address_changes_nothing(lab, translator):
 def test_a_changed_setting_does_not_wipe_a_sentence_that_is_being_typed(lab):
     german = lab.german()
     lab.control("text").fill("Half a sen")
-    lab.control("search-1").check(force=True)
+    lab.search(1)
     lab.page.wait_for_timeout(1000)
     assert lab.control("text").input_value() == "Half a sen"
     assert lab.german() == german

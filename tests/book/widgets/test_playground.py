@@ -55,16 +55,18 @@ def test_links_lead_to_chapters_of_the_book():
 def test_a_long_curve_is_thinned_to_means_and_keeps_its_ends_apart(node):
     found = node("""
       import { roundUp } from "./kit/chart.js";
-      import { thinned } from "./playground/curves.js";
+      import { lastStep, thinned } from "./playground/curves.js";
       const long = Array.from({ length: 1000 }, (_, i) => [i, i % 2]);
       console.log(JSON.stringify({
         thin: thinned(long), short: thinned([[0, 1], [1, 3]]),
         round: [0, 0.3, 1, 3.2, 180, 2010].map(roundUp),
+        last: [0, 12, 97, 532, 1030].map(lastStep),
       }));""")
     assert found["short"] == [[0, 1], [1, 3]]
     assert 100 < len(found["thin"]) <= 180
     assert all(0.3 < y < 0.7 for _, y in found["thin"])
     assert found["round"] == [1, 0.5, 1, 5, 200, 5000]
+    assert found["last"] == [10, 15, 100, 550, 1500]
 
 
 def test_a_map_is_told_by_where_each_row_looks_most(node):

@@ -75,6 +75,8 @@ export function board(tell) {
       "tfhs-pairs",
       blocks.some(({ kind }) => kind === "weights"),
     );
+    node.classList.toggle("tfhs-whole", blocks.length === 1);
+    node.style.setProperty("--columns", String(blocks[0].columns.length));
   }
   function show(blocks, title, state) {
     const before = placesOf(node);

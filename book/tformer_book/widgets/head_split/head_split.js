@@ -62,10 +62,13 @@ function controlsOf({ read, commit, set }) {
   const nodes = html`
     <div class="tfhs-row">${stage.set}<span class="tfhs-steps">${moves.nodes}</span></div>
     ${mistake.set}
-    <div class="tfhs-row">
-      ${n_heads.set}${d_model.set}<div class="tfhs-slider">${n_words.box}</div>
-    </div>
-    ${word.set}`;
+    ${word.set}
+    <details class="tfhs-sizes">
+      <summary>Change the sizes</summary>
+      <div class="tfhs-row">
+        ${n_heads.set}${d_model.set}<div class="tfhs-slider">${n_words.box}</div>
+      </div>
+    </details>`;
   return { nodes, moves, show };
 }
 

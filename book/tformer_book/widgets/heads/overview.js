@@ -116,6 +116,7 @@ function tile({ attention, state }, [layer, head], tools) {
   const word = isSome
     ? `${nOut}/${heads.length} out`
     : `${head === null ? "all " : ""}${isGone ? "out" : "on"}`;
+  const seen = word === "all on" ? "all" : word.replace("all ", ""); // as it fits
   const isShown = same([layer, head], [state.layer, state.head]);
   const sharpness = format(sharpnessOf(attention, state.site, layer, head));
   return html`
@@ -128,7 +129,7 @@ function tile({ attention, state }, [layer, head], tools) {
       <canvas aria-hidden="true"></canvas>
       <button type="button" tabindex="-1" data-control="knock-${keyOf(layer, head)}" ?disabled=${!tools.canKnock}
         aria-pressed=${isSome ? "mixed" : String(isGone)} aria-label="${word}: knock out ${whatOf(layer, head)}"
-        @click=${() => tools.onKnock(layer, head)}>${word}</button>
+        @click=${() => tools.onKnock(layer, head)}>${seen}</button>
     </td>`;
 }
 

@@ -210,16 +210,19 @@ export class HeadsView {
         ${controls.sites}
         <p class="tfh-about">${ABOUT[state.site]}</p>
         <div class="tfh-stage ${state.compare === "beside" ? "tfh-pair" : ""}" style=${roomFor(attention)}>
+          <div class="tfh-choices">${overview.sort}${controls.row(state, attention[state.site].shape)}</div>
           ${overview.node}
+          <details class="tfh-hint">
+            <summary>How to use the small maps</summary>
+            Layers down, heads across. Click or tap a small map to see it large (a mouse over it is enough to look); the button below it knocks its head out, that of a mean the whole layer. By keyboard: arrows, Enter${this.engine ? ", K to knock out" : ""}. Sharpness is the largest weight of a row, on average.
+          </details>
           <div class="tfh-large" data-preview=${this.#previewed ? "true" : nothing}>
-            <p class="tfh-title">${heads.headTitle(this.#shown)}${this.#previewed ? html` <small>preview</small>` : nothing}</p>
+            <div class="tfh-head">
+              <p class="tfh-title">${heads.headTitle(this.#shown)}${this.#previewed ? html` <small>preview</small>` : nothing}</p>
+              ${legendOf(state)}
+            </div>
             ${pictures.node}
             <p class="tfh-where" data-where>${this.#rowText()}</p>
-          </div>
-          <div class="tfh-choices">
-            ${overview.sort}${controls.row(state, attention[state.site].shape)}
-            ${legendOf(state)}
-            <p class="tfh-hint">Layers down, heads across. Click or tap a small map to see it large (a mouse over it is enough to look); the button below it knocks its head out, that of a mean the whole layer. By keyboard: arrows, Enter${this.engine ? ", K to knock out" : ""}. Sharpness is the largest weight of a row, on average.</p>
           </div>
         </div>
         ${this.tabs.node}${pictures.tables}${live.node}`,
@@ -239,7 +242,7 @@ export class HeadsView {
 function roomFor({ sourcePieces, targetPieces }) {
   const all = [...sourcePieces, ...targetPieces];
   const rows = Math.max(sourcePieces.length, targetPieces.length);
-  return `--rows: ${rows}; --longest: ${Math.max(...all.map((each) => each.length))}`;
+  return `--rows: ${rows}; --columns: ${rows}; --longest: ${Math.max(...all.map((each) => each.length))}`;
 }
 
 // What the colours of all maps mean.
@@ -272,10 +275,9 @@ function controlsOf(change) {
     const option = (each, i) =>
       html`<option value=${i} .selected=${same(each, state.other)}>${heads.nameOf(...each)}</option>`;
     return html`
-      <div class="tfh-row">${controls.form.set}${controls.compare.set}
+      ${controls.form.set}${controls.compare.set}
         <label class="tfh-with">with <select data-control="other" ?disabled=${state.compare === "alone"}
-          @change=${({ target }) => change({ other: choices[target.value] })}>${choices.map(option)}</select></label>
-      </div>`;
+          @change=${({ target }) => change({ other: choices[target.value] })}>${choices.map(option)}</select></label>`;
   }
   return { sites: controls.site.set, row };
 }

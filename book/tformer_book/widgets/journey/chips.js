@@ -46,6 +46,6 @@ export const chipsPicture =
     const word = (places) => html`
       <span class="tfj-word ${isSplit(places, sourcePieces) ? "tfj-split" : ""}">${places.map(chip)}</span>`;
     return html`
-      <div class="tfj-chips ${numbered ? "tfj-numbered" : ""}" role="group" lang="en" aria-label="The pieces of the sentence"
+      <div class="tfj-chips tfj-large ${numbered ? "tfj-numbered" : ""}" role="group" lang="en" aria-label="The pieces of the sentence"
         @keydown=${walkTo(ALONG, at, onPick)}>${words(sourcePieces).map(word)}</div>`;
   };

@@ -13,7 +13,7 @@ import { across, predicted, vector } from "./facts.js";
 import { chosen, strip, TALL, walkTo } from "./strips.js";
 
 const BEAT = 1100; // ms a piece, when it plays
-const ROW = 28; // px
+const ROWS = { large: 34, small: 28, most: 12 }; // px; large ones up to so many
 
 // What is written after so many pieces, as chips; the newest stands out.
 const writtenChips = ({ targetPieces }, step) => html`
@@ -67,7 +67,8 @@ export function lookBackPicture({ change }) {
 // those of the piece on the left that is number `at` stand out. rise: how many rows the
 // left one begins further down.
 function linesBetween(label, { left, right, weights, at, rise = 0, onPick }) {
-  const height = ROW * Math.max(left.length + rise, right.length);
+  const rows = Math.max(left.length + rise, right.length);
+  const size = rows > ROWS.most ? ROWS.small : ROWS.large;
   const start = (name, i) =>
     chosen({ i, at, name: `german-${i}`, lang: "de", onPick }, name);
   const end = (name, j) => {
@@ -76,17 +77,17 @@ function linesBetween(label, { left, right, weights, at, rise = 0, onPick }) {
       <span data-weight=${w} style="--share: ${Math.round(45 * w)}%">${name}<small>${w < 0.005 ? "" : ` ${format(w)}`}</small></span>`;
   };
   return html`
-    <div class="tfj-lines">
-      <div class="tfj-column" role="group" aria-label=${label} style="padding-top: ${ROW * rise}px"
+    <div class="tfj-lines" style="--row: ${size}px">
+      <div class="tfj-column" role="group" aria-label=${label} style="padding-top: ${size * rise}px"
         @keydown=${walkTo(DOWN, at, onPick)}>${left.map(start)}</div>
-      <svg aria-hidden="true" preserveAspectRatio="none" viewBox="0 0 100 ${height}" style="height: ${height}px">${weights.map(
+      <svg aria-hidden="true" preserveAspectRatio="none" viewBox="0 0 100 ${rows}" style="height: ${size * rows}px">${weights.map(
         (row, i) => row.map((w, j) => lineOf(w, i + rise, j, i === at)),
       )}</svg>
       <div class="tfj-column" lang="en">${right.map(end)}</div>
     </div>`;
 }
 
-const middle = (i) => ROW * (i + 0.5);
+const middle = (i) => i + 0.5; // of a row
 const lineOf = (w, from, to, isChosen) =>
   w < 0.02
     ? nothing

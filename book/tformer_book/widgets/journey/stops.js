@@ -32,7 +32,7 @@ const sofar = ({ targetPieces }, { step }) =>
 export const STOPS = [
   {
     title: "A sentence",
-    short: "sentence",
+    short: "text",
     phase: 0,
     book: CHAPTERS.whole,
     text: ({ sourcePieces, targetPieces }) =>
@@ -63,7 +63,7 @@ export const STOPS = [
   },
   {
     title: "Numbers",
-    short: "numbers",
+    short: "ids",
     phase: 0,
     book: CHAPTERS.tokens,
     text: (journey, state) =>
@@ -93,7 +93,7 @@ export const STOPS = [
   },
   {
     title: "One head looks around",
-    short: "one head",
+    short: "head",
     phase: 1,
     book: CHAPTERS.attention,
     text(journey, state) {

@@ -99,9 +99,10 @@ function cardOf({ journey, now, drawn, linked, live }, go) {
     each.lang ? html`<span lang=${each.lang}>${String(each)}</span>` : each;
   return html`
     <nav class="tfj-way" aria-label="Stops">
-      <button type="button" data-control="previous" ?disabled=${now.stop === 1} @click=${() => go(now.stop - 1)}>◀ Previous</button>
+      <button type="button" data-control="previous" ?disabled=${now.stop === 1} @click=${() => go(now.stop - 1)}>◀ <span>Previous</span></button>
+      <p class="tfj-here" aria-hidden="true">${now.stop} of ${STOPS.length} · ${title}</p>
       <div class="tfj-dots">${PHASES.map((name, k) => partOf(name, k, now, go))}</div>
-      <button type="button" data-control="next" ?disabled=${isLast} @click=${() => go(now.stop + 1)}>Next ▶</button>
+      <button type="button" data-control="next" ?disabled=${isLast} @click=${() => go(now.stop + 1)}><span>Next</span> ▶</button>
     </nav>
     <section class="tfj-card tfj-phase-${phase}" data-stop=${now.stop}>
       <p class="tfj-where">Stop ${now.stop} of ${STOPS.length} · ${PHASES[phase]}</p>
@@ -119,7 +120,7 @@ function cardOf({ journey, now, drawn, linked, live }, go) {
 
 // A part of the map: its stops as boxes, that of now lit.
 const partOf = (name, phase, now, go) => html`
-  <div class="tfj-part ${phase === STOPS[now.stop - 1].phase ? "tfj-here" : ""}">
+  <div class="tfj-part ${phase === STOPS[now.stop - 1].phase ? "tfj-lit" : ""}">
     <span class="tfj-part-name" aria-hidden="true">${name}</span>
     <div>${STOPS.map((stop, i) => (stop.phase === phase ? dotOf(stop, i + 1, now, go) : nothing))}</div>
   </div>`;

@@ -11,7 +11,7 @@ import { render as draw, html, nothing } from "../kit/vendor/lit.js";
 import { ofHash, toHash, usual, VIEWS } from "./address.js";
 import { examples, knownWrong } from "./examples.js";
 import { insideOf } from "./inside.js";
-import { soFar } from "./maths.js";
+import { described, soFar } from "./maths.js";
 import { exchangeable, ownModel } from "./own_model.js";
 import { refusal } from "./remarks.js";
 import { shareBox } from "./share.js";
@@ -58,7 +58,7 @@ class Lab {
   pick = (text) => {
     this.bar.show(text);
     this.#begin = [];
-    this.root.querySelector("details").open = false;
+    this.root.querySelector("[data-examples]").open = false;
     this.bar.input.focus();
     if (this.engine) this.bar.ask();
   };
@@ -107,11 +107,16 @@ class Lab {
     put(share.node, { hidden: this.#isOwn || !this.onPage });
     draw(
       html`${bar.node}
-        <div ?hidden=${this.#isOwn}>${examples(groups, pick)}</div>
-        <div class="tfl-settings">${form.choice}<div class="tfl-numbers">${form.sliders}</div></div>
-        ${view.node}
+        <div class="tfl-result">${view.node}${share.node}</div>
         <p class="tfl-known" data-known ?hidden=${!isKnown}>${isKnown ? knownWrong(known, pick) : nothing}</p>
-        ${share.node}${spoken.node}${views.node}${this.engine ? own.node : nothing}`,
+        <div class="tfl-folds">
+          <div ?hidden=${this.#isOwn}>${examples(groups, pick)}</div>
+          <details data-settings>
+            <summary>Search settings: ${described(this.state)}</summary>
+            <div class="tfl-settings">${form.choice}<div class="tfl-numbers">${form.sliders}</div></div>
+          </details>
+        </div>
+        ${spoken.node}${views.node}${this.engine ? own.node : nothing}`,
       this.root,
     );
   }
@@ -132,6 +137,7 @@ class Lab {
     Object.assign(state, this.bound.read());
     this.form.show(settingsOf(state));
     this.views.show(VIEWS.includes(state.view) ? state.view : VIEWS[0]);
+    this.#draw();
     if (!this.#isBusy) this.inside.look(this.#shown);
   }
 

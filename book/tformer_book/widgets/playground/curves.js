@@ -3,6 +3,7 @@ import {
   bottomAxis,
   leftAxis,
   linear,
+  log,
   plotOf,
   pointsOf,
   roundUp,
@@ -10,8 +11,9 @@ import {
 } from "../kit/chart.js";
 import { html, svg } from "../kit/vendor/lit.js";
 
-const BOX = { width: 360, height: 170, left: 44, right: 8, top: 8, bottom: 30 };
+const BOX = { width: 360, height: 200, left: 44, right: 8, top: 8, bottom: 30 };
 const MOST_POINTS = 180;
+const LEAST = 0.001; // where an axis of logarithms ends at the latest
 
 // The mean of each run of neighbours, so that a long curve has no more points than pixels.
 export function thinned(points) {
@@ -26,13 +28,30 @@ export function thinned(points) {
   return found;
 }
 
-// curves: a list of [step, value] for each of the names, and one of an earlier run; most: of
-// the upright axis, null to follow the curves.
-export function chart({ title, names, text, most = null }, curves, earlier = []) {
+// The least end of an axis of steps that leaves little of it empty: 532 -> 550.
+export function lastStep(step) {
+  const unit = 10 ** Math.floor(Math.log10(Math.max(10, step))) / 2;
+  return unit * Math.ceil(Math.max(10, step) / unit);
+}
+
+// The upright axis, as far as the values reach -> its scale and its ticks.
+function uprightOf(values, { most = null, isLog = false }) {
+  const top = most ?? roundUp(Math.max(0.1, ...values));
+  if (!isLog) return { scale: linear(0, top), ticks: [0, top / 2, top] };
+  const low = 1 / roundUp(1 / Math.max(LEAST, Math.min(top / 10, ...values)));
+  const inside = [1e-2, 1e-1, 1, 10].filter((x) => x > 1.5 * low && x < top / 1.5);
+  return { scale: log(low, top), ticks: [low, ...inside, top] };
+}
+
+// curves: a list of [step, value] for each of the names, and one of an earlier run; last: a
+// step that the axis has to reach. most: of the upright axis, null to follow the curves;
+// isLog: whether it counts in powers of ten.
+export function chart({ title, names, text, ...axis }, curves, earlier = [], last = 0) {
   const all = [...curves.flat(), ...earlier];
-  const last = roundUp(Math.max(10, ...all.map(([step]) => step)));
-  const top = most ?? roundUp(Math.max(0.1, ...all.map(([, y]) => y)));
-  const plot = plotOf(BOX, linear(0, last), linear(0, top).clamp(true));
+  const end = lastStep(Math.max(last, ...all.map(([step]) => step)));
+  const values = all.map(([, y]) => y);
+  const { scale, ticks } = uprightOf(values, axis);
+  const plot = plotOf(BOX, linear(0, end), scale.clamp(true));
   const line = (look, points) =>
     svg`<polyline class=${look} points=${pointsOf(plot, thinned(points))} />`;
   const said = names.map((name, i) => {
@@ -44,8 +63,8 @@ export function chart({ title, names, text, most = null }, curves, earlier = [])
       (name, i) => html`<span class="tfpg-key tfpg-key-${i}">${name}</span>`,
     )}</figcaption>
     <svg viewBox=${viewBox(plot)} role="img" aria-label="${title}: ${said.join("; ")}.">
-      ${leftAxis(plot, [0, top / 2, top], { text })}
-      ${bottomAxis(plot, [0, last], {
+      ${leftAxis(plot, ticks, { text })}
+      ${bottomAxis(plot, [0, end], {
         gap: 16,
         anchor: (step) => (step ? "end" : "start"),
         title: "step",

@@ -21,6 +21,9 @@ function view(ours, { set, seed, maps, coach, id }) {
   const { begin, restart, step, keepOrDrop } = ours;
   return html`${coach.view(s, maps.chosen())}
     <div class="tfpg-set">${set.task()}${set.lines()}
+      <p class="tfpg-problem" role="alert">${s.problem}</p>
+    </div>
+    <div class="tfpg-bar">
       <div class="tfpg-buttons">
         ${button("play", s.playing ? "Pause" : "Play", () => ours.play(!s.playing))}
         ${button("one-step", "Step", step)}
@@ -30,7 +33,6 @@ function view(ours, { set, seed, maps, coach, id }) {
         ${seed.node}
       </div>
       <p class="tfpg-status">${statusOf(s.run, s.settings.seed)}</p>
-      <p class="tfpg-problem" role="alert">${s.problem}</p>
     </div>
     <div class="tfpg-curves">${charts(s.run, s.earlier?.curves)}
       <p class="tfpg-earlier" ?hidden=${!s.earlier}>${s.earlier?.text}</p>

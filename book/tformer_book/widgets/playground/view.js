@@ -4,9 +4,10 @@ import { html } from "../kit/vendor/lit.js";
 import { chart } from "./curves.js";
 
 const LOSS = {
-  title: "Loss",
+  title: "Loss, log scale",
   names: ["training", "new sequences"],
-  text: (x) => format(x, 1),
+  text: (x) => format(x, x < 0.1 ? 3 : x < 1 ? 2 : 1),
+  isLog: true,
 };
 const RIGHT = {
   title: "New sequences",
@@ -24,9 +25,12 @@ export function curvesOf({ evaluations }) {
 // earlier: the curves of the run to compare with.
 export function charts(run, earlier) {
   const { loss, accuracy, tokens } = curvesOf(run);
+  const before = earlier ?? { loss: [], accuracy: [] };
+  const steps = [run.losses, loss, before.loss, before.accuracy];
+  const last = Math.max(0, ...steps.map((points) => points.at(-1)?.[0] ?? 0));
   return html`<div class="tfpg-charts">
-    ${chart(LOSS, [run.losses, loss], earlier?.loss)}
-    ${chart(RIGHT, [accuracy, tokens], earlier?.accuracy)}
+    ${chart(LOSS, [run.losses, loss], before.loss, last)}
+    ${chart(RIGHT, [accuracy, tokens], before.accuracy, last)}
   </div>`;
 }
 
