@@ -134,15 +134,15 @@ def caption(figure: Figure) -> str:
 
 
 def picture(translator: Any, figure: Figure) -> str:
-    """The picture of a figure, for who runs no scripts, and for paper.
+    """The picture of a figure and what it shows: without scripts, and on paper.
 
     A browser that is to print loads it first, because it is lazy and comes into sight.
     """
     docname = translator.builder.current_docname
     above = "../" * docname.count("/")
-    page = docname.rpartition("/")[2]
+    page, about = docname.rpartition("/")[2], escape(figure["about"])
     address = f"{above}{PICTURES}/{page}/{figure['ids'][0]}.webp"
-    return f'<img class="tf-picture" src="{address}" alt="" loading="lazy">'
+    return f'<img class="tf-picture" src="{address}" alt="{about}" loading="lazy">'
 
 
 def open_figure(translator: Any, figure: Figure) -> None:
