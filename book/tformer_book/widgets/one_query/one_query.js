@@ -113,7 +113,7 @@ function render({ model, el }) {
 }
 
 // Calls `show` when most of a node is in the window for the first time, and `leave` when a
-// reader begins to use it, before or after; returns what ends the wait.
+// reader, or a link, begins to use it, before or after; returns what ends the wait.
 function whenSeen(node, show, leave) {
   const watch = new IntersectionObserver(
     ([{ isIntersecting }]) => {
@@ -127,7 +127,7 @@ function whenSeen(node, show, leave) {
     watch.disconnect();
     leave();
   };
-  for (const name of ["pointerdown", "focusin"])
+  for (const name of ["pointerdown", "focusin", "input"])
     node.addEventListener(name, begun, { once: true });
   watch.observe(node);
   return () => watch.disconnect();
