@@ -20,7 +20,8 @@
   // Paper is white: print by day, whatever the screen shows.
   const { dataset } = document.documentElement;
   let onScreen = "";
-  addEventListener("beforeprint", () => {
+  addEventListener("beforeprint", (event) => {
+    if (!event.isTrusted) return; // nothing is printed yet
     onScreen ||= dataset.theme ?? "";
     if (onScreen) dataset.theme = "light";
   });
