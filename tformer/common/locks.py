@@ -48,12 +48,12 @@ def lock(handle: int, *, wait: bool = True) -> None:
 
 def close_and_remove(handle: int, file: Path) -> None:
     """Unlock a file that was there only to be locked, and remove it if we may."""
-    closing = [lambda: os.close(handle), file.unlink]
-    if fcntl is not None:  # gone first, so that nobody locks what is about to go
-        closing.reverse()  # (Windows removes no open file, and so none that is locked)
-    for step in closing:
-        with suppress(OSError):
-            step()
+    if fcntl is None:  # Windows removes no open file, and so none that is locked
+        os.close(handle)
+    with suppress(OSError):
+        file.unlink()
+    if fcntl is not None:  # only now, so that nobody locks what is about to go
+        os.close(handle)
 
 
 @contextmanager

@@ -43,6 +43,13 @@ def packed(weight: Tensor, bias: Tensor | None, *, relu: bool = False) -> Produc
     )
 
 
+def by_onednn(weight: Tensor, bias: Tensor | None, *, relu: bool = False) -> Product:
+    """By oneDNN, with the matrix as it lies, for matrices that soon change."""
+    multiply = torch.ops.mkldnn._linear_pointwise.default
+    after = "relu" if relu else "none"
+    return lambda x: multiply(x, weight, bias, after, [], "")
+
+
 def plain(weight: Tensor, bias: Tensor | None, *, relu: bool = False) -> Product:
     """By PyTorch's usual product."""
     if relu:

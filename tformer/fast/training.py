@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache
 from typing import Any
 
 import torch
@@ -16,14 +15,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from tformer.fast.products import by_onednn, plain, works
+
 LEAST = 1 << 22  # multiplications of a product, below which setting out takes too long
 
 
 def product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``x W^T + b`` of x (R, in), W (out, in), b (out,); no gradient passes through."""
-    if not helps(x, weight):
-        return F.linear(x, weight, bias)
-    return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
+    return (by_onednn if helps(x, weight) else plain)(weight, bias)(x)
 
 
 def helps(x: Tensor, weight: Tensor) -> bool:
@@ -34,20 +33,8 @@ def helps(x: Tensor, weight: Tensor) -> bool:
         and x.numel() * weight.size(0) >= LEAST
         and {type(x), type(weight)} <= {Tensor, nn.Parameter}
         and not torch.is_autocast_enabled("cpu")
-        and _is_here()
+        and works(by_onednn)
     )
-
-
-@cache
-def _is_here() -> bool:
-    """Whether this build of PyTorch has oneDNN's product, and it is right."""
-    x, weight = torch.arange(32.0).view(2, 16), torch.eye(8, 16)
-    with torch.no_grad():
-        try:
-            found = torch.ops.mkldnn._linear_pointwise(x, weight, None, "none", [], "")
-        except (AttributeError, NotImplementedError, RuntimeError):
-            return False
-        return torch.equal(found, x[:, :8])
 
 
 class _Linear(torch.autograd.Function):

@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 from tformer.fast import products
 
-EXACT = [products.packed, products.plain]
+EXACT = [products.packed, products.by_onednn, products.plain]
 ALL = [*EXACT, products.eight_bit]
 
 
