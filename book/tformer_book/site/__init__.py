@@ -13,6 +13,7 @@ and leave Plotly figures blank. This extension makes every page stand on its own
 - ``engine``: the trained model, for figures that ask it;
 - ``formulas``: typesets TeX, so that pages need no script for it;
 - ``images``: alternative texts for printed figures;
+- ``tables``: tables of words, which a phone shows as cards;
 - ``citations``: links to the bibliography, and back;
 - ``claims``: the script of the list of claims;
 - ``reference``: the API reference from docstrings;
@@ -58,6 +59,7 @@ from . import (
     search,
     sessions,
     social,
+    tables,
     widgets,
 )
 
@@ -66,6 +68,7 @@ def setup(app: Any) -> dict[str, Any]:
     """Register everything with Sphinx."""
     plotly.setup(app)
     images.setup(app)
+    tables.setup(app)
     drawings.setup(app)
     widgets.setup(app)
     figures.setup(app)

@@ -253,7 +253,7 @@ def test_the_large_map_stands_beside_all_heads_or_right_below_on_a_phone(
     with figure_page(Heads(), size="phone") as seen:
         grid, large, _, panel = boxes(Explorer(seen))
     below = grid["y"] + grid["height"]
-    assert below <= large["y"] < below + 60
+    assert below <= large["y"] < below + 110  # the German stands between
     assert large["y"] + large["height"] <= panel["y"]
 
 
@@ -273,6 +273,28 @@ def test_the_sharpest_heads_can_come_first(explorer, translator, site):
     explorer.agrees(weights[tuple(shown[0])], RECORDED)
     explorer.page.keyboard.press("ArrowRight")
     explorer.agrees(weights[tuple(shown[1])], RECORDED)
+
+
+def test_heads_are_sorted_by_the_cell_that_the_reader_keeps(explorer, translator):
+    """Which head goes from this German piece to that English one?"""
+    weights = translator.attention(RUNNING).cross[:, :, 1, 1]
+    explorer.pick("sort-2")  # nothing is kept yet: by place
+    assert explorer.root.locator(".tfh-overview small").count() == 0
+    explorer.cell(1, 1).click()
+    assert "attends most to" in explorer.where()
+    shown = explorer.root.locator("[data-head]").evaluate_all(
+        "all => all.map(e => e.dataset.head.split('-').map(Number))"
+    )
+    found = [weights[layer, head].item() for layer, head in shown]
+    assert all(a >= b - RECORDED for a, b in itertools.pairwise(found))
+    assert max(found) > 0.5 > min(found)
+    texts = explorer.root.locator(".tfh-overview small").all_inner_texts()
+    for text, weight in zip(texts, found, strict=True):
+        assert float(text.split("\n")[1]) == pytest.approx(weight, abs=0.01)
+    explorer.cell(1, 3).click()  # another cell of the row: still kept
+    assert "Kept" in explorer.where()
+    explorer.cell(1, 3).click()
+    assert "Kept" not in explorer.where()
 
 
 def test_the_tabs_are_walked_by_arrows(explorer):

@@ -122,7 +122,7 @@ def free_address(title: str, is_taken: Callable[[str], bool]) -> str:
 
 
 def caption(figure: Figure) -> str:
-    """The line below a figure: its number, which is the link to it, and its title."""
+    """The line below a figure: its number, which links to it, its title, what to try."""
     folder = Path(widgets.__file__).parent / figure["folder"]
     copy = "" if (folder / OWN_ADDRESS).exists() else COPY
     link = f'<a href="#{figure["ids"][0]}">{figure.name}</a>'
@@ -130,7 +130,7 @@ def caption(figure: Figure) -> str:
     to_try = ""
     if figure["try"]:
         to_try = f'<p class="tf-try"><b>Try this:</b> {escape(figure["try"])}</p>'
-    return f'<figcaption class="tf-caption">{link}{title}{copy}{to_try}</figcaption>'
+    return f'<figcaption class="tf-caption">{link}{title}{to_try}{copy}</figcaption>'
 
 
 def picture(translator: Any, figure: Figure) -> str:

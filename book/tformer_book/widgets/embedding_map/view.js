@@ -29,7 +29,7 @@ export const page = (s, on, parts) => html`
   ${parts.behind.node} ${parts.announcer.node}`;
 
 const choice = (name, text, onClick) =>
-  html`<button type="button" data-control=${name} @click=${onClick}>${text}</button>`;
+  html`<button type="button" class="tfk-do" data-control=${name} @click=${onClick}>${text}</button>`;
 
 function found({ names, typed }, onChoose) {
   const ids = matches(names, typed);

@@ -100,7 +100,7 @@ function pairOf(now, heard, beside, { onKey, pick, play }) {
     </div>
     <div class="tff-below">
       <p class="tff-told">${told(now)} ${beside}</p>
-      <button type="button" data-control="again" @click=${play}>Play again</button>
+      <button type="button" class="tfk-do" data-control="again" @click=${play}>Play again</button>
     </div>
     ${heard}`;
 }

@@ -99,7 +99,7 @@ function panelOf(now, { maps, said, table }, { onPointer, onSweep }) {
     <div class="tfh-damage" role="group" data-busy=${now.isBusy ? "true" : nothing}
       aria-label="A map of damage: what each head is worth to this translation">
       <div class="tfh-row">
-        <button type="button" data-control="sweep" ?disabled=${!now.engine} @click=${onSweep}>${now.isBusy ? "Stop" : `Sweep all ${all.length} heads`}</button>
+        <button type="button" class="tfk-do" data-control="sweep" ?disabled=${!now.engine} @click=${onSweep}>${now.isBusy ? "Stop" : `Sweep all ${all.length} heads`}</button>
       </div>
       <p class="tfh-hint">Each head is knocked out alone, and the model scores the translation that it gives with all heads. The number says how far log p of that translation falls, in nats for each piece: the stronger the colour, the worse; below 0, it became more probable. Without one head most translations stay the same, word for word; so the map counts probability, not words.</p>
       <div class="tfh-maps" @pointermove=${onPointer}>${maps.map((each) => each.node)}</div>

@@ -1,5 +1,5 @@
 // Small maps of all heads, by place (layers down, heads across, the mean of each layer
-// last) or the sharpest first.
+// last), the sharpest first, or those first that look where the reader has clicked.
 import { GRID, onArrows, within } from "../kit/arrows.js";
 import { scaleAt } from "../kit/colours.js";
 import { h, oneOf } from "../kit/kit.js";
@@ -8,28 +8,41 @@ import { format } from "../kit/numbers.js";
 import { html, nothing, render } from "../kit/vendor/lit.js";
 import {
   byPlace,
-  bySharpness,
+  byWorth,
+  cellText,
   headMap,
   headsAt,
   isOut,
   nameOf,
   sharpnessOf,
   TITLES,
+  weightAt,
   whatOf,
 } from "./weights.js";
 
-const ORDERS = { place: byPlace, sharpness: bySharpness };
+const ORDERS = {
+  place: "place",
+  sharpness: "sharpness",
+  cell: "the kept cell",
+};
 const keyOf = (layer, head) => `${layer}-${head ?? "mean"}`;
 
 // canKnock: whether there is a model to ask. onPreview hears the layer and head that the
 // reader points at or walks to, and null.
-// -> { node, sort (the choice of an order), show({ attention, state }) }
+// -> { node, sort (the choice of an order), show({ attention, state, kept: the cell that
+//      the reader keeps, or null }) }
 export function overviewOf({ canKnock, onShow, onKnock, onPreview }) {
-  const node = h("div", { class: "tfh-all" });
-  const sort = oneOf("sort", "Sort by", Object.keys(ORDERS), (name) => {
-    order = name;
-    show(now);
-  });
+  const node = h("div");
+  const sort = oneOf(
+    "sort",
+    "Sort by",
+    Object.keys(ORDERS),
+    (name) => {
+      order = name;
+      show(now);
+    },
+    Object.values(ORDERS),
+  );
   let order = "place";
   let now = null; // what is shown
   let rows = []; // of [layer, head]; head null: the mean
@@ -71,8 +84,8 @@ export function overviewOf({ canKnock, onShow, onKnock, onPreview }) {
 
   function show(given) {
     now = given;
-    const { attention, state } = now;
-    rows = ORDERS[order](attention, state.site);
+    const { state } = now;
+    rows = inOrder(order, now);
     sort.show(order);
     const isChosen = (each) => same(each, [state.layer, state.head]);
     const i = rows.findIndex((row) => row.some(isChosen));
@@ -83,21 +96,35 @@ export function overviewOf({ canKnock, onShow, onKnock, onPreview }) {
   return { node, sort: sort.set, show };
 }
 
+// Without a cell there is nothing to sort by.
+function inOrder(order, { attention, state: { site }, kept }) {
+  if (order === "place" || (order === "cell" && !kept)) return byPlace(attention, site);
+  const worth = order === "cell" ? weightAt : sharpnessOf;
+  return byWorth(attention, site, (...head) => worth(attention, site, ...head, kept));
+}
+
+function orderText(order, { attention, state: { site }, kept }) {
+  return order === "cell"
+    ? `layer, head and weight of ${cellText(attention, site, kept)}`
+    : "sharpest first: layer, head";
+}
+
 /** @param {any} now @param {any} shown @param {any} tools */
-function tableOf(now, { rows, at, order }, tools) {
+function tableOf(now, { rows, at, order: chosen }, tools) {
   const { site } = now.state;
+  const order = chosen === "cell" && !now.kept ? "place" : chosen;
   const isPlace = order === "place";
   const nHeads = now.attention[site].shape[1];
   const column = ([, head]) =>
     html`<th scope="col" role="columnheader">${head === null ? "mean" : html`<span>head </span>${head}`}</th>`;
   const columns = isPlace
     ? rows[0].map(column)
-    : html`<th scope="colgroup" role="columnheader" aria-colspan=${nHeads} colspan=${nHeads}>sharpest first: layer, head</th><td role="presentation"></td>`;
+    : html`<th class="tfh-order" scope="colgroup" role="columnheader" aria-colspan=${nHeads} colspan=${nHeads}>${orderText(order, now)}</th><td role="presentation"></td>`;
   const rowName = (i) => (isPlace ? ["layer ", i] : ["rank ", 1 + i * nHeads]);
   const row = (heads, i) => html`
     <tr role="row">
       <th scope="row" role="rowheader"><span>${rowName(i)[0]}</span>${rowName(i)[1]}</th>
-      ${heads.map((head, j) => tile(now, head, { i, j, isPlace, isAt: same(at, [i, j]), ...tools }))}
+      ${heads.map((head, j) => tile(now, head, { i, j, order, isAt: same(at, [i, j]), ...tools }))}
     </tr>`;
   return html`
     <table class="tfh-overview" role="grid" aria-label="${TITLES[site]}: the maps of all heads" @keydown=${tools.onKey}>
@@ -108,7 +135,7 @@ function tableOf(now, { rows, at, order }, tools) {
 
 // A small map with its button; that of the mean is for the whole layer.
 /** @param {any} now @param {[number, number | null]} place @param {any} tools */
-function tile({ attention, state }, [layer, head], tools) {
+function tile({ attention, state, kept }, [layer, head], tools) {
   const heads = headsAt(attention, state.site, layer, head);
   const nOut = heads.filter((each) => isOut(state, each)).length;
   const isGone = nOut === heads.length;
@@ -119,13 +146,15 @@ function tile({ attention, state }, [layer, head], tools) {
   const seen = word === "all on" ? "all" : word.replace("all ", ""); // as it fits
   const isShown = same([layer, head], [state.layer, state.head]);
   const sharpness = format(sharpnessOf(attention, state.site, layer, head));
+  const weight =
+    tools.order === "cell" ? weightAt(attention, state.site, layer, head, kept) : null;
   return html`
     <td role="gridcell" tabindex=${tools.isAt ? 0 : -1} data-head=${keyOf(layer, head)}
       class="${isShown ? "tfh-chosen" : ""} ${isGone ? "tfh-gone" : ""}" aria-selected=${String(isShown)}
       aria-label="${nameOf(layer, head)}${isGone ? ", knocked out" : ""}; largest weight of a row, on average ${sharpness}"
       @focus=${() => tools.onGo(tools.i, tools.j)} @pointerenter=${(event) => tools.onPoint(event, [layer, head])}
       @click=${({ target }) => target.tagName === "BUTTON" || tools.onPick(tools.i, tools.j)}>
-      ${tools.isPlace ? nothing : html`<small>${layer}, ${head}</small>`}
+      ${tools.order === "place" ? nothing : html`<small>${layer}, ${head}${weight === null ? nothing : html`<br />${format(weight)}`}</small>`}
       <canvas aria-hidden="true"></canvas>
       <button type="button" tabindex="-1" data-control="knock-${keyOf(layer, head)}" ?disabled=${!tools.canKnock}
         aria-pressed=${isSome ? "mixed" : String(isGone)} aria-label="${word}: knock out ${whatOf(layer, head)}"

@@ -54,7 +54,7 @@ function paneOf(pane, title, { onHover, onPick }) {
   const map = grid("Weights", {
     rowAxis: "query",
     columnAxis: "key",
-    onPick: (i) => onPick(i),
+    onPick,
     onMove: (i) => onHover(i),
   });
   const lines = linesOf({ onHover, onPick });
@@ -70,7 +70,7 @@ function paneOf(pane, title, { onHover, onPick }) {
       if (i >= 0) does(i);
     });
   hear("pointerover", "th, td", onHover);
-  hear("click", "th, .tfk-extra", onPick);
+  hear("click", "th, .tfk-extra", (i) => onPick(i));
 
   function show(given) {
     for (const each of [node, table.node]) put(each, { hidden: !given });

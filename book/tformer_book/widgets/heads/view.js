@@ -42,6 +42,7 @@ export class HeadsView {
   #given = { attention: null, text: "", prefix: [] };
   #hovered = -1; // a row
   #previewed = null; // layer and head that the reader points at
+  #column = -1; // of the row that is kept: where the reader clicked
   #tab = "knock";
 
   /** @param {any} engine @param {Record<string, any>} [options] */
@@ -63,21 +64,29 @@ export class HeadsView {
       onKnock: () => this.#toggle(this.#headsAt(state.layer, state.head)),
       onKnockSite: () => this.#toggle(heads.allAt(this.#given.attention, state.site)),
       onRestore: () => this.#knockOut([]),
+      onChange: () => this.#draw(),
       onAnswer: (words) => {
         this.#drawDamage();
         this.live.announce(words, true);
       },
     });
     this.damage = damageMap(engine, {
-      onPick: (...head) =>
-        this.#knockOut(same(state.knocked_out, [head]) ? [] : [head]),
+      onPick: (...picked) => {
+        const [site, layer, head] = picked;
+        this.#change({ site, layer, head, locked: -1 });
+        this.#knockOut(same(state.knocked_out, [picked]) ? [] : [picked]);
+      },
     });
     this.pictures = picturesOf({
       onHover: (i) => {
         this.#hovered = i;
         this.#draw();
       },
-      onPick: (i) => this.#change({ locked: state.locked === i ? -1 : i }),
+      onPick: (i, j = -1) => {
+        const isKept = state.locked === i && (j < 0 || j === this.#kept[1]);
+        this.#column = j;
+        this.#change({ locked: isKept ? -1 : i });
+      },
     });
     this.tabs = tabs(
       "What heads are worth",
@@ -156,6 +165,16 @@ export class HeadsView {
     return { ...this.state, layer, head };
   }
 
+  // The cell that the reader keeps: the one clicked, or the largest of its row.
+  get #kept() {
+    const { attention } = this.#given;
+    const { site, layer, head, locked } = this.state;
+    if (locked < 0) return null;
+    const row = heads.headMap(attention, site, layer, head)[locked];
+    const column = row[this.#column] === undefined ? -1 : this.#column;
+    return [locked, column < 0 ? row.indexOf(Math.max(...row)) : column];
+  }
+
   #headsAt(layer, head) {
     return heads.headsAt(this.#given.attention, this.state.site, layer, head);
   }
@@ -179,7 +198,7 @@ export class HeadsView {
   }
 
   get #scene() {
-    return { ...this.#given, state: this.state };
+    return { ...this.#given, state: this.state, kept: this.#kept };
   }
 
   #update() {
@@ -211,10 +230,10 @@ export class HeadsView {
         <p class="tfh-about">${ABOUT[state.site]}</p>
         <div class="tfh-stage ${state.compare === "beside" ? "tfh-pair" : ""}" style=${roomFor(attention)}>
           <div class="tfh-choices">${overview.sort}${controls.row(state, attention[state.site].shape)}</div>
-          ${overview.node}
+          <div class="tfh-all">${overview.node}${this.panel.line()}</div>
           <details class="tfh-hint">
             <summary>How to use the small maps</summary>
-            Layers down, heads across. Click or tap a small map to see it large (a mouse over it is enough to look); the button below it knocks its head out, that of a mean the whole layer. By keyboard: arrows, Enter${this.engine ? ", K to knock out" : ""}. Sharpness is the largest weight of a row, on average.
+            Layers down, heads across. Click or tap a small map to see it large (a mouse over it is enough to look); the button below it knocks its head out, that of a mean the whole layer. By keyboard: arrows, Enter${this.engine ? ", K to knock out" : ""}. Sharpness is the largest weight of a row, on average. Which head goes from “Hund” to “dog”? Click that cell in the large map, and sort by it.
           </details>
           <div class="tfh-large" data-preview=${this.#previewed ? "true" : nothing}>
             <div class="tfh-head">

@@ -44,20 +44,22 @@ export function sharpnessOf(attention, site, layer, head) {
   return map.reduce((sum, row) => sum + Math.max(...row), 0) / map.length;
 }
 
-// All heads in rows, as [layer, head]: those of each layer and their mean (null); or the
-// sharpest first, in rows as long.
+export const weightAt = (attention, site, layer, head, [i, j]) =>
+  headMap(attention, site, layer, head)[i][j];
+
+// All heads in rows, as [layer, head]: those of each layer and their mean (null); or those
+// of the largest worth(layer, head) first, in rows as long.
 export const byPlace = (attention, site) => {
   const [nLayers, nHeads] = attention[site].shape;
   return upTo(nLayers).map((layer) =>
     [...upTo(nHeads), null].map((head) => [layer, head]),
   );
 };
-export function bySharpness(attention, site) {
+export function byWorth(attention, site, worth) {
   const [nLayers, nHeads] = attention[site].shape;
   const all = allAt(attention, site)
-    .map(([, layer, head]) => [layer, head])
-    .map((each) => ({ each, sharpness: sharpnessOf(attention, site, ...each) }))
-    .sort((a, b) => b.sharpness - a.sharpness)
+    .map(([, layer, head]) => ({ each: [layer, head], worth: worth(layer, head) }))
+    .sort((a, b) => b.worth - a.worth)
     .map(({ each }) => each);
   return upTo(nLayers).map((i) => all.slice(i * nHeads, (i + 1) * nHeads));
 }
@@ -119,6 +121,13 @@ export function headTitle({ layer, head, compare, other }) {
 }
 export const titleOf = (state) => `${TITLES[state.site]}, ${headTitle(state)}`;
 
+// Who looks at whom in a cell.
+export function cellText(attention, site, [i, j]) {
+  const { rows, columns, predicted } = axes(attention, site);
+  const next = predicted.length ? ` (next: “${predicted[i]}”)` : "";
+  return `“${rows[i]}”${next} on “${columns[j]}”`;
+}
+
 // What a query attends to most; -1: no query.
 export function rowText(attention, state, i) {
   if (i < 0)
@@ -130,7 +139,10 @@ export function rowText(attention, state, i) {
       .map(([j, w]) => `“${columns[j]}” ${format(w)}`)
       .join(", ") || "nothing";
   const [first, second] = mapsOf(attention, state);
-  const kept = state.locked >= 0 ? " Kept; Escape lets it go." : "";
+  const kept =
+    state.locked >= 0
+      ? " Kept: sort by the kept cell to see who else looks there. Escape lets it go."
+      : "";
   if (state.compare === "difference")
     return `${who}: largest differences ${list(first)}.${kept}`;
   return `${who} attends most to ${list(first)}${second ? `; in the second head to ${list(second)}` : ""}.${kept}`;

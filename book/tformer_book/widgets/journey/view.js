@@ -99,10 +99,10 @@ function cardOf({ journey, now, drawn, linked, live }, go) {
     each.lang ? html`<span lang=${each.lang}>${String(each)}</span>` : each;
   return html`
     <nav class="tfj-way" aria-label="Stops">
-      <button type="button" data-control="previous" ?disabled=${now.stop === 1} @click=${() => go(now.stop - 1)}>◀ <span>Previous</span></button>
+      <button type="button" class="tfk-do" data-control="previous" ?disabled=${now.stop === 1} @click=${() => go(now.stop - 1)}>◀ <span>Previous</span></button>
       <p class="tfj-here" aria-hidden="true">${now.stop} of ${STOPS.length} · ${title}</p>
       <div class="tfj-dots">${PHASES.map((name, k) => partOf(name, k, now, go))}</div>
-      <button type="button" data-control="next" ?disabled=${isLast} @click=${() => go(now.stop + 1)}><span>Next</span> ▶</button>
+      <button type="button" class="tfk-do" data-control="next" ?disabled=${isLast} @click=${() => go(now.stop + 1)}><span>Next</span> ▶</button>
     </nav>
     <section class="tfj-card tfj-phase-${phase}" data-stop=${now.stop}>
       <p class="tfj-where">Stop ${now.stop} of ${STOPS.length} · ${PHASES[phase]}</p>
@@ -112,7 +112,7 @@ function cardOf({ journey, now, drawn, linked, live }, go) {
       <p class="tfj-foot">
         <span>What flows: <span class="tfj-shape" data-shape>${shape(journey, now)}</span></span>
         <span>Read on: ${linked ? html`<a class="tfj-book" href="${page}.html">${chapter}</a>` : html`<span class="tfj-book">${chapter}</span>`}</span>
-        <button type="button" data-control="further" ?hidden=${isLast} @click=${() => go(now.stop + 1)}>${isLast ? "" : `${STOPS[now.stop].title} ▶`}</button>
+        <button type="button" class="tfk-do" data-control="further" ?hidden=${isLast} @click=${() => go(now.stop + 1)}>${isLast ? "" : `${STOPS[now.stop].title} ▶`}</button>
       </p>
     </section>
     ${live.node}`;

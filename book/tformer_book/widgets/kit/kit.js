@@ -172,8 +172,13 @@ export function select(name, items, onPick) {
   return node;
 }
 
+// What does something, and is of no use on paper.
 export function button(name, text, onClick) {
-  const node = h("button", { type: "button", "data-control": name }, text);
+  const node = h(
+    "button",
+    { type: "button", class: "tfk-do", "data-control": name },
+    text,
+  );
   node.addEventListener("click", onClick);
   return node;
 }

@@ -204,7 +204,7 @@ export function askBar(
           <div class="tfk-grows"><textarea id=${id} rows="1" autocomplete="off"
             spellcheck="false" lang="en" enterkeyhint="go" data-control="text"
             ?disabled=${!engine} @input=${grow} @keydown=${onKey}></textarea></div>
-          <button type="button" data-control="ask" ?disabled=${!engine}
+          <button type="button" class="tfk-do" data-control="ask" ?disabled=${!engine}
             @click=${go}>${isBusy ? "Stop" : action}</button>
         </div>${asked.node}`,
       node,

@@ -117,7 +117,7 @@ function germanOf({ shown, growing, age, isStale, at, cursor }, tools) {
       <p class="tfl-note">${growing ? "" : note}</p>
       <p class="tfl-given" ?hidden=${!prefix.length}>
         You gave the first ${prefix.length === 1 ? "piece" : `${prefix.length} pieces`}.
-        <button type="button" data-control="free" @click=${tools.onFree}>Let the model begin freely</button>
+        <button type="button" class="tfk-do" data-control="free" @click=${tools.onFree}>Let the model begin freely</button>
       </p>
     </div>`;
 }

@@ -36,7 +36,7 @@ export function coachOf(draw) {
       node = currentTarget.closest("section");
       go(to);
     };
-    return html`<button type="button" data-control=${name} ?disabled=${isOff} @click=${onClick}>${text}</button>`;
+    return html`<button type="button" class="tfk-do" data-control=${name} ?disabled=${isOff} @click=${onClick}>${text}</button>`;
   };
 
   function view(state, chosen) {

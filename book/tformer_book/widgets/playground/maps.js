@@ -1,4 +1,5 @@
-// Every attention map of the model, small, and one of them large with its words.
+// Every attention map of the model, small, and one of them large with its words; beside it
+// that of the run to compare with.
 import { colourAt, onColours, scaleAt } from "../kit/colours.js";
 import { h, uid } from "../kit/kit.js";
 import { percent } from "../kit/numbers.js";
@@ -6,6 +7,7 @@ import { html, live, nothing, render } from "../kit/vendor/lit.js";
 
 const SMALL = 44; // CSS pixels
 const LARGE = 320;
+const HALF = 205; // of two beside each other
 const LETTERS = 7; // of a word beside the large map
 const LINE = 13; // CSS pixels that a word beside it needs
 
@@ -80,10 +82,10 @@ function write(pen, { rows, columns }, colours, cell, margin) {
   });
 }
 
-function paintLarge(canvas, map, head, colours) {
+function paintLarge(canvas, map, head, colours, size) {
   const words = [...map.rows, ...map.columns];
   const margin = 12 + 7.5 * Math.max(...words.map((word) => clipped(word).length));
-  const { pen, cell } = paint(canvas, map, head, colours, LARGE - margin, margin);
+  const { pen, cell } = paint(canvas, map, head, colours, size - margin, margin);
   write(pen, map, colours, cell, margin);
   return { cell, margin };
 }
@@ -104,6 +106,7 @@ export function mapsOf(root, onChoose) {
   const group = uid();
   const node = h("div", { class: "tfpg-maps" });
   let maps = [];
+  let earlier = null; // { name, maps } of the run to compare with
   let all = []; // every head of every map: { key, map, head }
   let chosen = ""; // the key of the one shown large
   let picked = ""; // by the reader
@@ -116,9 +119,16 @@ export function mapsOf(root, onChoose) {
     <span>${map.name}.${head}</span>
   </label>`;
 
-  // -> the one shown large
+  // The same head in the run to compare with.
+  function twinOf({ map: { name }, head }) {
+    const map = earlier?.maps.find((each) => each.name === name);
+    return map?.heads[head] ? { map, head } : null;
+  }
+
+  // -> the one shown large, and its twin
   function show() {
     const large = all.find(({ key }) => key === chosen);
+    const twin = large && twinOf(large);
     const title = large
       ? titleOf(large.map, large.head, at[0], at[1])
       : "Type a sequence above to see the maps.";
@@ -126,24 +136,35 @@ export function mapsOf(root, onChoose) {
       html`<div class="tfpg-small" role="radiogroup" aria-label="Map shown large">${all.map(small)}</div>
         <div>
           <p class="tfpg-map-title">${title}</p>
-          <canvas class="tfpg-large" role="img" ?hidden=${!large}
-            aria-label=${large ? inWords(large.map, large.head) : nothing}
-            @pointermove=${point} @pointerdown=${point} @pointerleave=${() => point(null)}></canvas>
+          <div class="tfpg-two">
+            <figure><canvas class="tfpg-large" role="img" ?hidden=${!large}
+              aria-label=${large ? inWords(large.map, large.head) : nothing}
+              @pointermove=${point} @pointerdown=${point} @pointerleave=${() => point(null)}></canvas>
+              <figcaption ?hidden=${!twin}>Now</figcaption></figure>
+            <figure ?hidden=${!twin}><canvas class="tfpg-twin" role="img"
+              aria-label=${twin ? `${earlier.name}: ${inWords(twin.map, twin.head)}` : nothing}></canvas>
+              <figcaption>${earlier?.name}</figcaption></figure>
+          </div>
         </div>`,
       node,
     );
-    return large;
+    return { large, twin };
   }
 
   function draw() {
     at = NOWHERE;
-    const large = show();
+    const { large, twin } = show();
     const colours = coloursOf(root);
-    const [canvas, ...rest] = [...node.querySelectorAll("canvas")].reverse();
-    rest.reverse().forEach((each, k) => {
+    const canvas = (name) => node.querySelector(`canvas.tfpg-${name}`);
+    node.querySelectorAll(".tfpg-small canvas").forEach((each, k) => {
       paint(each, all[k].map, all[k].head, colours, SMALL);
     });
-    if (large) layout = paintLarge(canvas, large.map, large.head, colours);
+    if (!large) return;
+    const size = twin ? Math.min(HALF, Math.floor(node.clientWidth / 2) - 4) : LARGE;
+    const put = (name, { map, head }) =>
+      paintLarge(canvas(name), map, head, colours, size);
+    layout = put("large", large);
+    if (twin) put("twin", twin);
   }
 
   function choose(key) {
@@ -167,8 +188,9 @@ export function mapsOf(root, onChoose) {
     node,
     stop,
     chosen: () => picked,
-    show(found) {
+    show(found, before) {
       maps = found;
+      earlier = before;
       all = maps.flatMap((map) =>
         map.heads.map((_, head) => ({ key: `${map.name} ${head}`, map, head })),
       );

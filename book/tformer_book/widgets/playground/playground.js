@@ -11,7 +11,7 @@ import { exampleOf, session } from "./session.js";
 import { answerText, charts, statusOf } from "./view.js";
 
 const button = (name, text, onClick) =>
-  html`<button type="button" data-control=${name} @click=${onClick}>${text}</button>`;
+  html`<button type="button" class="tfk-do" data-control=${name} @click=${onClick}>${text}</button>`;
 const group = (title, isOpen, nodes) =>
   html`<details class="tfpg-group" ?open=${isOpen}><summary>${title}</summary>${nodes}</details>`;
 
@@ -82,8 +82,10 @@ function render({ model, el }) {
   };
 
   let waits = false; // for the next frame
-  function changed({ answer }, soon) {
-    if (answer) parts.maps.show(answer.answer?.maps ?? []);
+  function changed(changes, soon) {
+    const { answer, earlier } = ours.state();
+    if (changes.answer || changes.earlier !== undefined)
+      parts.maps.show(answer.answer?.maps ?? [], earlier);
     if (!soon) return show();
     if (!waits) requestAnimationFrame(draw);
     waits = true;

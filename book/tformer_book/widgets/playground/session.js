@@ -59,7 +59,7 @@ export function session(first, { changed, commit, announce }) {
   let s = {
     ...first,
     run: blank(),
-    earlier: null, // a run to compare with: { text, curves, isKept: by the reader }
+    earlier: null, // to compare with: { name, text, curves, maps, isKept: by the reader }
     playing: false,
     problem: "",
     answer: NO_ANSWER,
@@ -91,12 +91,18 @@ export function session(first, { changed, commit, announce }) {
     if (!last || (!isKept && !run.step)) return null;
     // Before the first evaluation of what it has learned, its batches have to do.
     const [, trained] = (!last.step && run.losses.at(-1)) || [];
-    const label = `${isKept ? "Kept to compare" : "The run before"}: ${inShort(s.settings)}`;
+    const name = isKept ? "Kept to compare" : "The run before";
     const curves = curvesOf(run);
     const loss = trained === undefined ? curves.loss : run.losses;
     const text =
       trained === undefined ? evaluatedText(last) : trainedText(run.step, trained);
-    return { text: `${label}. ${text}`, curves: { ...curves, loss }, isKept };
+    return {
+      name,
+      text: `${name}: ${inShort(s.settings)}. ${text}`,
+      curves: { ...curves, loss },
+      maps: s.answer.answer?.maps ?? [],
+      isKept,
+    };
   }
   const keepOrDrop = () => put({ earlier: s.earlier ? null : toCompare(true) });
 

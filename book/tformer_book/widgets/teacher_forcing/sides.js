@@ -9,7 +9,7 @@ const after = (pieces) =>
   pieces.length ? `after “${ending(written(pieces), 40)}”` : "at the start";
 
 const picker = (piece, onPick) =>
-  html`<button type="button" data-control="give" title="Teach this piece instead"
+  html`<button type="button" class="tfk-do" data-control="give" title="Teach this piece instead"
     aria-label="${shown(piece)}: teach this piece instead" @click=${() => onPick(piece)}>${shown(piece)}</button>`;
 
 const bar = ({ piece, probability }, name, mark) =>

@@ -32,10 +32,10 @@ const desk = (field, offer, { isOffered, isAble, onTeach }) => html`
     onTeach(field.value);
   }}>
     <label>The German that the teacher gives<span class="tfk-ask-line">${field}</span></label>
-    <button type="submit" data-control="teach" ?disabled=${!isAble}>Teach this</button>
+    <button type="submit" class="tfk-do" data-control="teach" ?disabled=${!isAble}>Teach this</button>
   </form>
   <p class="tft-other" data-empty=${isOffered ? nothing : "true"}>
-    <button type="button" data-control="other" data-german=${isOffered ? offer.translation : nothing}
+    <button type="button" class="tfk-do" data-control="other" data-german=${isOffered ? offer.translation : nothing}
       @click=${() => onTeach(offer.translation)}>${offer ? `Teach “${offer.translation}”` : "Teach another"}</button></p>`;
 
 // The figure, given an engine (or null).

@@ -70,7 +70,7 @@ export function pairBar(engine, model, { show }) {
     render(
       html`<div class="tftp-pair">${Object.entries(FIELDS).map(line)}</div>
         <div class="tftp-go">${engine ? examples.set : ""}
-          <button type="button" data-control="ask" ?disabled=${!engine} @click=${go}>${isBusy ? "Stop" : "Transplant"}</button>
+          <button type="button" class="tfk-do" data-control="ask" ?disabled=${!engine} @click=${go}>${isBusy ? "Stop" : "Transplant"}</button>
         </div>${asked.node}`,
       node,
     );
