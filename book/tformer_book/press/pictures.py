@@ -1,7 +1,8 @@
 """Take a picture of every interactive figure, and measure how high the figure is.
 
-A picture shows a figure as it looks when its page opens. Pages show the pictures where
-no scripts run, and on the cards of links to figures. The heights say how much room a
+A picture shows a figure as it looks when its page opens, but without its controls, as
+on paper. Pages show the pictures where no scripts run, where a figure that was not
+drawn is printed, and on the cards of links to figures. The heights say how much room a
 page keeps for a figure that is not drawn yet. A page whose figures have not changed
 keeps its pictures (``_build/pictures``).
 
@@ -24,6 +25,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser
 
+from tformer_book import widgets
 from tformer_book.press.browser import (
     PATIENCE,
     SIZES,
@@ -49,6 +51,7 @@ STATES = re.compile(
     r'<figure class="tf-figure" id="[^"]*"',
     re.DOTALL,
 )
+PRINT = re.compile(r"@media print \{((?:[^{}]*\{[^{}]*\})+)\s*\}")
 FIGURE = re.compile(r'<figure class="tf-figure" id="([^"]+)"')
 BOX = re.compile(rf'({FIGURE.pattern}><div class="tf-widget")(?: style="([^"]*)")?')
 # A figure draws itself anew some frames after the window has another width: its height
@@ -74,6 +77,12 @@ HEIGHTS = """async (width) => {
 ROOM = {"wide": "--tf-height", "phone": "--tf-height-narrow"}  # of `tformer.css`
 
 
+def on_paper() -> str:
+    """The figures' style rules for paper, as rules for any medium."""
+    sheets = sorted(Path(widgets.__file__).parent.rglob("*.css"))
+    return "".join("".join(PRINT.findall(path.read_text("utf-8"))) for path in sheets)
+
+
 def taken(browser: Browser, site: str, page_name: str, folder: Path) -> None:
     """Write the pictures of a page's figures, and their heights, into a folder."""
     with browser.new_context(
@@ -85,7 +94,7 @@ def taken(browser: Browser, site: str, page_name: str, folder: Path) -> None:
         page = context.new_page()
         page.add_init_script("localStorage.setItem('mode', 'light')")
         page.goto(f"{site}book/{page_name}.html", timeout=PATIENCE)
-        still = page.add_style_tag(content=STILL)
+        still = page.add_style_tag(content=STILL + on_paper())
         page.evaluate(UNFOLD)
         for figure in page.locator(".tf-figure[id]").all():
             figure.scroll_into_view_if_needed(timeout=PATIENCE)

@@ -122,7 +122,7 @@ def free_address(title: str, is_taken: Callable[[str], bool]) -> str:
 
 
 def caption(figure: Figure) -> str:
-    """The line below a figure: its number, which links to it, its title, what to try."""
+    """The line below a figure: number (the link to it), title, and what to try."""
     folder = Path(widgets.__file__).parent / figure["folder"]
     copy = "" if (folder / OWN_ADDRESS).exists() else COPY
     link = f'<a href="#{figure["ids"][0]}">{figure.name}</a>'
