@@ -51,7 +51,7 @@ STATES = re.compile(
     r'<figure class="tf-figure" id="[^"]*"',
     re.DOTALL,
 )
-PRINT = re.compile(r"@media print \{((?:[^{}]*\{[^{}]*\})+)\s*\}")
+PRINT = re.compile(r"@media print \{((?:[^{}]*\{[^{}]*\})+[^{}]*)\}")
 FIGURE = re.compile(r'<figure class="tf-figure" id="([^"]+)"')
 BOX = re.compile(rf'({FIGURE.pattern}><div class="tf-widget")(?: style="([^"]*)")?')
 # A figure draws itself anew some frames after the window has another width: its height

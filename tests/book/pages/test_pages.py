@@ -447,6 +447,17 @@ def test_on_a_phone_code_hangs_where_it_wraps_and_a_drawing_keeps_its_shape(
         )
 
 
+@each([address("what-came-after"), "book/journey.html"])
+def test_on_a_phone_tables_of_words_are_cards(visit, name):
+    cell = ".tf-cards tbody td:not(:first-child):not(:empty)"
+    widths = f"() => [...document.querySelectorAll('{cell}')].map(e => e.clientWidth)"
+    with visit(name, size="phone") as seen:
+        assert min(seen.page.evaluate(widths)) > 300
+        assert seen.page.locator(".tf-label").first.is_visible()
+    with visit(name) as seen:
+        assert not seen.page.locator(".tf-label").first.is_visible()
+
+
 @each([address("attention")])
 def test_a_swipe_over_a_chart_scrolls_the_page_and_zooms_nothing(visit, name, finger):
     with visit(name, size="phone", touch=True) as seen:

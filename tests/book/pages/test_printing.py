@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 from pypdf import PdfReader
 
+from tformer_book import widgets
+from tformer_book.press import pictures
 from tformer_book.press.chapters import address
 
 SEEN = """() => [...document.querySelectorAll('details.tf-solution')].map(
@@ -54,7 +57,32 @@ def test_a_figure_that_is_not_drawn_is_printed_as_a_picture(visit):
     assert "06 Multi-head" in " ".join(text[0].split()[:4])
     assert "Contents" not in text[0]
     assert "not drawn" not in " ".join(text)
-    assert len(text) <= 22
+    assert len(text) <= 20
+
+
+PRESSED = ":is(.tfk-do, input[type=range], .tfk-chip:has(> input:not(:checked)))"
+
+
+def test_a_figure_on_paper_has_nothing_to_press_but_says_how_it_is_set(visit):
+    with visit(address("multi-head")) as seen:
+        figure = seen.page.locator("#figure-head-split")
+        figure.locator(".tfk").wait_for()
+        controls = figure.locator(PRESSED)
+        assert controls.count() > 8
+        high = figure.bounding_box()["height"]
+        seen.page.emulate_media(media="print")
+        assert not any(each.is_visible() for each in controls.all())
+        assert "there and back" in figure.inner_text()
+        assert figure.bounding_box()["height"] < 0.8 * high
+
+
+def test_pictures_follow_the_rules_for_paper():
+    rules = pictures.on_paper()
+    for path in Path(widgets.__file__).parent.rglob("*.css"):
+        found = path.read_text("utf-8").count("@media print")
+        assert len(pictures.PRINT.findall(path.read_text("utf-8"))) == found, path
+    assert ".tfk-do" in rules
+    assert rules.count("{") == rules.count("}")
 
 
 def test_a_chart_that_is_not_drawn_says_so_on_paper(visit):
