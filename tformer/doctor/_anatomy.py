@@ -680,6 +680,7 @@ def _is_same(one: Op | None, other: Op) -> bool:
     return one.name == other.name and torch.equal(one.result, other.result)
 
 
+HIDDEN = -1e3  # a score below that was filled in, or had that much added
 WEAK = -50.0  # a score that is filled with more than this keeps some weight
 
 
@@ -692,6 +693,12 @@ def _line_of_scores(each: Attention) -> Iterator[tuple[Op, list[Tensor]]]:
         yield op, [e.tensor for e in op.inputs if _scores(e) is None]
         lines = [e for e in op.inputs if _scores(e) is not None]
         op = lines[0].made_by if lines and op.name not in PRODUCTS else None
+
+
+def blind(each: Attention) -> Tensor:
+    """Which queries may see no key at all, (Tq,)."""
+    scores = each.softmax.inputs[0].numbers
+    return scores.reshape(-1, each.shape[0], scores.size(-1)).amax((0, 2)) < HIDDEN
 
 
 def weak_fill(each: Attention) -> float | None:

@@ -11,11 +11,13 @@ from torch import Tensor
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor._watch import PRODUCTS, Input, storage
-from tformer.doctor.report import Finding
+from tformer.doctor.report import INITIAL, Finding
 
 CHAPTER = "Positions"
 SIDES = ("source", "target")
-STRANGERS = 0.4  # cosine of one word at two neighbouring places
+WORDS = 12  # whose queries show how a rotation turns
+FASTEST = 1.2  # angle from one place to the next; a sound one's is 1
+STILL = 1e-3  # such an angle is none
 FAST = 0.85  # of the columns of a table of waves; half of a sound one's are slow
 
 
@@ -24,11 +26,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     patient.has_numbers()
     if patient.lengths_must_agree:
         raise Skip("source and target must have one length: fix that first")
-    word_s = None if patient.decoder_only else patient.words(1, seed=41, side=0)
-    word_t = patient.words(1, seed=42)
-    source = None if word_s is None else word_s.expand(1, patient.n_source).clone()
-    target = word_t.expand(1, patient.n_target).clone()
-    _, found = patient.watch(source, target)
+    found = _of_one_word(patient, 41)
     if not found:
         raise Skip("no softmax between two matrix products was seen")
     bare: list[int] = []
@@ -56,7 +54,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
                     "positions-along-batch",
                     "norm-eps-too-large",
                     "mask-inverted",
-                    "weights-all-equal",
+                    *INITIAL,
                 ),
                 design=NOPE
                 if is_causal and not unused and (patient.decoder_only or 0 in bare)
@@ -64,9 +62,17 @@ def examine(patient: Patient) -> Iterator[Finding]:
             )
         elif layers:
             yield from _turned_values(layers[0], SIDES[side])
-            yield from _not_relative(layers[0], SIDES[side], patient.epsilon)
+            yield from _turned(patient, layers[0], side)
     yield from _places_as_words(patient)
     yield from _added(patient)
+
+
+def _of_one_word(patient: Patient, seed: int) -> list[_anatomy.Attention]:
+    """The attentions where each side is one word over and over."""
+    word_s = None if patient.decoder_only else patient.words(1, seed=seed, side=0)
+    word_t = patient.words(1, seed=seed + 1)
+    source = None if word_s is None else word_s.expand(1, patient.n_source).clone()
+    return patient.watch(source, word_t.expand(1, patient.n_target).clone())[1]
 
 
 def _places_as_words(patient: Patient) -> Iterator[Finding]:
@@ -185,8 +191,8 @@ def _rotary(title: str, seen: str, look: str) -> Finding:
     )
 
 
-def _not_relative(
-    first: _anatomy.Attention, side: str, epsilon: float
+def _turned(
+    patient: Patient, first: _anatomy.Attention, side: int
 ) -> Iterator[Finding]:
     """Does turning queries and keys make the scores of one word a matter of distance?
 
@@ -202,11 +208,9 @@ def _not_relative(
     apart = max(float((e.amax(-1) - e.amin(-1)).max()) for e in steps)
     lengths = first.query.norm(dim=-1)
     keeps = float(lengths.std(dim=-1).max()) < 1e-2 * float(lengths.mean())
-    alike = [float(torch.cosine_similarity(e[:, 1:], e[:, :-1], dim=-1).mean())
-             for e in (first.query, first.key)]  # fmt: skip
-    if apart > max(1e-2, 30 * epsilon) * spread and spread > 1e-6:
+    if apart > max(1e-2, 30 * patient.epsilon) * spread and spread > 1e-6:
         yield _rotary(
-            f"the rotary positions of the {side} don't measure distance",
+            f"the rotary positions of the {SIDES[side]} don't measure distance",
             f"these differ by up to {apart:.2g}; all scores span {spread:.2g}."
             + ("" if keeps else " Nor do the queries keep their length."),
             "the same rotation for both: the same angles, the signs "
@@ -216,14 +220,52 @@ def _not_relative(
             else "the rotation: cos and sin both there, with their signs; complex "
             "numbers lose their imaginary part in .to(torch.float32).",
         )
-    elif keeps and max(alike) < STRANGERS:
+    elif keeps and (angles := _angles(patient, side, n)) is not None:
+        yield from _rates(angles, SIDES[side])
+
+
+def _angles(patient: Patient, side: int, n: int) -> Tensor | None:
+    """By what angles the features of a query turn from one place to the next.
+
+    One for each pair, in falling order; None if that is no rotation, or can't be told.
+    """
+    here, there = [], []
+    for seed in range(WORDS):
+        found = [e for e in _of_one_word(patient, 300 + 2 * seed) if e.shape == (n, n)]
+        here.append(found[0].query[:, :-1].flatten(0, 1).double())
+        there.append(found[0].query[:, 1:].flatten(0, 1).double())
+    one, other = torch.cat(here), torch.cat(there)
+    if torch.linalg.matrix_rank(one, rtol=1e-4) < one.size(1):
+        return None
+    turn = torch.linalg.lstsq(one, other).solution
+    if float((one @ turn - other).norm()) > 1e-2 * float(other.norm()):
+        return None
+    return torch.linalg.eigvals(turn).angle().abs().sort(descending=True).values[::2]
+
+
+def _rates(angles: Tensor, side: str) -> Iterator[Finding]:
+    """Do the pairs of features turn at rates that fall from 1 to next to nothing?"""
+    n, moving = len(angles), int((angles > STILL).sum())
+    fastest, slowest = float(angles[0]), float(angles[-1])
+    code, how = "", ""
+    if fastest > FASTEST:
+        code, how = "positions-too-fast", "turn too fast"
+        means = "neighbours are as unlike as places far apart."
+    elif moving == 1 < n / 2:
+        code, how = "positions-too-slow", "turn a single pair of features"
+        means = "the others are nearly the same everywhere, so that one has to tell "
+        means += "all places apart."
+    elif n > 2 and fastest - slowest < 1e-2 * fastest:
+        code, how = "positions-repeat", "turn all features at one rate"
+        means = f"places {6.28 / fastest:.2g} apart look alike."
+    if code:
         yield Finding(
-            code="positions-too-fast",
-            title=f"the rotary positions of the {side} turn too fast",
-            tried="fed one word over and over, and compared neighbours.",
-            seen=f"the queries of one word at two neighbouring places have a cosine of "
-            f"{alike[0]:.2f}, its keys of {alike[1]:.2f}.",
-            means="neighbours are as unlike as places far apart.",
+            code=code,
+            title=f"the rotary positions of the {side} {how}",
+            tried="fed one word over and over, and compared neighbouring queries.",
+            seen=f"{moving} of {n} pairs of features turn, by {slowest:.2g} to "
+            f"{fastest:.2g} from one place to the next.",
+            means=means,
             look="the rates: 1 / theta ** (2i / Dh), which fall from 1 to 1/10000.",
         )
 
@@ -299,6 +341,7 @@ def _doubled(
         else "one of them is enough; together they count for more beside the words.",
         look="positions in the embedding layer and again in the encoder or the model "
         "around it.",
+        because=("norm-drops-input",),
     )
 
 
