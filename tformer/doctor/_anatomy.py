@@ -866,7 +866,8 @@ def joins_later(op: Op) -> bool:
                     and e.tensor.numel() == following.output.numel()]  # fmt: skip
             if following.name in SUMS and len({e.made_by for e in full}) > 1:
                 return True
-        if not current.used_by or current.used_by[-1].name in PRODUCTS:
+        names = {following.name for following in current.used_by}
+        if not names or names & (PRODUCTS | NORMS | MOMENTS):
             break
         current = current.used_by[-1]
     return False

@@ -8,10 +8,13 @@ from types import SimpleNamespace
 import designs
 import pytest
 import torch
+from cases import admitted
 from cases import examined as patient
 from designs import PAD, made
-from test_designs import examined
+from test_designs import broken, examined
 from torch import nn
+
+from tformer import doctor
 
 # --- initialisation ------------------------------------------------------------------
 
@@ -204,3 +207,40 @@ def test_rotary_rates_are_read_from_a_model_as_it_was_made(
     options = {"positions": "rotary", "width": 32, "trained": trained}
     report = examined(**options)
     assert report.codes == ((code,) if code else ()), str(report)
+
+
+# --- what is said --------------------------------------------------------------------
+
+
+def said(report):
+    return " ".join(str(report).split())
+
+
+def test_what_is_used_in_place_of_an_unused_part_is_named():
+    change = ("self.split(self.to_value(read))", "self.split(self.to_key(read))")
+    report = examined(broken(*change))
+    assert report.codes == ("unused-parameters",), str(report)
+    assert "Used more than once: stack.layers.0.attention.to_key.weight" in said(report)
+
+
+def test_a_sum_that_is_missing_before_a_norm_is_not_one_with_something_else():
+    change = ("x + gate * self.drop(sublayer(x))", "self.drop(sublayer(x))")
+    report = examined(broken(*change, post=True), post=True)
+    assert "no-residual" in report.codes and "made afterwards" not in said(report)
+
+
+def test_both_sides_are_named_where_both_have_small_words():
+    report = patient("annotated", ("lut(x) * math.sqrt(", "lut(x) / math.sqrt("))
+    assert "the source's and the target's words are small" in said(report)
+
+
+@pytest.mark.parametrize(("n", "confirms"), [(1, True), (8, False)])
+def test_windows_of_a_text_that_repeats_itself_are_to_be_confirmed(n, confirms):
+    model, given = admitted("gpt")
+    text = given["batches"][0][0].flatten()
+    rows = torch.randint(0, 37, (8, 16), generator=torch.Generator().manual_seed(1))
+    rows[:n] = text[3:19]
+    report = doctor.examine(model, **given, test_batches=[(rows, rows)])
+    told = report.to_confirm if confirms else report.codes
+    assert told == ("train-test-overlap",) and bool(report) is confirms, str(report)
+    assert "sentence" not in said(report) and "among 12 rows" in said(report)

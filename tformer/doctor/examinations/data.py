@@ -35,12 +35,10 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if patient.test_batches is not None and patient.batches is not None:
         known = list(_rows(patient, patient.all_batches))
         test = list(_rows(patient, patient.test_batches))
+        shared += _overlap({*known}, test, is_text=patient.decoder_only)
         k = 3 * max(map(len, test), default=0) // 4
-        if patient.decoder_only and k >= LONG:  # windows of a text
-            runs = {run for row in known[:MANY] for run in _runs(row, k)}
-            test = [min(_runs(row, k) & runs, default=row) for row in test]
-            known += runs
-        shared += _overlap({*known}, test)
+        if patient.decoder_only and k >= LONG and not shared:
+            shared += _windows(known[:MANY], test, k)
     yield from shared[:1]
     yield from _alike(patient)
     yield from _filled(patient)
@@ -116,23 +114,50 @@ def _runs(row: tuple[int, ...], k: int) -> set[tuple[int, ...]]:
     return {row[i : i + k] for i in range(len(row) - k + 1)}
 
 
-def _overlap(known: set[Any], test: Sequence[Any]) -> Iterator[Finding]:
+def _overlap(
+    known: set[Any], test: Sequence[Any], *, is_text: bool = False
+) -> Iterator[Finding]:
+    """Are whole sentences of the test, or rows of a text, among those of training?"""
     shared = [each for each in test if _key(each) in known]
     if shared:
         example = shared[0]
         shown = f"“{example}”" if isinstance(example, str) else list(example)[:8]
+        kind = "row" if is_text else "sentence"
         yield Finding(
             code="train-test-overlap",
-            title="sentences of the test set are in the training set",
-            tried=f"looked up each of {len(test)} test sentences among {len(known)}.",
+            title=f"{kind}s of the test set are in the training set",
+            tried=f"looked up each of {len(test)} test {kind}s among {len(known)}.",
             seen=f"{len(shared)} ({len(shared) / len(test):.0%}) are there, such as "
             f"{shown}.",
-            means="the score measures memory as well as translation.",
-            look="split by sentence, not by pair, before anything is sampled or "
-            "repeated; remove duplicates first.",
+            means="the score measures memory as well as skill.",
+            look="remove duplicates, then split, before anything is sampled or "
+            "repeated" + ("." if is_text else "; split by sentence, not by pair."),
             because=()
             if isinstance(example, str)
             else ("tokenizer-loses-text", "word-has-special-id"),
+        )
+
+
+def _windows(
+    known: Sequence[tuple[int, ...]], test: Sequence[tuple[int, ...]], k: int
+) -> Iterator[Finding]:
+    """Do windows of the test lie over windows of training, though none is the same?"""
+    runs = {run for row in known for run in _runs(row, k)}
+    shared = [row for row in test if _runs(row, k) & runs]
+    if shared:
+        yield Finding(
+            code="train-test-overlap",
+            title="long parts of the test set are in the training set",
+            tried=f"looked for {k} ids in a row of each of {len(test)} test rows among "
+            f"{len(known)} rows of training.",
+            seen=f"{len(shared)} ({len(shared) / len(test):.0%}) have such a part in "
+            "common with one.",
+            means="the score measures memory as well as skill.",
+            look="cut the text in two first, then draw windows from each part.",
+            design=""
+            if len(shared) > len(test) / 2
+            else "That is right where a text repeats itself, and windows come from "
+            'parts of it that don\'t overlap (accept=["train-test-overlap"]).',
         )
 
 

@@ -20,6 +20,7 @@ TINY = 0.01  # of the usual size; where a matrix of width 8 has 0.02, it is 0.06
 MANY = 64  # numbers, enough to have both signs
 PART = 0.3  # of a matrix that makes two or three things at once
 TRIES = 6  # inputs, each of which may wake other experts
+READS = {"embedding", "mul"}  # what else reads weights, as a norm by hand does
 EXPERTS = (
     "Which weights get one depends on the words, as where experts are chosen, and a "
     'few inputs may miss some (accept=["unused-parameters"]).'
@@ -94,9 +95,23 @@ def examine(patient: Patient) -> Iterator[Finding]:
     ):
         if names:
             finding = _without_gradient(code, names, named, thrown)
+            if code == "unused-parameters" and (twice := _twice(ops, names, named)):
+                more = f" Used more than once: {listed(twice)}, perhaps in their place."
+                finding = dataclasses.replace(finding, seen=finding.seen + more)
             design = EXPERTS if is_routed and not thrown else ""
             yield dataclasses.replace(finding, design=design)
     yield from _not_held(patient, named)
+
+
+def _twice(
+    ops: list[_anatomy.Op], names: list[str], named: Mapping[str, Tensor]
+) -> list[str]:
+    """Weights that are used more than once, and have the shape of unused ones."""
+    places = [storage(e.tensor) for op in ops if op.name in PRODUCTS | NORMS | READS
+              for e in op.inputs if e.is_parameter]  # fmt: skip
+    shapes = {named[name].shape for name in names}
+    return [name for name, each in named.items() if each.shape in shapes
+            and places.count(storage(each)) > 1]  # fmt: skip
 
 
 def _not_held(patient: Patient, named: Mapping[str, Tensor]) -> Iterator[Finding]:
@@ -449,6 +464,7 @@ def _without_gradient(
             because=(
                 "keys-from-wrong-side", "no-positions", "no-final-norm",
                 "norm-wrong-axis", "result-thrown-away", "positions-are-words",
+                "target-in-source-table",
             ),
         )  # fmt: skip
     return Finding(
