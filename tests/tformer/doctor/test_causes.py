@@ -10,8 +10,8 @@ import pytest
 import torch
 from cases import admitted
 from cases import examined as patient
-from designs import PAD, made
-from test_designs import broken, examined
+from designs import BOS, EOS, PAD, made
+from test_designs import batches_of, broken, examined, loss
 from torch import nn
 
 from tformer import doctor
@@ -224,8 +224,12 @@ def test_what_is_used_in_place_of_an_unused_part_is_named():
 
 
 def test_a_sum_that_is_missing_before_a_norm_is_not_one_with_something_else():
-    change = ("x + gate * self.drop(sublayer(x))", "self.drop(sublayer(x))")
-    report = examined(broken(*change, post=True), post=True)
+    change = (
+        "return self.norms[i](x + gate * self.drop(sublayer(x)))",
+        "h = self.drop(sublayer(x))\n            return self.norms[i](x + h if i else h)",
+    )
+    options = {"kind": "translates", "post": True}
+    report = examined(broken(*change, **options), **options)
     assert "no-residual" in report.codes and "made afterwards" not in said(report)
 
 
@@ -244,3 +248,163 @@ def test_windows_of_a_text_that_repeats_itself_are_to_be_confirmed(n, confirms):
     told = report.to_confirm if confirms else report.codes
     assert told == ("train-test-overlap",) and bool(report) is confirms, str(report)
     assert "sentence" not in said(report) and "among 12 rows" in said(report)
+
+
+# --- further faults, each beside what it was taken for -------------------------------
+
+FURTHER = {  # changes, options, and the code
+    "softmax twice": (
+        ("scores.softmax(dim=-1)", "scores.softmax(-1).softmax(-1)"),
+        {}, "softmax-twice",
+    ),
+    "softmax over heads": (
+        ("weights = scores.softmax(dim=-1)", "weights = scores.softmax(dim=1)"),
+        {}, "softmax-wrong-axis",
+    ),
+    "a network that ends in a ReLU": (
+        ("return self.back(F.gelu(self.up(x)))",
+         "return F.relu(self.back(F.gelu(self.up(x))))"), {}, "sublayer-ends-bent",
+    ),
+    "a network of experts beside an older stream": (
+        ("x = self.add(x, 0, attend)", "y = x\n        x = self.add(x, 0, attend)",
+         "return self.add(x, len(self.norms) - 1, self.feed_forward)",
+         "return y + sum(self.feed_forward(self.norms[-1](x)) for _ in range(3))"),
+        {}, "residual-forgets-sublayer",
+    ),
+    "rotation along the heads": (
+        ("q, k = turned(q), turned(k)",
+         "q, k = (turned(e.transpose(1, 2)).transpose(1, 2) for e in (q, k))"),
+        {"positions": "rotary"}, "no-positions",
+    ),
+    "one norm in two places": (
+        ("[make(o.width) for _ in range(3)][:n_norms]", "[make(o.width)] * n_norms"),
+        {}, "layers-shared",
+    ),
+    "a tied table that is detached": (
+        ("logits = self.head(x)", "logits = x @ self.stack.words.weight.detach().T",
+         "        if o.positions == \"zeros\"",
+         "        nn.init.normal_(self.words.weight, std=0.1)\n"
+         "        if o.positions == \"zeros\""),
+        {"tied": True}, "gradient-cut",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FURTHER)
+def test_a_further_fault_is_named_itself(name):
+    change, options, code = FURTHER[name]
+    report = examined(broken(*change, **options), **options)
+    told = report.to_confirm if code == "layers-shared" else report.codes
+    assert told == (code,), str(report)
+
+
+LOSSES = {
+    "exp": (lambda logits, labels: loss(logits, labels).exp(), "loss-is-perplexity"),
+    "minus": (lambda logits, labels: -loss(logits, labels), "loss-below-zero"),
+    "over time": (
+        lambda logits, labels: loss(logits.mT.reshape(logits.shape), labels),
+        "loss-wrong-axis",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_loss_of_another_kind_is_named_and_not_what_follows(name):
+    function, code = LOSSES[name]
+    report = examined(given={"loss": function})
+    assert report.codes == (code,), str(report)
+
+
+def test_labels_that_ask_for_nothing_are_no_sign_of_a_masked_model():
+    nothing = [(ids, torch.full_like(labels, -100)) for ids, labels in batches_of()]
+    report = examined(given={"batches": nothing})
+    assert report.codes == ("labels-ask-nothing",), str(report)
+
+
+@pytest.mark.parametrize(
+    ("settings", "codes"),
+    [
+        ({"lr": 1e-9}, ("adam-hardly-moves",)),
+        ({"eps": 1.0}, ("adam-hardly-moves",)),
+        ({"betas": (0.98, 0.09)}, ("adam-betas-swapped",)),
+        ({"lr": 1e-5, "betas": (0.9, 0.98), "eps": 1e-9}, ()),
+        ({"betas": (0.95, 0.95)}, ()),
+    ],
+)
+def test_the_settings_of_adam_are_looked_at(settings, codes):
+    model = made()
+    optimizer = torch.optim.AdamW(model.parameters(), **settings)
+    assert examined(model, given={"optimizer": optimizer}).codes == codes
+
+
+@pytest.mark.parametrize("anew", [True, False])
+def test_an_optimizer_that_is_made_in_each_step_is_named(anew):
+    model = made()
+    optimizer = torch.optim.AdamW(model.parameters())
+
+    def step(model, batch):
+        steps = torch.optim.AdamW(model.parameters()) if anew else optimizer
+        steps.zero_grad()
+        loss(model(batch[0]), batch[1]).backward()
+        steps.step()
+
+    report = examined(model, given={"optimizer": optimizer, "train_step": step})
+    codes = ("step-uses-another-optimizer",) if anew else ()
+    assert report.codes == codes, str(report)
+
+
+def test_a_rate_that_falls_and_then_rises_is_upside_down():
+    report = examined(
+        given={"schedule": lambda s: max(s**-0.5, s * 60**-1.5), "steps": 400}
+    )
+    assert report.codes == ("never-warms",) and "a valley" in said(report)
+
+
+@pytest.mark.parametrize(("most", "codes"), [(4, ("decoding-too-short",)), (12, ())])
+def test_a_loop_that_stops_before_the_sentences_end_is_named(most, codes):
+    def decode(model, source):
+        ids = torch.full((len(source), 1), BOS)
+        for _ in range(most):
+            if bool((ids == EOS).any(dim=1).all()):
+                break
+            new = model(source, ids)[:, -1].argmax(-1, keepdim=True)
+            done = (ids == EOS).any(dim=1, keepdim=True)
+            ids = torch.cat([ids, new.masked_fill(done, PAD)], dim=1)
+        return ids
+
+    options = {"kind": "translates"}
+    assert examined(given={"decode": decode}, **options).codes == codes
+
+
+class Letters:
+    def encode(self, text):
+        return [ord(each) - 92 for each in text]  # a is 5
+
+    def decode(self, ids):
+        return "".join(chr(i + 92) for i in ids)
+
+
+@pytest.mark.parametrize(
+    ("rows", "codes"),
+    [
+        (lambda s, t: (s, t), ()),
+        (lambda s, t: (s, s), ("target-is-source",)),
+        (lambda s, t: (s[:3], t), ("rows-cut-short",)),
+        (lambda s, t: (s, t[:3]), ("rows-cut-short",)),
+    ],
+)
+def test_rows_are_looked_up_among_the_pairs(rows, codes):
+    words = ["dog", "horse", "tiger", "mouse", "zebra", "eagle", "shark", "whale"]
+    pairs = [(a + b, b[::-1] + a) for a in words for b in words[:1]]
+    pad = torch.nn.utils.rnn.pad_sequence
+    both = [rows(*pair) for pair in pairs]
+    source, target = (
+        [torch.tensor(Letters().encode(each)) for each in side]
+        for side in zip(*both, strict=True)
+    )
+    target = [torch.cat([torch.tensor([BOS]), e, torch.tensor([EOS])]) for e in target]
+    whole = pad(target, batch_first=True)
+    batch = (pad(source, batch_first=True), whole[:, :-1], whole[:, 1:])
+    given = {"batches": [batch], "pairs": pairs, "tokenizer": Letters(), "loss": None}
+    report = examined(made(kind="translates"), given=given, kind="translates")
+    assert report.codes == codes, str(report)

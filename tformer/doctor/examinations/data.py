@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -192,6 +193,8 @@ def _torn(patient: Patient) -> Iterator[Finding]:
         n = sum(b in sides[side] and a[side] not in sides[side] for a, b in both)
         if n > len(rows) / 2:
             yield _in_reverse(code, n, len(rows))
+    yield from _copied([row for row in rows if row[0] in sides[0]], pairs)
+    yield from _cut(rows, sides)
     known = [row for row in rows if row[0] in sides[0] and row[1] in sides[1]]
     torn = [row for row in known if row not in pairs]
     if len(torn) > len(known) / 2 and len(torn) > 1:
@@ -205,6 +208,41 @@ def _torn(patient: Patient) -> Iterator[Finding]:
             "of the target alone.",
             look="what shuffles or sorts: one order for both sides.",
         )
+
+
+def _copied(rows: Sequence[Any], pairs: set[Any]) -> Iterator[Finding]:
+    """Are the labels of most rows their source, though the pairs say otherwise?"""
+    same = [row for row in rows if row[0] == row[1] and row not in pairs]
+    if len(same) > len(rows) / 2:
+        yield Finding(
+            code="target-is-source",
+            title="the labels are the source once more",
+            tried=f"compared both sides of {len(rows)} rows with the pairs.",
+            seen=f"in {len(same)} the labels say what the source says.",
+            means="the model learns to copy.",
+            look="the side of the pair that the target is made of.",
+        )
+
+
+def _cut(rows: Sequence[Any], sides: Sequence[set[Any]]) -> Iterator[Finding]:
+    """Are most rows only the beginning of what the pairs have?"""
+    for side, name in enumerate(("source", "target")):
+        whole = sorted(sides[side])
+        n = 0
+        for each in (row[side] for row in rows):
+            at = bisect.bisect(whole, each)
+            begins = at < len(whole) and whole[at][: len(each)] == each
+            n += bool(each) and begins and each not in sides[side]
+        if n > len(rows) / 2:
+            yield Finding(
+                code="rows-cut-short",
+                title=f"most {name}s are cut short",
+                tried=f"looked up each {name} of the batches among the pairs.",
+                seen=f"{n} of {len(rows)} are only the beginning of one.",
+                means="what is cut off is never read or never learned.",
+                look="the length at which rows are cut, and its unit: letters, words "
+                "or pieces.",
+            )
 
 
 def _in_reverse(code: str, n: int, of: int) -> Finding:

@@ -102,6 +102,10 @@ def _nan_rows(
         "at least itself, and hide padding as keys only."
     )
     for each in found:
+        if _anatomy.wrong_axis(each) is not None:
+            code, title = "softmax-wrong-axis", "the softmax runs along the wrong axis"
+            look = "dim=… of the softmax: it has to be -1, the axis of the keys."
+            break
         scores = each.softmax.inputs[0].numbers
         hidden = scores.isneginf().reshape(-1, *scores.shape[-2:]).all(dim=0)
         blind = _anatomy.blind(each)

@@ -44,7 +44,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     ends = [*outs, *(each.second for each in networks)]
     fates = [_anatomy.after(end) for end in ends]
     yield from _bare([e for e, fate in zip(ends, fates, strict=True) if not fate], ends)
-    yield from _feed_forward(networks)
+    yield from _feed_forward(ops, networks, d_model)
     yield from _half_normed(found)
     yield from _skips(ops, d_model)
     yield from _multiplied(ops, d_model)
@@ -72,7 +72,9 @@ def _bare(bare: list[_anatomy.Op], ends: list[_anatomy.Op]) -> Iterator[Finding]
         )  # fmt: skip
 
 
-def _feed_forward(networks: list[_anatomy.FeedForward]) -> Iterator[Finding]:
+def _feed_forward(
+    ops: list[_anatomy.Op], networks: list[_anatomy.FeedForward], d_model: int
+) -> Iterator[Finding]:
     if late := [each for each in networks if _anatomy.bends_product(each)]:
         yield Finding(
             code="gate-bent-too-late",
@@ -84,6 +86,17 @@ def _feed_forward(networks: list[_anatomy.FeedForward]) -> Iterator[Finding]:
             look="silu(w1(x)) * w3(x), not silu(w1(x) * w3(x)).",
             design="Such a network learns, too, though it is none of the usual ones "
             '(accept=["gate-bent-too-late"]).',
+        )
+    if ends := _anatomy.bent_branches(ops, d_model):
+        yield Finding(
+            code="sublayer-ends-bent",
+            title="a sublayer ends in a non-linearity",
+            tried="looked at what is added in each residual sum.",
+            seen="it comes from a linear layer through a non-linearity: "
+            f"{_anatomy.places(each.total for each in ends)}.",
+            means="hardly anything negative can be added to the stream, which drifts "
+            "to one side from layer to layer.",
+            look="l2(relu(l1(x))): a linear layer is the last of each sublayer.",
         )
     straight = [each for each in networks if not each.bends]
     if straight:

@@ -272,10 +272,12 @@ def _part(
                 tried="sent a gradient back from every logit.",
                 seen=f"none arrived at {'columns' if axis else 'rows'} {end - longest} "
                 f"to {end - 1} of {name}, {longest / len(alive):.0%} of it.",
-                means="the queries, keys or values that it makes are not used."
+                means="the queries, keys or values that it makes are not used, or have "
+                "no gradient."
                 if attends
                 else "what it makes of its input is not used.",
-                look="what the parts go into: q @ k.transpose(-2, -1), weights @ v."
+                look="what the parts go into: q @ k.transpose(-2, -1), weights @ v, no "
+                "detach()."
                 if attends
                 else "what the parts go into; in a gated network, act(gate) * x: both "
                 "halves, each once.",

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
-from tformer.doctor._watch import PRODUCTS, Input, storage
+from tformer.doctor._watch import FACTORS, PRODUCTS, VIEWS, Input, storage
 from tformer.doctor.report import INITIAL, Finding
 
 CHAPTER = "Positions"
@@ -57,7 +57,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
                     *INITIAL,
                 ),
                 design=NOPE
-                if is_causal and not unused and (patient.decoder_only or 0 in bare)
+                if is_causal
+                and not (unused or _has_places(patient))
+                and (patient.decoder_only or 0 in bare)
                 else "",
             )
         elif layers:
@@ -99,6 +101,35 @@ NOPE = (
     "That is right for a causal stack without positions (NoPE): how many words each "
     'position sees tells them apart (accept=["no-positions"]).'
 )
+
+
+def _has_places(patient: Patient) -> bool:
+    """Whether places are looked up, or vectors multiplied by a table, as if rotated."""
+    ops, _ = patient.watch(patient.source(), patient.target())
+    words = {id(each.op) for each in patient.lookups()}
+    return any(
+        (
+            op.name == "embedding"
+            and id(op) not in words
+            and len(op.inputs[1].tensor.unique()) > 1
+        )
+        or (
+            op.name in FACTORS
+            and not op.of_weights
+            and any(_is_table(each) for each in op.inputs)
+        )
+        for op in ops
+    )
+
+
+def _is_table(start: Input) -> bool:
+    """Whether a tensor is numbers from outside of the pass that are no weights."""
+    origin = start.made_by
+    while origin is not None and origin.name in VIEWS and origin.inputs:
+        start = origin.inputs[0]
+        origin = start.made_by
+    is_number = start.tensor.is_floating_point() and start.tensor.numel() > 1
+    return origin is None and is_number and not start.is_parameter
 
 
 def _unused_table(patient: Patient, n: int) -> str:
