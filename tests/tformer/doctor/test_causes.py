@@ -226,7 +226,8 @@ def test_what_is_used_in_place_of_an_unused_part_is_named():
 def test_a_sum_that_is_missing_before_a_norm_is_not_one_with_something_else():
     change = (
         "return self.norms[i](x + gate * self.drop(sublayer(x)))",
-        "h = self.drop(sublayer(x))\n            return self.norms[i](x + h if i else h)",
+        "h = self.drop(sublayer(x))\n"
+        "            return self.norms[i](x + h if i else h)",
     )
     options = {"kind": "translates", "post": True}
     report = examined(broken(*change, **options), **options)

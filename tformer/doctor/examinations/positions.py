@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
-from tformer.doctor._watch import FACTORS, PRODUCTS, VIEWS, Input, storage
+from tformer.doctor._watch import FACTORS, PRODUCTS, Input, storage
 from tformer.doctor.report import INITIAL, Finding
 
 CHAPTER = "Positions"
@@ -123,13 +123,14 @@ def _has_places(patient: Patient) -> bool:
 
 
 def _is_table(start: Input) -> bool:
-    """Whether a tensor is numbers from outside of the pass that are no weights."""
-    origin = start.made_by
-    while origin is not None and origin.name in VIEWS and origin.inputs:
-        start = origin.inputs[0]
-        origin = start.made_by
+    """Whether a tensor is numbers that come from no weight and from no word."""
+    line = set() if start.made_by is None else _anatomy.current_line(start.made_by)
+    read = [start, *(each for op in line for each in op.inputs if not each.made_by)]
     is_number = start.tensor.is_floating_point() and start.tensor.numel() > 1
-    return origin is None and is_number and not start.is_parameter
+    return is_number and all(
+        not each.is_parameter and (each.tensor.is_floating_point() or not line)
+        for each in read
+    )
 
 
 def _unused_table(patient: Patient, n: int) -> str:
