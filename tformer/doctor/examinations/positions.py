@@ -279,27 +279,46 @@ def _rates(angles: Tensor, side: str) -> Iterator[Finding]:
     """Do the pairs of features turn at rates that fall from 1 to next to nothing?"""
     n, moving = len(angles), int((angles > STILL).sum())
     fastest, slowest = float(angles[0]), float(angles[-1])
-    code, how = "", ""
+    code = ""
     if fastest > FASTEST:
-        code, how = "positions-too-fast", "turn too fast"
-        means = "neighbours are as unlike as places far apart."
+        code = "positions-too-fast"
     elif moving == 1 < n / 2:
-        code, how = "positions-too-slow", "turn a single pair of features"
-        means = "the others are nearly the same everywhere, so that one has to tell "
-        means += "all places apart."
+        code = "positions-too-slow"
     elif n > 2 and fastest - slowest < 1e-2 * fastest:
-        code, how = "positions-repeat", "turn all features at one rate"
-        means = f"places {6.28 / fastest:.2g} apart look alike."
+        code = "positions-repeat"
     if code:
-        yield Finding(
-            code=code,
-            title=f"the rotary positions of the {side} {how}",
-            tried="fed one word over and over, and compared neighbouring queries.",
-            seen=f"{moving} of {n} pairs of features turn, by {slowest:.2g} to "
+        yield _waves(
+            code,
+            f"{side}'s rotary position",
+            "fed one word over and over, and compared neighbouring queries.",
+            f"{moving} of {n} pairs of features turn, by {slowest:.2g} to "
             f"{fastest:.2g} from one place to the next.",
-            means=means,
-            look="the rates: 1 / theta ** (2i / Dh), which fall from 1 to 1/10000.",
+            "the rates: 1 / theta ** (2i / Dh), which fall from 1 to 1/10000.",
         )
+
+
+WAVES = {  # what the waves do, and what that means
+    "positions-too-slow": (
+        "hardly one of the {} waves moves",
+        "the others are nearly the same everywhere, so these few have to tell all "
+        "places apart.",
+    ),
+    "positions-repeat": (
+        "half of the {} waves or more repeat others",
+        "the model has fewer numbers to tell places apart; without a cosine beside "
+        "each sine, no rotation leads from one place to another.",
+    ),
+    "positions-too-fast": (
+        "hardly one of the {} waves is slow",
+        "neighbours are as unlike as places far apart, so the positions say next to "
+        "nothing about distance.",
+    ),
+}
+
+
+def _waves(code: str, which: str, tried: str, seen: str, look: str) -> Finding:
+    title, means = WAVES[code]
+    return Finding(code, title.format(which), tried, seen, means, look)
 
 
 def _added(patient: Patient) -> Iterator[Finding]:
@@ -400,41 +419,29 @@ def _badly_made(table: Table, side: str) -> Iterator[Finding]:
         return  # no waves
     span = rows.amax(0) - rows.amin(0)
     moving = rows[:, span > 0.1]
-    look = "sin and cos of place / 10000^(2i/D), in turn: 0::2 and 1::2."
+    code = ""
     if moving.size(1) <= 2 and span.numel() >= 16:
-        yield Finding(
-            code="positions-too-slow",
-            title=f"hardly one of the {side}'s position waves moves",
-            tried="looked at how far each column of the position table moves.",
-            seen=f"over {len(rows)} places {moving.size(1)} of {span.numel()} columns "
-            "move by more than 0.1.",
-            means="the other columns are nearly the same everywhere, so these few "
-            "have to tell all places apart.",
-            look="the exponent: the rates fall evenly from 1 to 1/10000. " + look,
+        code = "positions-too-slow"
+        seen = f"{moving.size(1)} of {span.numel()} columns move by more than 0.1."
+    elif (twins := _twins(moving)) >= moving.size(1) / 2 and twins > 1:
+        code = "positions-repeat"
+        seen = f"of {moving.size(1)} columns that move, {twins} equal another one."
+    elif float((fast := span > 0.5).float().mean()) > FAST:
+        code = "positions-too-fast"
+        seen = f"{int(fast.sum())} of {span.numel()} columns move by more than 0.5."
+    if code:
+        yield _waves(
+            code,
+            f"{side}'s position",
+            "compared the columns of the table that is added to the embeddings.",
+            f"over {len(rows)} places {seen}",
+            "the exponent: the rates fall evenly from 1 to 1/10000. sin and cos of "
+            "place / 10000^(2i/D), in turn: 0::2 and 1::2.",
         )
-        return
-    apart = torch.cdist(moving.T, moving.T, p=float("inf"))
+
+
+def _twins(columns: Tensor) -> int:
+    """How many columns are equal to another."""
+    apart = torch.cdist(columns.T, columns.T, p=float("inf"))
     apart.fill_diagonal_(1)
-    twins = int((apart.amin(0) < 1e-5).sum())
-    if twins >= moving.size(1) / 2 and twins > 1:
-        yield Finding(
-            code="positions-repeat",
-            title=f"half of the {side}'s position features repeat the other half",
-            tried="compared the columns of the table that is added to the embeddings.",
-            seen=f"of {moving.size(1)} columns that move, {twins} are equal to another "
-            "one.",
-            means="without a cosine beside each sine, no rotation leads from one place "
-            "to another, and the model has half the numbers to tell places apart.",
-            look=look,
-        )
-    elif float((span > 0.5).float().mean()) > FAST:
-        yield Finding(
-            code="positions-too-fast",
-            title=f"hardly one of the {side}'s position waves is slow",
-            tried="looked at how far each column of the position table moves.",
-            seen=f"over {len(rows)} places {int((span > 0.5).sum())} of {span.numel()} "
-            "columns move by more than 0.5.",
-            means="neighbours are as unlike as places far apart, so the positions say "
-            "next to nothing about distance.",
-            look="the sign of the exponent: the rates fall from 1 to 1/10000. " + look,
-        )
+    return int((apart.amin(0) < 1e-5).sum())
