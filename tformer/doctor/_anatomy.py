@@ -584,7 +584,7 @@ def bent_branches(ops: list[Op], width: int) -> list[Residual]:
     """Residual sums to which a product with a weight is added through a bend."""
     found = []
     for each in residuals(ops, width):
-        bend = _origin(each.branch, VIEWS | DROPS | FACTORS)
+        bend = _unscaled(each.branch)
         if bend is not None and bend.name in BENDS:
             product = _origin(bend.inputs[0], VIEWS | SUMS)
             if product is not None and product.name in PRODUCTS:

@@ -299,6 +299,33 @@ def test_a_further_fault_is_named_itself(name):
     assert told == (code,), str(report)
 
 
+GATE = "            return self.back(F.silu(self.gate(x)) * self.up(x))"
+SOUND = {
+    "a sublayer that a sigmoid of its input gates": (
+        (GATE, "            y, g = self.back(F.silu(self.up(x))), self.gate(x)\n"
+         "            return y * torch.sigmoid(g[..., :16] + g[..., 16:32])"),
+        {"more": "gated"},
+    ),
+    "norms written out in the layer": (
+        ("x + gate * self.drop(sublayer(self.norms[i](x)))",
+         "x + self.drop(sublayer(self.norms[i].gain * x / x.pow(2).mean("
+         "-1, keepdim=True).add(1e-6).sqrt()))"),
+        {"norm": "rms"},
+    ),
+    "a factor for each position, and learned positions": (
+        ("x = self.words(ids)\n",
+         "x = self.words(ids) * (1 + torch.ones(ids.size(1), 1))\n"), {},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_what_looks_like_such_a_fault_is_sound(name):
+    change, options = SOUND[name]
+    report = examined(broken(*change, **options), **options)
+    assert report and not report.to_confirm, str(report)
+
+
 LOSSES = {
     "exp": (lambda logits, labels: loss(logits, labels).exp(), "loss-is-perplexity"),
     "minus": (lambda logits, labels: -loss(logits, labels), "loss-below-zero"),

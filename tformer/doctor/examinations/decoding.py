@@ -179,10 +179,14 @@ def _cap(loop: Loop) -> Iterator[Finding]:
     if patient.decoder_only or patient.batches is None:
         return
     word = int(patient.words(1, seed=87))
-    steps = len(loop.write(loop.source, say=lambda _: (word, word)).scores)
-    sizes = sorted(int(each) for batch in patient.batches
-                   for each in asked(patient, batch[-1]).sum(dim=1))  # fmt: skip
-    if steps < (usual := sizes[len(sizes) // 2]) - 1:
+    rows = [(int(n), source) for batch in patient.batches for n, source in zip(
+        asked(patient, batch[-1]).sum(dim=1), batch[0], strict=True)]  # fmt: skip
+    usual, source = sorted(rows, key=lambda each: each[0])[len(rows) // 2]
+    source = (
+        source[source != patient.pads[0]] if patient.pads[0] is not None else source
+    )
+    steps = len(loop.write(source[None], say=lambda _: (word, word)).scores)
+    if steps < usual - 1:
         yield Finding(
             code="decoding-too-short",
             title="the decoding loop stops before most sentences are at their end",

@@ -16,9 +16,7 @@ from tformer.doctor.report import Finding, listed
 CHAPTER = "The encoder"
 MIXED = 0.3  # of a gain's numbers are below 0; training turns few of them round
 SMALL = 0.2  # size of a gain
-UNEVEN = (
-    2.5  # times as large; with gains that differ, a sound norm's rows differ little
-)
+UNEVEN = 2.5  # times as large; rows differ a little where gains do
 SHIFT = 24.0  # three times the size of the numbers
 
 
@@ -304,12 +302,13 @@ def _eps(ops: list[_anatomy.Op]) -> Iterator[Finding]:
 def _by_hand(patient: Patient, ops: list[_anatomy.Op]) -> Iterator[Finding]:
     """Does each module that is a norm give back one size, whatever it is given?"""
     modules = dict(patient.model.named_modules())
-    mixed = {op.place for op in ops if op.name in PRODUCTS} | {""}
+    mixed = [f"{op.place}." for op in ops if op.name in PRODUCTS]
     divided = {op.place for op in ops if op.name in ROOTS}
     divided |= {op.place for op, _ in _anatomy.gains(ops)}
     places = {op.place: op.inputs[0].tensor.size(-1) for op in ops
-              if op.name in MOMENTS | {"sum"} and op.place in divided - mixed
-              and op.output.size()[-1:] == (1,)}  # fmt: skip
+              if op.name in MOMENTS | {"sum"} and op.place in divided - {""}
+              and op.output.size()[-1:] == (1,)
+              and not any(e.startswith(f"{op.place}.") for e in mixed)}  # fmt: skip
     grows, uneven, other, lost, bare = {}, {}, {}, [], False
     for place, width in places.items():
         made = _made(modules[place], width)

@@ -300,7 +300,11 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
             "optimizer.step(), in the loop and once more in a helper.",
         )
     own = patient.optimizer
-    if own is not None and step.n_steps and own not in step.steppers:
+    if (
+        own is not None
+        and step.n_steps
+        and not any(each.param_groups is own.param_groups for each in step.steppers)
+    ):
         yield _finding(
             "step-uses-another-optimizer",
             "a step of training uses another optimizer than yours",
