@@ -287,18 +287,8 @@ def _still(step: Step) -> Finding:
     )
 
 
-def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
-    """Faults of a step that does move the weights."""
-    tried = "made one step, and watched gradients, optimizer and weights."
-    if step.n_in_vain:
-        yield _finding(
-            "steps-twice",
-            "the optimizer steps twice with one gradient",
-            tried,
-            f"it stepped {step.n_steps} times, and no gradient arrived in between.",
-            "the second step goes on where the gradient no longer holds.",
-            "optimizer.step(), in the loop and once more in a helper.",
-        )
+def _stranger(patient: Patient, step: Step, tried: str) -> Iterator[Finding]:
+    """Is what stepped another optimizer than the one that was given?"""
     own = patient.optimizer
     if (
         own is not None
@@ -315,6 +305,21 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
             "and a schedule moves a rate that nobody uses.",
             "the line that makes the optimizer: once, before the loop.",
         )
+
+
+def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
+    """Faults of a step that does move the weights."""
+    tried = "made one step, and watched gradients, optimizer and weights."
+    if step.n_in_vain:
+        yield _finding(
+            "steps-twice",
+            "the optimizer steps twice with one gradient",
+            tried,
+            f"it stepped {step.n_steps} times, and no gradient arrived in between.",
+            "the second step goes on where the gradient no longer holds.",
+            "optimizer.step(), in the loop and once more in a helper.",
+        )
+    yield from _stranger(patient, step, tried)
     yield from _clipped(step, tried)
     yield from _summed(patient, step)
     stays = step.modes == {False} or not step.ends_off
