@@ -475,11 +475,14 @@ def _product_before(product: Op) -> tuple[Op | None, bool]:
     return None, bends
 
 
+BENDS = frozenset({"silu", "gelu", "relu", "sigmoid"})
+
+
 def bends_product(network: FeedForward) -> bool:
     """Whether the bend comes after two projections have been multiplied."""
     read = states(network.second)
     bend = None if read is None else _origin(read, VIEWS | DROPS)
-    if bend is None or bend.name not in ("silu", "gelu", "relu", "sigmoid"):
+    if bend is None or bend.name not in BENDS:
         return False
     product = _origin(bend.inputs[0], VIEWS)
     if product is None or product.name not in FACTORS:
@@ -577,6 +580,18 @@ def comes_from_product(branch: Input) -> bool:
     return op is not None and op.name in PRODUCTS
 
 
+def bent_branches(ops: list[Op], width: int) -> list[Residual]:
+    """Residual sums to which a product with a weight is added through a bend."""
+    found = []
+    for each in residuals(ops, width):
+        bend = _unscaled(each.branch)
+        if bend is not None and bend.name in BENDS:
+            product = _origin(bend.inputs[0], VIEWS | SUMS)
+            if product is not None and product.name in PRODUCTS:
+                found.append(each)
+    return found
+
+
 def from_norm(ops: list[Op], width: int) -> list[Residual]:
     """Residual connections that add to a norm's output what should go to the stream.
 
@@ -613,13 +628,23 @@ def stale(ops: list[Op], width: int) -> tuple[list[Residual], list[Residual]]:
                  and comes_from_product(e.branch)]  # fmt: skip
         same = [e for e in newer if e.skip.made_by is each.skip.made_by]
         made = _origin(each.branch, VIEWS | DROPS | FACTORS)
-        if any(e.total is _origin(each.branch, VIEWS | DROPS) for e in sums):
+        if _starts_at(each.skip.made_by, _origin(each.branch, VIEWS | DROPS), sums):
             twice += same
         elif made is None or made.name not in PRODUCTS or _feeds_attention(each.total):
             passed += same
         else:
             passed += [e for e in newer if not _reads_later(each, line, e.total.index)]
     return passed, twice
+
+
+def _starts_at(start: Op, total: Op | None, sums: list[Residual]) -> bool:
+    """Whether a sum of the stream goes back, from skip to skip, to an operation."""
+    inner = {each.total: each.skip.made_by for each in sums}
+    while total in inner:
+        total = inner[total]
+        if total is start:
+            return True
+    return False
 
 
 def _reads_later(each: Residual, line: set[Op], index: int) -> bool:
@@ -680,6 +705,7 @@ def _is_same(one: Op | None, other: Op) -> bool:
     return one.name == other.name and torch.equal(one.result, other.result)
 
 
+HIDDEN = -1e3  # a score below that was filled in, or had that much added
 WEAK = -50.0  # a score that is filled with more than this keeps some weight
 
 
@@ -692,6 +718,26 @@ def _line_of_scores(each: Attention) -> Iterator[tuple[Op, list[Tensor]]]:
         yield op, [e.tensor for e in op.inputs if _scores(e) is None]
         lines = [e for e in op.inputs if _scores(e) is not None]
         op = lines[0].made_by if lines and op.name not in PRODUCTS else None
+
+
+def blind(each: Attention) -> Tensor:
+    """Which queries may see no key at all, (Tq,)."""
+    scores = each.softmax.inputs[0].numbers
+    return scores.reshape(-1, each.shape[0], scores.size(-1)).amax((0, 2)) < HIDDEN
+
+
+def wrong_axis(each: Attention) -> int | None:
+    """The axis of its softmax, if that isn't the last."""
+    axis = int(each.softmax.arguments[1])
+    return None if axis in (-1, each.softmax.output.dim() - 1) else axis
+
+
+def softmax_twice(ops: list[Op]) -> list[Op]:
+    """The softmaxes that are given what another softmax made."""
+    through = VIEWS | DROPS | FACTORS | FILLS
+    return [op for op in ops if op.name in SOFTMAXES and op.output.dim() > 2
+            and (before := _origin(op.inputs[0], through)) is not None
+            and before.name in SOFTMAXES]  # fmt: skip
 
 
 def weak_fill(each: Attention) -> float | None:
@@ -859,7 +905,8 @@ def joins_later(op: Op) -> bool:
                     and e.tensor.numel() == following.output.numel()]  # fmt: skip
             if following.name in SUMS and len({e.made_by for e in full}) > 1:
                 return True
-        if not current.used_by or current.used_by[-1].name in PRODUCTS:
+        names = {following.name for following in current.used_by}
+        if not names or names & (PRODUCTS | NORMS | MOMENTS):
             break
         current = current.used_by[-1]
     return False

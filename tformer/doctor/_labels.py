@@ -102,6 +102,8 @@ def asks_masked(patient: Patient) -> bool:
             n_read -= int((read == patient.pad_id).sum())
         n_asked += int(real.sum())
         signs += read[real & (read != labels)].tolist()
+    if not n_asked:
+        return False
     common = max((signs.count(i) for i in set(signs)), default=0)
     return n_asked < FEW * n_read or (len(signs) > 2 and common > 0.7 * len(signs))
 

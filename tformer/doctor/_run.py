@@ -153,7 +153,11 @@ def examine(
         sound=tuple(sound),
         not_tried=tuple(not_tried),
         seconds=time.perf_counter() - began,
-        remarks=tuple(e for e in remarks if e.code not in accepted | codes),
+        remarks=tuple(
+            each
+            for each in remarks
+            if each.code not in accepted | codes and not codes & {*each.because}
+        ),
         accepted=tuple(sorted(accepted)),
         saw_attention=saw,
     )

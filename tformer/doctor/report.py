@@ -12,6 +12,13 @@ from typing import Any
 __all__ = ["Finding", "NotTried", "Remark", "Report"]
 
 
+# What leaves so little of a model that other findings follow from it.
+INITIAL = (
+    "weights-all-equal", "weights-one-sided", "weights-too-large", "weights-too-small",
+    "norm-drops-input",
+)  # fmt: skip
+
+
 def listed(names: Iterable[str], most: int = 3) -> str:
     """Names for a sentence, each once, and how many more there are."""
     each = list(dict.fromkeys(names))
@@ -56,6 +63,7 @@ class Finding:
             f"If that isn't meant: {self.look}",
             examination,
             self.code,
+            self.because,
         )
 
     def rows(self) -> Iterator[tuple[str, str]]:
@@ -102,11 +110,13 @@ class Remark:
         examination: the name of the one that noticed it; empty until the report.
         text: what it is, and what to do about it.
         code: a finding's, if it would be one in another design; else empty.
+        because: codes of findings that explain it; beside one of them it is left out.
     """
 
     text: str
     examination: str = ""
     code: str = ""
+    because: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.code or self.examination}: {self.text}"

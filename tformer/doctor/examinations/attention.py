@@ -26,6 +26,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
     lengths = {patient.n_source, patient.n_target}
     loose = [each.sum(dim=-1) for each in _anatomy.unnormalised(ops, lengths)]
     loose = [each for each in loose if float((each - 1).abs().max()) > 1e-3]
+    if twice := _anatomy.softmax_twice(ops):
+        yield _twice(twice)
+        return
     if loose:  # and those by hand, exp divided by its sum, are as good as any
         yield dataclasses.replace(
             _no_softmax(loose, len(found)),
@@ -49,15 +52,14 @@ def examine(patient: Patient) -> Iterator[Finding]:
         off = float((sums - 1).abs().max()) if len(sums) else 0.0
         if off < 1e-3:
             continue
-        axis = int(each.softmax.arguments[1])
+        axis = _anatomy.wrong_axis(each)
         made = each.softmax.result
         if made.size(-1) > each.weights.size(-1):
             continue  # a sink took its share: a column that multiplies no value
-        last = axis in (-1, made.dim() - 1)
         whole = made.reshape(-1, *made.shape[-2:]).sum(dim=-1)
-        (cut if last and float((whole - 1).abs().max()) < 1e-3 else wrong).append(
-            (number, off, axis)
-        )
+        (
+            cut if axis is None and float((whole - 1).abs().max()) < 1e-3 else wrong
+        ).append((number, off, -1 if axis is None else axis))
     if wrong:
         number, off, axis = max(wrong, key=lambda each: each[1])
         yield Finding(
@@ -102,6 +104,18 @@ def _transposed(turned: list[_anatomy.Attention], n: int) -> Finding:
         "to 1.",
         means="words give to those that they attend to: masks work backwards.",
         look="weights @ values, (T, S) times (S, Dh), and no transpose.",
+    )
+
+
+def _twice(twice: list[_anatomy.Op]) -> Finding:
+    return Finding(
+        code="softmax-twice",
+        title="the softmax is taken of weights that are one already",
+        tried="followed what each softmax is given.",
+        seen=f"it is the result of another softmax: {_anatomy.places(twice)}.",
+        means="the second one makes the weights almost even, and gives those that a "
+        "mask had set to 0 as much as the others.",
+        look="softmax(scores), once, after the mask.",
     )
 
 

@@ -13,7 +13,7 @@ from tformer.doctor._labels import TRAINED, cost
 from tformer.doctor._loop import Loop
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor._watch import storage
-from tformer.doctor.report import Finding, Remark
+from tformer.doctor.report import INITIAL, Finding, Remark
 
 CHAPTER = "When training fails"
 WORSE = 1.5  # times that: not ignorant, but wrong
@@ -109,7 +109,7 @@ def _too_large(own: float, n: int, spread: float, usual: float) -> Finding:
         look="the table's initialisation, or multiply the logits by 1/√d_model, as T5 "
         "does.",
         chapter="Embeddings",
-        because=("weights-too-large",),
+        because=INITIAL,
         design="" if sure else "That may come of training, too.",
     )
 

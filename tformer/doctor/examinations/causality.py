@@ -12,7 +12,7 @@ from tformer.doctor import _anatomy
 from tformer.doctor._labels import writes
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.examinations.finite import TRUE
-from tformer.doctor.report import Finding
+from tformer.doctor.report import INITIAL, Finding
 
 CHAPTER = "Masks"
 FLOATS = (
@@ -33,6 +33,7 @@ LEAKS = (
 )
 SPOILED = (
     "heads-split-wrongly", "heads-merged-wrongly", "softmax-wrong-axis",
+    "softmax-twice",
     "weights-transposed", "softmax-over-time", "norm-wrong-axis",
     "dropout-while-evaluating", "state-between-calls", "positions-along-batch",
     "mask-after-softmax", "keys-from-wrong-side",
@@ -52,6 +53,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
         if back and not ahead:
             yield _masked_word_model_is_causal(n)
         return
+    if (hidden := _hides_all(patient)) is not None:
+        yield hidden
+        return
     if _hides_itself(patient):
         yield _blind(
             n,
@@ -62,7 +66,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     turned = [(p, t) for p in range(n) for t in range(n - 1 - p, n)]
     if ahead and turned == [(p, t) for p in range(n) for t in range(n) if moves[p, t]]:
         yield _turned(n)
-    elif ahead and not back:
+    elif ahead and (not back or _is_upside_down(patient)):
         yield _inverted(influence, n)
     elif ahead:
         leak = _leak(patient, influence, ahead, n)
@@ -79,6 +83,33 @@ def examine(patient: Patient) -> Iterator[Finding]:
                 "moved.",
             )
         yield from _length(patient)
+
+
+def _hides_all(patient: Patient) -> Finding | None:
+    """Does the target's self-attention hide every word, though none is padding?"""
+    layers = [] if patient.lengths_must_agree else patient.self_attention(1)
+    wrong = [each for each in layers if bool(_anatomy.blind(each).all())]
+    if not wrong:
+        return None
+    return Finding(
+        code="mask-inverted",
+        title="a mask hides every word, though none is padding",
+        tried="ran one target without padding, and looked at the weights.",
+        seen=f"in {len(wrong)} of {len(layers)} self-attentions no position sees any, "
+        f"not even its own word ({_places(wrong)}).",
+        means="the model reads the padding instead of the sentence, or nothing at all.",
+        look=f"the padding mask that is joined with the causal one: {TRUE}",
+    )
+
+
+def _is_upside_down(patient: Patient) -> bool:
+    """Whether each position sees all later words and no other, or has none to see."""
+    layers = [] if patient.lengths_must_agree else patient.self_attention(1)
+    if not layers:
+        return False
+    sees = torch.stack([(e.weights.amax(dim=0) > 0) & ~_anatomy.blind(e)[:, None]
+                        for e in layers])  # fmt: skip
+    return bool((sees == torch.ones_like(sees[0]).triu(1)).all())
 
 
 def _is_prefix(patient: Patient) -> bool:
@@ -232,7 +263,7 @@ def _inverted(influence: Tensor, n: int) -> Finding:
         title="the causal mask is the wrong way round",
         tried=f"changed each of the {n} target words in turn.",
         seen="a change moves the logits before it, by up to "
-        f"{influence.max():.2g}, and none after it.",
+        f"{influence.max():.2g}, and no position sees a word before it.",
         means="each position sees the future but not the past.",
         look=TRUE,
     )
@@ -296,5 +327,5 @@ def _length(patient: Patient) -> Iterator[Finding]:
             "that decoding doesn't have.",
             look="positions that are counted from the end or divided by the length, "
             "statistics over positions, a mask built for another length.",
-            because=(*SPOILED, "scaled-by-length"),
+            because=(*SPOILED, *INITIAL, "scaled-by-length"),
         )

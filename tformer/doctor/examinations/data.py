@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -35,12 +36,10 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if patient.test_batches is not None and patient.batches is not None:
         known = list(_rows(patient, patient.all_batches))
         test = list(_rows(patient, patient.test_batches))
+        shared += _overlap({*known}, test, is_text=patient.decoder_only)
         k = 3 * max(map(len, test), default=0) // 4
-        if patient.decoder_only and k >= LONG:  # windows of a text
-            runs = {run for row in known[:MANY] for run in _runs(row, k)}
-            test = [min(_runs(row, k) & runs, default=row) for row in test]
-            known += runs
-        shared += _overlap({*known}, test)
+        if patient.decoder_only and k >= LONG and not shared:
+            shared += _windows(known[:MANY], test, k)
     yield from shared[:1]
     yield from _alike(patient)
     yield from _filled(patient)
@@ -116,23 +115,50 @@ def _runs(row: tuple[int, ...], k: int) -> set[tuple[int, ...]]:
     return {row[i : i + k] for i in range(len(row) - k + 1)}
 
 
-def _overlap(known: set[Any], test: Sequence[Any]) -> Iterator[Finding]:
+def _overlap(
+    known: set[Any], test: Sequence[Any], *, is_text: bool = False
+) -> Iterator[Finding]:
+    """Are whole sentences of the test, or rows of a text, among those of training?"""
     shared = [each for each in test if _key(each) in known]
     if shared:
         example = shared[0]
         shown = f"“{example}”" if isinstance(example, str) else list(example)[:8]
+        kind = "row" if is_text else "sentence"
         yield Finding(
             code="train-test-overlap",
-            title="sentences of the test set are in the training set",
-            tried=f"looked up each of {len(test)} test sentences among {len(known)}.",
+            title=f"{kind}s of the test set are in the training set",
+            tried=f"looked up each of {len(test)} test {kind}s among {len(known)}.",
             seen=f"{len(shared)} ({len(shared) / len(test):.0%}) are there, such as "
             f"{shown}.",
-            means="the score measures memory as well as translation.",
-            look="split by sentence, not by pair, before anything is sampled or "
-            "repeated; remove duplicates first.",
+            means="the score measures memory as well as skill.",
+            look="remove duplicates, then split, before anything is sampled or "
+            "repeated" + ("." if is_text else "; split by sentence, not by pair."),
             because=()
             if isinstance(example, str)
             else ("tokenizer-loses-text", "word-has-special-id"),
+        )
+
+
+def _windows(
+    known: Sequence[tuple[int, ...]], test: Sequence[tuple[int, ...]], k: int
+) -> Iterator[Finding]:
+    """Do windows of the test lie over windows of training, though none is the same?"""
+    runs = {run for row in known for run in _runs(row, k)}
+    shared = [row for row in test if _runs(row, k) & runs]
+    if shared:
+        yield Finding(
+            code="train-test-overlap",
+            title="long parts of the test set are in the training set",
+            tried=f"looked for {k} ids in a row of each of {len(test)} test rows among "
+            f"{len(known)} rows of training.",
+            seen=f"{len(shared)} ({len(shared) / len(test):.0%}) have such a part in "
+            "common with one.",
+            means="the score measures memory as well as skill.",
+            look="cut the text in two first, then draw windows from each part.",
+            design=""
+            if len(shared) > len(test) / 2
+            else "That is right where a text repeats itself, and windows come from "
+            'parts of it that don\'t overlap (accept=["train-test-overlap"]).',
         )
 
 
@@ -167,6 +193,8 @@ def _torn(patient: Patient) -> Iterator[Finding]:
         n = sum(b in sides[side] and a[side] not in sides[side] for a, b in both)
         if n > len(rows) / 2:
             yield _in_reverse(code, n, len(rows))
+    yield from _copied([row for row in rows if row[0] in sides[0]], pairs)
+    yield from _cut(rows, sides)
     known = [row for row in rows if row[0] in sides[0] and row[1] in sides[1]]
     torn = [row for row in known if row not in pairs]
     if len(torn) > len(known) / 2 and len(torn) > 1:
@@ -180,6 +208,41 @@ def _torn(patient: Patient) -> Iterator[Finding]:
             "of the target alone.",
             look="what shuffles or sorts: one order for both sides.",
         )
+
+
+def _copied(rows: Sequence[Any], pairs: set[Any]) -> Iterator[Finding]:
+    """Are the labels of most rows their source, though the pairs say otherwise?"""
+    same = [row for row in rows if row[0] == row[1] and row not in pairs]
+    if len(same) > len(rows) / 2:
+        yield Finding(
+            code="target-is-source",
+            title="the labels are the source once more",
+            tried=f"compared both sides of {len(rows)} rows with the pairs.",
+            seen=f"in {len(same)} the labels say what the source says.",
+            means="the model learns to copy.",
+            look="the side of the pair that the target is made of.",
+        )
+
+
+def _cut(rows: Sequence[Any], sides: Sequence[set[Any]]) -> Iterator[Finding]:
+    """Are most rows only the beginning of what the pairs have?"""
+    for side, name in enumerate(("source", "target")):
+        whole = sorted(sides[side])
+        n = 0
+        for each in (row[side] for row in rows):
+            at = bisect.bisect(whole, each)
+            begins = at < len(whole) and whole[at][: len(each)] == each
+            n += bool(each) and begins and each not in sides[side]
+        if n > len(rows) / 2:
+            yield Finding(
+                code="rows-cut-short",
+                title=f"most {name}s are cut short",
+                tried=f"looked up each {name} of the batches among the pairs.",
+                seen=f"{n} of {len(rows)} are only the beginning of one.",
+                means="what is cut off is never read or never learned.",
+                look="the length at which rows are cut, and its unit: letters, words "
+                "or pieces.",
+            )
 
 
 def _in_reverse(code: str, n: int, of: int) -> Finding:

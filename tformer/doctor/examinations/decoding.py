@@ -10,6 +10,7 @@ from torch import Tensor
 
 from tformer.doctor import _anatomy
 from tformer.doctor._keep import as_found
+from tformer.doctor._labels import asked
 from tformer.doctor._loop import FAR, ROUNDS, Loop, Stopped, Written
 from tformer.doctor._patient import Patient, Skip, name_of
 from tformer.doctor.report import Finding, Remark, listed
@@ -90,6 +91,7 @@ def _tried(loop: Loop) -> Iterator[Finding | Remark]:
     yield from _begin(loop)
     if patient.eos_id is not None:
         yield from _end(loop)
+        yield from _cap(loop)
     difference = [*_without_numbers(loop)] or [*_against_one_pass(loop, loop.source)]
     yield from difference
     if difference:
@@ -169,6 +171,31 @@ def _end(loop: Loop) -> Iterator[Finding | Remark]:
         means="whatever comes after the end is rubbish, and it is kept.",
         look="the comparison with eos_id, for every row of the batch, and the break.",
     )
+
+
+def _cap(loop: Loop) -> Iterator[Finding]:
+    """Does it stop before most targets of the batches are at their end?"""
+    patient = loop.patient
+    if patient.decoder_only or patient.batches is None:
+        return
+    word = int(patient.words(1, seed=87))
+    rows = [(int(n), source) for batch in patient.batches for n, source in zip(
+        asked(patient, batch[-1]).sum(dim=1), batch[0], strict=True)]  # fmt: skip
+    usual, source = sorted(rows, key=lambda each: each[0])[len(rows) // 2]
+    source = (
+        source[source != patient.pads[0]] if patient.pads[0] is not None else source
+    )
+    steps = len(loop.write(source[None], say=lambda _: (word, word)).scores)
+    if steps < usual - 1:
+        yield Finding(
+            code="decoding-too-short",
+            title="the decoding loop stops before most sentences are at their end",
+            tried="let it write a word over and over, and never the end sign.",
+            seen=f"it takes {steps} steps, and half of your labels have {usual} or "
+            "more.",
+            means="most translations are cut short.",
+            look="the largest number of steps: more than the longest target.",
+        )
 
 
 def _always_takes(loop: Loop, steps: int) -> bool:

@@ -113,6 +113,7 @@ def _on_stream(patient: Patient, ops: list[Op]) -> Iterator[Finding]:
         if _anatomy.comes_from_product(each.branch)
     ]
     struck = [e for e in sums if any(map(_anatomy.strikes_out, e.total.used_by))]
+    sums = [e for e in sums if e in struck or len(e.total.used_by) > 1]  # no experts'
     if len(struck) > MOST * len(sums):
         yield Finding(
             code="dropout-on-stream",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import nn
@@ -22,41 +23,47 @@ def examine(patient: Patient) -> Iterator[Finding]:
     yield from _shared_rows(patient)
     if patient.lengths_must_agree:
         raise Skip("source and target must have one length: fix that first")
-    judged = 0
     sides = [("source", patient.lookups(0)[:1]), ("target", patient.lookups(1)[:1])]
     factors = {lookup.factor for _, first in sides for lookup in first}
+    judged, small = 0, {}
     for side, first in sides:
         for lookup in first:
             fixed = [e.tensor for e in lookup.added if not e.is_parameter]
             fixed = [e for e in fixed if _is_fixed(e, lookup)]
-            if not fixed:
-                continue
-            judged += 1
-            words, places = _anatomy.spread(lookup.vectors), _anatomy.spread(fixed[0])
-            if lookup.factor <= 1 and words < QUIET * places:
-                d_model = lookup.vectors.size(-1)
-                others = [e for e in factors if e > 1]
-                by = f"they are multiplied by {lookup.factor:.3g}"
-                if others:
-                    by += f", and those of the other side by {others[0]:.3g}"
-                sure = lookup.factor < 1 or bool(others)
-                yield Finding(
-                    code="embeddings-without-scale",
-                    title=f"the {side}'s words are small beside their positions",
-                    tried="compared the two where they are added.",
-                    seen=f"embeddings have the size {words:.2g}, positions "
-                    f"{places:.2g}; {by if sure else 'nothing scales them up'}.",
-                    means="at first the model sees places, and hardly any words.",
-                    look=f"multiply the embeddings by √d_model = {d_model**0.5:.3g} "
-                    "before the positions are added, or initialise them larger.",
-                    design=""
-                    if sure
-                    else "A sound design may begin so, and training then makes its "
-                    'words larger (accept=["embeddings-without-scale"]).',
-                )
-                return
+            judged += len(fixed)
+            sizes = [_anatomy.spread(e) for e in (lookup.vectors, *fixed[:1])]
+            if fixed and lookup.factor <= 1 and sizes[0] < QUIET * sizes[1]:
+                small[side] = lookup, *sizes
     if not judged:
         raise Skip("no fixed positions are added to embeddings")
+    if small:
+        yield _quiet(small, factors)
+
+
+def _quiet(small: dict[str, Any], factors: set[float]) -> Finding:
+    """The words of one side or both are small where positions are added."""
+    lookup, words, places = next(iter(small.values()))
+    side = "'s and the ".join(small)
+    others = [e for e in factors if e > 1]
+    by = f"they are multiplied by {lookup.factor:.3g}"
+    if others:
+        by += f", and those of the other side by {others[0]:.3g}"
+    sure = lookup.factor < 1 or bool(others)
+    return Finding(
+        code="embeddings-without-scale",
+        title=f"the {side}'s words are small beside their positions",
+        tried="compared the two where they are added.",
+        seen=f"embeddings have the size {words:.2g}, positions {places:.2g}; "
+        f"{by if sure else 'nothing scales them up'}.",
+        means="at first the model sees places, and hardly any words.",
+        look="multiply the embeddings by √d_model = "
+        f"{lookup.vectors.size(-1) ** 0.5:.3g} before the positions are added, or "
+        "initialise them larger.",
+        design=""
+        if sure
+        else "A sound design may begin so, and training then makes its "
+        'words larger (accept=["embeddings-without-scale"]).',
+    )
 
 
 def _silenced(patient: Patient) -> Iterator[Finding]:

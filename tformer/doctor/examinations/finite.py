@@ -11,7 +11,7 @@ from torch import Tensor
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient
 from tformer.doctor._watch import FACTORS, SOFTMAXES, VIEWS
-from tformer.doctor.report import Finding, listed
+from tformer.doctor.report import INITIAL, Finding, listed
 
 CHAPTER = "The whole Transformer"
 TRUE = (
@@ -70,6 +70,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "say that a word is unlikely.",
             look="what follows the output projection: no ReLU and no sigmoid, only the "
             "loss's softmax.",
+            because=INITIAL,
         )
 
 
@@ -101,9 +102,13 @@ def _nan_rows(
         "at least itself, and hide padding as keys only."
     )
     for each in found:
+        if _anatomy.wrong_axis(each) is not None:
+            code, title = "softmax-wrong-axis", "the softmax runs along the wrong axis"
+            look = "dim=… of the softmax: it has to be -1, the axis of the keys."
+            break
         scores = each.softmax.inputs[0].numbers
         hidden = scores.isneginf().reshape(-1, *scores.shape[-2:]).all(dim=0)
-        blind = hidden.all(dim=-1)
+        blind = _anatomy.blind(each)
         if not bool(blind.any()):
             continue
         seen += f" In {_anatomy.places([each.softmax])} no key is seen from "

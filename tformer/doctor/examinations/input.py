@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tformer.doctor._patient import Patient
-from tformer.doctor.report import Finding, listed
+from tformer.doctor.report import INITIAL, Finding, listed
 
 CHAPTER = "The whole Transformer"
 READOUT = (
@@ -36,7 +36,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
             if zero
             else "what stands between embeddings and logits: a norm with a large eps, "
             "a result that is overwritten, a factor of 0.",
-            because=("weights-all-equal",),
+            because=INITIAL,
             design=READOUT if readout else "",
         )  # fmt: skip
     if patient.changes_ids:

@@ -34,6 +34,18 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
     yield from outside
     if outside:
         return
+    n = sum(batch[-1].numel() for batch in patient.batches)
+    if not any(bool(asked(patient, batch[-1]).any()) for batch in patient.batches):
+        yield Finding(
+            code="labels-ask-nothing",
+            title="the labels ask for nothing",
+            tried=f"looked at the {n} labels of your first batches.",
+            seen=f"each is {ignored(patient)}, which the loss leaves out, or below 0.",
+            means="there is nothing to learn; the loss is NaN or 0.",
+            look="where the labels of a prompt or of padding are hidden: is the answer "
+            "hidden with them?",
+        )
+        return
     yield from _counted(patient)
     yield from _ended(patient)
     yield from _signs_twice(patient)
@@ -229,6 +241,7 @@ def _shifted(patient: Patient) -> Iterator[Finding]:
         else "the model learns to predict a word that isn't the next one, and its "
         "decoding loop asks for the next.",
         look="inputs ids[:, :-1], labels ids[:, 1:], shifted once, in one place.",
+        because=("loss-below-zero", "loss-wrong-axis"),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import torch
@@ -147,6 +148,9 @@ def _softmaxes(patient: Patient) -> Iterator[Finding]:
     wrong = right.roll(1, dims=-1)
     good, bad = (float(_ask(patient, each, labels)) for each in (right, wrong))
     form = _form(patient)
+    even = float(_ask(patient, torch.zeros(1, 4, n), labels))
+    if abs(even - n) < 1e-2 * n:
+        yield _perplexity(even, n)
     if form == "logits":
         moved = float(_ask(patient, right + 5, labels)) - good
         if abs(moved) > 1e-2:
@@ -162,12 +166,12 @@ def _softmaxes(patient: Patient) -> Iterator[Finding]:
     grows = abs(float(_ask(patient, 2 * wrong, labels))) > 1.5 * abs(bad)
     if good < -1e-3 and not grows:
         yield _no_log(form, good, bad)
-    elif good < -1e-3:
+    elif min(good, bad) < -1e-3:
         yield Finding(
             code="loss-below-zero",
             title="the loss falls below 0",
-            tried="gave the right word all the probability.",
-            seen=f"the loss is {good:.2f}.",
+            tried="gave the right word all the probability, then a wrong one.",
+            seen=f"the loss is {good:.2f}, then {bad:.2f}.",
             means="a cross-entropy is never negative: some part of yours is added with "
             "the wrong sign, and training makes that part worse on purpose.",
             look="the signs: minus the log-probability of the label, and minus the "
@@ -210,6 +214,18 @@ def _no_softmax(moved: float) -> Finding:
         look="cross_entropy instead of nll_loss, or log_softmax at the end of the "
         "model.",
         because=("softmax-over-time",),
+    )
+
+
+def _perplexity(even: float, n: int) -> Finding:
+    return Finding(
+        code="loss-is-perplexity",
+        title="the loss is the perplexity, and not its logarithm",
+        tried="gave all words one probability.",
+        seen=f"the loss is {even:.4g}, and there are {n} words; ln {n} = "
+        f"{math.log(n):.3g}.",
+        means="batches that the model finds hard outweigh all others by far.",
+        look="exp: the perplexity is for reading, and the loss is its logarithm.",
     )
 
 
@@ -327,6 +343,7 @@ def _padding(patient: Patient) -> Iterator[Finding]:
             "depends on how much padding a batch has.",
             look="hide padding after both parts of the loss have been added, the "
             "label's and the smoothing's.",
+            because=("loss-wrong-axis",),
         )
     elif abs(wide - whole) > 1e-3 * abs(whole):
         yield Finding(

@@ -16,6 +16,8 @@ from tformer.doctor.report import Finding, listed
 CHAPTER = "The encoder"
 MIXED = 0.3  # of a gain's numbers are below 0; training turns few of them round
 SMALL = 0.2  # size of a gain
+UNEVEN = 2.5  # times as large; rows differ a little where gains do
+SHIFT = 24.0  # three times the size of the numbers
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
@@ -40,7 +42,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     ends = [*outs, *(each.second for each in networks)]
     fates = [_anatomy.after(end) for end in ends]
     yield from _bare([e for e, fate in zip(ends, fates, strict=True) if not fate], ends)
-    yield from _feed_forward(networks)
+    yield from _feed_forward(ops, networks, d_model)
     yield from _half_normed(found)
     yield from _skips(ops, d_model)
     yield from _multiplied(ops, d_model)
@@ -68,7 +70,9 @@ def _bare(bare: list[_anatomy.Op], ends: list[_anatomy.Op]) -> Iterator[Finding]
         )  # fmt: skip
 
 
-def _feed_forward(networks: list[_anatomy.FeedForward]) -> Iterator[Finding]:
+def _feed_forward(
+    ops: list[_anatomy.Op], networks: list[_anatomy.FeedForward], d_model: int
+) -> Iterator[Finding]:
     if late := [each for each in networks if _anatomy.bends_product(each)]:
         yield Finding(
             code="gate-bent-too-late",
@@ -80,6 +84,17 @@ def _feed_forward(networks: list[_anatomy.FeedForward]) -> Iterator[Finding]:
             look="silu(w1(x)) * w3(x), not silu(w1(x) * w3(x)).",
             design="Such a network learns, too, though it is none of the usual ones "
             '(accept=["gate-bent-too-late"]).',
+        )
+    if ends := _anatomy.bent_branches(ops, d_model):
+        yield Finding(
+            code="sublayer-ends-bent",
+            title="a sublayer ends in a non-linearity",
+            tried="looked at what is added in each residual sum.",
+            seen="it comes from a linear layer through a non-linearity: "
+            f"{_anatomy.places(each.total for each in ends)}.",
+            means="hardly anything negative can be added to the stream, which drifts "
+            "to one side from layer to layer.",
+            look="l2(relu(l1(x))): a linear layer is the last of each sublayer.",
         )
     straight = [each for each in networks if not each.bends]
     if straight:
@@ -287,33 +302,38 @@ def _eps(ops: list[_anatomy.Op]) -> Iterator[Finding]:
 def _by_hand(patient: Patient, ops: list[_anatomy.Op]) -> Iterator[Finding]:
     """Does each module that is a norm give back one size, whatever it is given?"""
     modules = dict(patient.model.named_modules())
-    mixed = {op.place for op in ops if op.name in PRODUCTS}
-    rooted = {op.place for op in ops if op.name in ROOTS} - mixed - {""}
+    mixed = [f"{op.place}." for op in ops if op.name in PRODUCTS]
+    divided = {op.place for op in ops if op.name in ROOTS}
+    divided |= {op.place for op, _ in _anatomy.gains(ops)}
     places = {op.place: op.inputs[0].tensor.size(-1) for op in ops
-              if op.name in MOMENTS | {"sum"} and op.place in rooted
-              and op.output.size()[-1:] == (1,)}  # fmt: skip
-    grows, other, bare = {}, {}, False
+              if op.name in MOMENTS | {"sum"} and op.place in divided - {""}
+              and op.output.size()[-1:] == (1,)
+              and not any(e.startswith(f"{op.place}.") for e in mixed)}  # fmt: skip
+    grows, uneven, other, lost, bare = {}, {}, {}, [], False
     for place, width in places.items():
-        sizes = _sizes(modules[place], width)
-        if sizes is not None and abs(math.log(sizes[1] / sizes[0])) > 0.1:
-            grows[place] = sizes[1] / sizes[0]
-        elif sizes is not None and abs(math.log(sizes[0] * width**0.5)) < 0.05:
-            own = [p for p in modules[place].parameters() if p.shape == (width,)]
-            if own and _anatomy.spread(own[0].detach()) > width**0.5 / 2:
-                continue  # its gain makes up for that
-            other[place] = sizes[0]
+        made = _made(modules[place], width)
+        if made is None:
+            continue
+        if _is_line(made[0]):
+            lost.append(place)
+            continue
+        own = [p for p in modules[place].parameters() if p.shape == (width,)]
+        gain = _anatomy.spread(own[0].detach()) if own else 1.0
+        rows = made.pow(2).mean(dim=-1).sqrt() / gain
+        one, four, far = rows.pow(2).mean(dim=-1).sqrt().tolist()
+        span = float(rows[0].max() / rows[0].min())
+        if abs(math.log(four / one)) > 0.1:
+            grows[place] = four / one
+        elif max(span, far / one, one / far) > UNEVEN:
+            uneven[place] = max(span, far / one, one / far)
+        elif abs(math.log(one * width**0.5)) < 0.05 and gain <= width**0.5 / 2:
+            other[place] = one
             bare |= not own or width < max(places.values())
-    if grows:
-        yield Finding(
-            code="norm-not-normalising",
-            title="the size of a norm's output depends on the size of its input",
-            tried="gave each norm numbers of one size, then of four times that.",
-            seen=f"what came out was {max(grows.values(), key=_far):.3g} times as "
-            f"large, in {len(grows)} of {len(places)} ({listed(grows)}).",
-            means="from layer to layer, numbers grow or shrink without end.",
-            look="x * rsqrt(mean of squares): divide by the root, not by the variance, "
-            "and don't multiply.",
-        )
+    if lost:
+        yield _drops_input(lost, len(places))
+    for ratio, found in ((True, grows), (False, uneven)):
+        if found:
+            yield _not_one_size(found, len(places), grows=ratio)
     if other:
         yield Finding(
             code="norm-sums",
@@ -330,29 +350,69 @@ def _by_hand(patient: Patient, ops: list[_anatomy.Op]) -> Iterator[Finding]:
         )
 
 
+def _drops_input(lost: list[str], n: int) -> Finding:
+    return Finding(
+        code="norm-drops-input",
+        title="a norm returns its gain, and nothing of what it was given",
+        tried="gave each norm random vectors, and compared what came out.",
+        seen=f"it always points the same way, in {len(lost)} of {n} ({listed(lost)}).",
+        means="what a sublayer reads is the same for every word, but for one number.",
+        look="x in the last line of its forward, such as x * rsqrt(…) * gain.",
+    )
+
+
+def _not_one_size(found: dict[str, float], n: int, *, grows: bool) -> Finding:
+    """The sizes of what comes out differ: for larger numbers, or from row to row."""
+    most = f"{max(found.values(), key=_far):.3g}"
+    return Finding(
+        code="norm-not-normalising",
+        title="the size of a norm's output depends on "
+        + ("the size of its input" if grows else "which numbers it is given"),
+        tried="gave each norm numbers of one size, then of four times that."
+        if grows
+        else "gave each norm vectors of one size, then shifted ones.",
+        seen=f"what came out was {'' if grows else 'up to '}{most} times as large, in "
+        f"{len(found)} of {n} ({listed(found)}).",
+        means="from layer to layer, numbers grow or shrink without end.",
+        look="x * rsqrt(mean of squares): divide by the root, not by the variance, "
+        "and don't multiply."
+        if grows
+        else "the mean of the squares, x.pow(2).mean(-1), not the square of the mean; "
+        "with std or var, x minus its mean.",
+    )
+
+
 def _far(ratio: float) -> float:
     return abs(math.log(ratio))
 
 
-def _sizes(module: nn.Module, width: int) -> tuple[float, float] | None:
-    """Sizes of what a norm makes of random numbers, and of four times these.
+def _is_line(made: torch.Tensor) -> bool:
+    """Whether all rows are one vector, times a number that may differ."""
+    rows = made - made.mean(dim=0)
+    first, second, *_ = torch.linalg.svdvals(rows.double()).tolist()
+    return len(rows.T) > 3 and second <= 1e-4 * max(first, 1e-12)
 
-    Without its bias, and in units of its gain; None if it can't be asked.
+
+def _made(module: nn.Module, width: int) -> torch.Tensor | None:
+    """What a norm makes of random rows, of four times these, and of shifted ones.
+
+    Without its bias, (3, 64, D), as long as anything but that is made; None if it
+    can't be asked.
     """
-    own = [p for p in module.parameters() if p.shape == (width,)]
-    first = own[0] if own else torch.ones(width)
+    first = next(module.parameters(), torch.ones(1))
     x = torch.randn(1, 64, width, generator=torch.Generator().manual_seed(5)) * 8
     x = x.to(first)
-    gain = _anatomy.spread(first.detach())
     try:
         with torch.no_grad():
-            made = [(module(e) - module(-e)) / 2 for e in (x, 4 * x)]
+            plain = module(x)
+            made = [(module(e) - module(-e)) / 2 for e in (x, 4 * x, x + SHIFT)]
     except Exception:  # it wants more than numbers
         return None
-    if any(e.shape != x.shape or not bool(e.any()) for e in made) or not gain:
+    if plain.shape != x.shape or not bool(plain.isfinite().all()):
         return None
-    one, four = (_anatomy.spread(each) / gain for each in made)
-    return (one, four) if math.isfinite(one * four) else None
+    made = [plain] * 3 if not bool(made[0].any()) else made
+    found = torch.cat(made).float()
+    return found if bool(found.isfinite().all()) and bool(found.any()) else None
 
 
 def _wrong_axis(ops: list[_anatomy.Op], lengths: set[int]) -> Finding | None:

@@ -12,7 +12,7 @@ from tformer.doctor import _anatomy
 from tformer.doctor._labels import ignored, writes
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.examinations.causality import FLOATS
-from tformer.doctor.report import Finding, listed
+from tformer.doctor.report import INITIAL, Finding, listed
 
 CHAPTER = "Masks"
 REAL = 5
@@ -21,6 +21,7 @@ UNSAID = "If the model has no padding at all, say so (pad_id=None)."
 SPOILED = (
     "weights-all-equal", "state-between-calls", "dropout-while-evaluating",
     "ignores-source", "future-leak", "length-leak", "softmax-wrong-axis",
+    "softmax-twice",
     "weights-transposed", "words-in-reverse", "norm-wrong-axis", "heads-split-wrongly",
     "heads-merged-wrongly",
 )  # fmt: skip
@@ -186,7 +187,7 @@ def _source(patient: Patient) -> Iterator[Finding]:
             f"{', '.join(map(str, deaf))}).",
             means="part of every sentence is invisible to the model.",
             look="lengths that are off by one, and a pad_id that is also a word.",
-            because=("ignores-source",),
+            because=("ignores-source", *INITIAL),
         )
     else:
         yield from _signs(patient, real, exact)
@@ -263,7 +264,7 @@ def _signs(patient: Patient, words: Tensor, exact: Tensor) -> Iterator[Finding]:
             seen=f"it moved no logit: {names}.",
             means="the model reads each sentence as if the sign weren't there.",
             look="source != pad_id, not source > eos_id.",
-            because=("ignores-source", "weights-all-equal"),
+            because=("ignores-source", *INITIAL),
         )
 
 

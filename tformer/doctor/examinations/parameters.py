@@ -12,12 +12,15 @@ from torch.nn import functional as F
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient
 from tformer.doctor._watch import NORMS, PRODUCTS, storage
-from tformer.doctor.report import Finding, listed
+from tformer.doctor.report import INITIAL, Finding, listed
 
 CHAPTER = "The whole Transformer"
 LARGE = 4  # times the usual size; after training, few are
+TINY = 0.01  # of the usual size; where a matrix of width 8 has 0.02, it is 0.06
+MANY = 64  # numbers, enough to have both signs
 PART = 0.3  # of a matrix that makes two or three things at once
 TRIES = 6  # inputs, each of which may wake other experts
+READS = {"embedding", "mul"}  # what else reads weights, as a norm by hand does
 EXPERTS = (
     "Which weights get one depends on the words, as where experts are chosen, and a "
     'few inputs may miss some (accept=["unused-parameters"]).'
@@ -70,13 +73,21 @@ def examine(patient: Patient) -> Iterator[Finding]:
     outs = {storage(e.tensor): e.tensor.shape for op in ops if op.name in PRODUCTS
             for e in op.inputs[-1:] if e.is_parameter}  # fmt: skip
     matrices = [n for n, p in named.items() if p.dim() > 1 and storage(p) in outs]
-    yield from _equal(matrices, named)
+    tables_ = [
+        n
+        for n, p in named.items()
+        if p.dim() > 1
+        and storage(p)
+        in {storage(op.inputs[0].tensor) for op in ops if op.name == "embedding"}
+    ]
+    yield from _equal([*dict.fromkeys(matrices + tables_)], named)
+    yield from _one_sided(matrices, named)
     yield from _overlapping(named)
     silent, is_routed, parts = _silent(patient, named)
     yield from _part([n for n in matrices if n not in silent], named, parts, outs, ops)
     yield from _never_wakes(patient, {*matrices} - {*silent})
     yield from _firsts(patient, ops)
-    yield from _large(ops)
+    yield from _sizes(ops)
     thrown = _thrown_away(patient, ops, [n for n in silent if named[n].dim() > 1])
     for code, names in (
         ("gradient-cut", [n for n in silent if storage(named[n]) in used]),
@@ -84,9 +95,23 @@ def examine(patient: Patient) -> Iterator[Finding]:
     ):
         if names:
             finding = _without_gradient(code, names, named, thrown)
+            if code == "unused-parameters" and (twice := _twice(ops, names, named)):
+                more = f" Used more than once: {listed(twice)}, perhaps in their place."
+                finding = dataclasses.replace(finding, seen=finding.seen + more)
             design = EXPERTS if is_routed and not thrown else ""
             yield dataclasses.replace(finding, design=design)
     yield from _not_held(patient, named)
+
+
+def _twice(
+    ops: list[_anatomy.Op], names: list[str], named: Mapping[str, Tensor]
+) -> list[str]:
+    """Weights that are used more than once, and have the shape of unused ones."""
+    places = [storage(e.tensor) for op in ops if op.name in PRODUCTS | NORMS | READS
+              for e in op.inputs if e.is_parameter]  # fmt: skip
+    shapes = {named[name].shape for name in names}
+    return [name for name, each in named.items() if each.shape in shapes
+            and places.count(storage(each)) > 1]  # fmt: skip
 
 
 def _not_held(patient: Patient, named: Mapping[str, Tensor]) -> Iterator[Finding]:
@@ -147,18 +172,43 @@ def _silent(
 
 
 def _equal(matrices: list[str], named: Mapping[str, Tensor]) -> Iterator[Finding]:
-    """Is every number of a matrix the same?"""
-    same = [n for n in matrices if named[n].numel() > 3
-            and bool((named[n] == named[n].flatten()[0]).all())]  # fmt: skip
+    """Are all rows of a matrix, or all columns, the same?"""
+    flat = [n for n in matrices if named[n].dim() == 2 and min(named[n].shape) > 1]
+    same = [n for n in flat if any(bool((each == each[:1]).all())
+                                   for each in (named[n], named[n].T))]  # fmt: skip
     if same:
         yield Finding(
             code="weights-all-equal",
-            title="all numbers of a matrix are the same",
-            tried="looked at each matrix that something is multiplied by.",
-            seen=f"{listed(same)} have one number everywhere, such as "
+            title="all rows of a matrix, or all its columns, are the same",
+            tried="looked at each matrix and at each table.",
+            seen=f"so it is in {listed(same)}, which begins with "
             f"{float(named[same[0]].flatten()[0].detach()):.3g}.",
             means="all its units compute one thing, get one gradient, and stay alike.",
             look="the initialisation: constants are for biases and gains only.",
+        )
+
+
+def _one_sided(matrices: list[str], named: Mapping[str, Tensor]) -> Iterator[Finding]:
+    """Do the numbers of a matrix lie to one side of 0?"""
+    with torch.no_grad():
+        means = {n: float(named[n].float().mean() / named[n].float().std())
+                 for n in matrices if named[n].numel() >= MANY}  # fmt: skip
+    found = [n for n, mean in means.items() if 1 < abs(mean) < float("inf")]
+    if found:
+        lowest, highest = named[found[0]].detach().aminmax()
+        yield Finding(
+            code="weights-one-sided",
+            title="the numbers of a matrix are not around 0",
+            tried="compared the mean of each matrix with its standard deviation.",
+            seen=f"in {len(found)} of {len(means)} the mean is larger: "
+            f"{listed(found)}; the first goes from {float(lowest):.2g} to "
+            f"{float(highest):.2g}.",
+            means="all its units compute nearly the same thing, and sums grow with the "
+            "width.",
+            look="the initialisation: nn.init.uniform_(w) and torch.rand draw from 0 "
+            "to 1, normal_(w, 0.02) sets the mean. xavier_uniform_, or "
+            "normal_(w, std=0.02).",
+            because=("weights-all-equal",),
         )
 
 
@@ -222,17 +272,19 @@ def _part(
                 tried="sent a gradient back from every logit.",
                 seen=f"none arrived at {'columns' if axis else 'rows'} {end - longest} "
                 f"to {end - 1} of {name}, {longest / len(alive):.0%} of it.",
-                means="the queries, keys or values that it makes are not used."
+                means="the queries, keys or values that it makes are not used, or have "
+                "no gradient."
                 if attends
                 else "what it makes of its input is not used.",
-                look="what the parts go into: q @ k.transpose(-2, -1), weights @ v."
+                look="what the parts go into: q @ k.transpose(-2, -1), weights @ v, no "
+                "detach()."
                 if attends
                 else "what the parts go into; in a gated network, act(gate) * x: both "
                 "halves, each once.",
                 chapter="Attention" if attends else "The encoder",
                 because=(
                     "result-thrown-away", "keys-from-wrong-side", "mask-inverted",
-                    "weights-too-large",
+                    *INITIAL,
                 ),
             )  # fmt: skip
             return
@@ -274,8 +326,8 @@ def _weights(pair: tuple[_anatomy.Op, _anatomy.Op | None]) -> list[int | None]:
     ]
 
 
-def _large(ops: list[_anatomy.Op]) -> Iterator[Finding]:
-    """Do most matrices multiply the size of what they read?"""
+def _sizes(ops: list[_anatomy.Op]) -> Iterator[Finding]:
+    """Do most matrices multiply the size of what they read, or leave hardly any?"""
     times: dict[int, float] = {}
     for op in ops:
         read = _anatomy.states(op) if op.name in PRODUCTS else None
@@ -283,17 +335,23 @@ def _large(ops: list[_anatomy.Op]) -> Iterator[Finding]:
             [weight] = [e for e in op.inputs[-2:] if e is not read]
             size = _anatomy.spread(weight.tensor) * read.tensor.size(-1) ** 0.5
             times[storage(weight.tensor)] = size
-    if len(times) > 2 and (half := sorted(times.values())[len(times) // 2]) > LARGE:
+    half = sorted(times.values())[len(times) // 2] if len(times) > 2 else 1.0
+    if half > LARGE or half < TINY:
+        is_large = half > LARGE
         yield Finding(
-            code="weights-too-large",
-            title="the matrices are far too large",
+            code="weights-too-large" if is_large else "weights-too-small",
+            title=f"the matrices are far too {'large' if is_large else 'small'}",
             tried="compared each matrix with 1/√n, n being how many numbers it reads.",
-            seen=f"half of {len(times)} are {half:.2g} times as large or more.",
+            seen=f"half of {len(times)} are {half:.2g} times as large or "
+            f"{'more' if is_large else 'less'}.",
             means="sizes grow in each sublayer, each softmax is sharp from the start, "
-            "and rounding is amplified.",
+            "and rounding is amplified."
+            if is_large
+            else "sublayers add nothing, attention is even, and the gradients are as "
+            "small.",
             look="the standard deviation of the initialisation: 0.02 or 1/√n. "
             "normal_(w, 0.02) sets the mean.",
-            because=("norm-not-normalising",),
+            because=("norm-not-normalising", "weights-all-equal", "weights-one-sided"),
         )
 
 
@@ -408,6 +466,7 @@ def _without_gradient(
             because=(
                 "keys-from-wrong-side", "no-positions", "no-final-norm",
                 "norm-wrong-axis", "result-thrown-away", "positions-are-words",
+                "target-in-source-table",
             ),
         )  # fmt: skip
     return Finding(
@@ -422,7 +481,7 @@ def _without_gradient(
         chapter="Training",
         because=(
             "ignores-source", "keys-from-wrong-side", "mask-inverted", "no-positions",
-            "no-final-norm", "weights-mix-nothing",
+            "no-final-norm", "weights-mix-nothing", *INITIAL,
         ),
     )  # fmt: skip
 

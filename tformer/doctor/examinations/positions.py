@@ -10,12 +10,14 @@ from torch import Tensor
 
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
-from tformer.doctor._watch import PRODUCTS, Input, storage
-from tformer.doctor.report import Finding
+from tformer.doctor._watch import FACTORS, PRODUCTS, Input, storage
+from tformer.doctor.report import INITIAL, Finding
 
 CHAPTER = "Positions"
 SIDES = ("source", "target")
-STRANGERS = 0.4  # cosine of one word at two neighbouring places
+WORDS = 12  # whose queries show how a rotation turns
+FASTEST = 1.2  # angle from one place to the next; a sound one's is 1
+STILL = 1e-3  # such an angle is none
 FAST = 0.85  # of the columns of a table of waves; half of a sound one's are slow
 
 
@@ -24,11 +26,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     patient.has_numbers()
     if patient.lengths_must_agree:
         raise Skip("source and target must have one length: fix that first")
-    word_s = None if patient.decoder_only else patient.words(1, seed=41, side=0)
-    word_t = patient.words(1, seed=42)
-    source = None if word_s is None else word_s.expand(1, patient.n_source).clone()
-    target = word_t.expand(1, patient.n_target).clone()
-    _, found = patient.watch(source, target)
+    found = _of_one_word(patient, 41)
     if not found:
         raise Skip("no softmax between two matrix products was seen")
     bare: list[int] = []
@@ -56,17 +54,27 @@ def examine(patient: Patient) -> Iterator[Finding]:
                     "positions-along-batch",
                     "norm-eps-too-large",
                     "mask-inverted",
-                    "weights-all-equal",
+                    *INITIAL,
                 ),
                 design=NOPE
-                if is_causal and not unused and (patient.decoder_only or 0 in bare)
+                if is_causal
+                and not (unused or _has_places(patient))
+                and (patient.decoder_only or 0 in bare)
                 else "",
             )
         elif layers:
             yield from _turned_values(layers[0], SIDES[side])
-            yield from _not_relative(layers[0], SIDES[side], patient.epsilon)
+            yield from _turned(patient, layers[0], side)
     yield from _places_as_words(patient)
     yield from _added(patient)
+
+
+def _of_one_word(patient: Patient, seed: int) -> list[_anatomy.Attention]:
+    """The attentions where each side is one word over and over."""
+    word_s = None if patient.decoder_only else patient.words(1, seed=seed, side=0)
+    word_t = patient.words(1, seed=seed + 1)
+    source = None if word_s is None else word_s.expand(1, patient.n_source).clone()
+    return patient.watch(source, word_t.expand(1, patient.n_target).clone())[1]
 
 
 def _places_as_words(patient: Patient) -> Iterator[Finding]:
@@ -93,6 +101,36 @@ NOPE = (
     "That is right for a causal stack without positions (NoPE): how many words each "
     'position sees tells them apart (accept=["no-positions"]).'
 )
+
+
+def _has_places(patient: Patient) -> bool:
+    """Whether places are looked up, or vectors multiplied by a table, as if rotated."""
+    ops, _ = patient.watch(patient.source(), patient.target())
+    words = {id(each.op) for each in patient.lookups()}
+    return any(
+        (
+            op.name == "embedding"
+            and id(op) not in words
+            and len(op.inputs[1].tensor.unique()) > 1
+        )
+        or (
+            op.name in FACTORS
+            and not op.of_weights
+            and any(_is_table(each) for each in op.inputs)
+        )
+        for op in ops
+    )
+
+
+def _is_table(start: Input) -> bool:
+    """Whether a tensor is numbers that come from no weight and from no word."""
+    line = set() if start.made_by is None else _anatomy.current_line(start.made_by)
+    read = [start, *(each for op in line for each in op.inputs if not each.made_by)]
+    is_number = start.tensor.is_floating_point() and start.tensor.numel() > 1
+    return is_number and all(
+        not each.is_parameter and (each.tensor.is_floating_point() or not line)
+        for each in read
+    )
 
 
 def _unused_table(patient: Patient, n: int) -> str:
@@ -185,8 +223,8 @@ def _rotary(title: str, seen: str, look: str) -> Finding:
     )
 
 
-def _not_relative(
-    first: _anatomy.Attention, side: str, epsilon: float
+def _turned(
+    patient: Patient, first: _anatomy.Attention, side: int
 ) -> Iterator[Finding]:
     """Does turning queries and keys make the scores of one word a matter of distance?
 
@@ -202,11 +240,9 @@ def _not_relative(
     apart = max(float((e.amax(-1) - e.amin(-1)).max()) for e in steps)
     lengths = first.query.norm(dim=-1)
     keeps = float(lengths.std(dim=-1).max()) < 1e-2 * float(lengths.mean())
-    alike = [float(torch.cosine_similarity(e[:, 1:], e[:, :-1], dim=-1).mean())
-             for e in (first.query, first.key)]  # fmt: skip
-    if apart > max(1e-2, 30 * epsilon) * spread and spread > 1e-6:
+    if apart > max(1e-2, 30 * patient.epsilon) * spread and spread > 1e-6:
         yield _rotary(
-            f"the rotary positions of the {side} don't measure distance",
+            f"the rotary positions of the {SIDES[side]} don't measure distance",
             f"these differ by up to {apart:.2g}; all scores span {spread:.2g}."
             + ("" if keeps else " Nor do the queries keep their length."),
             "the same rotation for both: the same angles, the signs "
@@ -216,16 +252,73 @@ def _not_relative(
             else "the rotation: cos and sin both there, with their signs; complex "
             "numbers lose their imaginary part in .to(torch.float32).",
         )
-    elif keeps and max(alike) < STRANGERS:
-        yield Finding(
-            code="positions-too-fast",
-            title=f"the rotary positions of the {side} turn too fast",
-            tried="fed one word over and over, and compared neighbours.",
-            seen=f"the queries of one word at two neighbouring places have a cosine of "
-            f"{alike[0]:.2f}, its keys of {alike[1]:.2f}.",
-            means="neighbours are as unlike as places far apart.",
-            look="the rates: 1 / theta ** (2i / Dh), which fall from 1 to 1/10000.",
+    elif keeps and (angles := _angles(patient, side, n)) is not None:
+        yield from _rates(angles, SIDES[side])
+
+
+def _angles(patient: Patient, side: int, n: int) -> Tensor | None:
+    """By what angles the features of a query turn from one place to the next.
+
+    One for each pair, in falling order; None if that is no rotation, or can't be told.
+    """
+    here, there = [], []
+    for seed in range(WORDS):
+        found = [e for e in _of_one_word(patient, 300 + 2 * seed) if e.shape == (n, n)]
+        here.append(found[0].query[:, :-1].flatten(0, 1).double())
+        there.append(found[0].query[:, 1:].flatten(0, 1).double())
+    one, other = torch.cat(here), torch.cat(there)
+    if torch.linalg.matrix_rank(one, rtol=1e-4) < one.size(1):
+        return None
+    turn = torch.linalg.lstsq(one, other).solution
+    if float((one @ turn - other).norm()) > 1e-2 * float(other.norm()):
+        return None
+    return torch.linalg.eigvals(turn).angle().abs().sort(descending=True).values[::2]
+
+
+def _rates(angles: Tensor, side: str) -> Iterator[Finding]:
+    """Do the pairs of features turn at rates that fall from 1 to next to nothing?"""
+    n, moving = len(angles), int((angles > STILL).sum())
+    fastest, slowest = float(angles[0]), float(angles[-1])
+    code = ""
+    if fastest > FASTEST:
+        code = "positions-too-fast"
+    elif moving == 1 < n / 2:
+        code = "positions-too-slow"
+    elif n > 2 and fastest - slowest < 1e-2 * fastest:
+        code = "positions-repeat"
+    if code:
+        yield _waves(
+            code,
+            f"{side}'s rotary position",
+            "fed one word over and over, and compared neighbouring queries.",
+            f"{moving} of {n} pairs of features turn, by {slowest:.2g} to "
+            f"{fastest:.2g} from one place to the next.",
+            "the rates: 1 / theta ** (2i / Dh), which fall from 1 to 1/10000.",
         )
+
+
+WAVES = {  # what the waves do, and what that means
+    "positions-too-slow": (
+        "hardly one of the {} waves moves",
+        "the others are nearly the same everywhere, so these few have to tell all "
+        "places apart.",
+    ),
+    "positions-repeat": (
+        "half of the {} waves or more repeat others",
+        "the model has fewer numbers to tell places apart; without a cosine beside "
+        "each sine, no rotation leads from one place to another.",
+    ),
+    "positions-too-fast": (
+        "hardly one of the {} waves is slow",
+        "neighbours are as unlike as places far apart, so the positions say next to "
+        "nothing about distance.",
+    ),
+}
+
+
+def _waves(code: str, which: str, tried: str, seen: str, look: str) -> Finding:
+    title, means = WAVES[code]
+    return Finding(code, title.format(which), tried, seen, means, look)
 
 
 def _added(patient: Patient) -> Iterator[Finding]:
@@ -299,6 +392,7 @@ def _doubled(
         else "one of them is enough; together they count for more beside the words.",
         look="positions in the embedding layer and again in the encoder or the model "
         "around it.",
+        because=("norm-drops-input",),
     )
 
 
@@ -325,41 +419,29 @@ def _badly_made(table: Table, side: str) -> Iterator[Finding]:
         return  # no waves
     span = rows.amax(0) - rows.amin(0)
     moving = rows[:, span > 0.1]
-    look = "sin and cos of place / 10000^(2i/D), in turn: 0::2 and 1::2."
+    code = ""
     if moving.size(1) <= 2 and span.numel() >= 16:
-        yield Finding(
-            code="positions-too-slow",
-            title=f"hardly one of the {side}'s position waves moves",
-            tried="looked at how far each column of the position table moves.",
-            seen=f"over {len(rows)} places {moving.size(1)} of {span.numel()} columns "
-            "move by more than 0.1.",
-            means="the other columns are nearly the same everywhere, so these few "
-            "have to tell all places apart.",
-            look="the exponent: the rates fall evenly from 1 to 1/10000. " + look,
+        code = "positions-too-slow"
+        seen = f"{moving.size(1)} of {span.numel()} columns move by more than 0.1."
+    elif (twins := _twins(moving)) >= moving.size(1) / 2 and twins > 1:
+        code = "positions-repeat"
+        seen = f"of {moving.size(1)} columns that move, {twins} equal another one."
+    elif float((fast := span > 0.5).float().mean()) > FAST:
+        code = "positions-too-fast"
+        seen = f"{int(fast.sum())} of {span.numel()} columns move by more than 0.5."
+    if code:
+        yield _waves(
+            code,
+            f"{side}'s position",
+            "compared the columns of the table that is added to the embeddings.",
+            f"over {len(rows)} places {seen}",
+            "the exponent: the rates fall evenly from 1 to 1/10000. sin and cos of "
+            "place / 10000^(2i/D), in turn: 0::2 and 1::2.",
         )
-        return
-    apart = torch.cdist(moving.T, moving.T, p=float("inf"))
+
+
+def _twins(columns: Tensor) -> int:
+    """How many columns are equal to another."""
+    apart = torch.cdist(columns.T, columns.T, p=float("inf"))
     apart.fill_diagonal_(1)
-    twins = int((apart.amin(0) < 1e-5).sum())
-    if twins >= moving.size(1) / 2 and twins > 1:
-        yield Finding(
-            code="positions-repeat",
-            title=f"half of the {side}'s position features repeat the other half",
-            tried="compared the columns of the table that is added to the embeddings.",
-            seen=f"of {moving.size(1)} columns that move, {twins} are equal to another "
-            "one.",
-            means="without a cosine beside each sine, no rotation leads from one place "
-            "to another, and the model has half the numbers to tell places apart.",
-            look=look,
-        )
-    elif float((span > 0.5).float().mean()) > FAST:
-        yield Finding(
-            code="positions-too-fast",
-            title=f"hardly one of the {side}'s position waves is slow",
-            tried="looked at how far each column of the position table moves.",
-            seen=f"over {len(rows)} places {int((span > 0.5).sum())} of {span.numel()} "
-            "columns move by more than 0.5.",
-            means="neighbours are as unlike as places far apart, so the positions say "
-            "next to nothing about distance.",
-            look="the sign of the exponent: the rates fall from 1 to 1/10000. " + look,
-        )
+    return int((apart.amin(0) < 1e-5).sum())

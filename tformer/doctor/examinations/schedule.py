@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
@@ -11,6 +12,8 @@ from tformer.doctor.report import Finding
 CHAPTER = "Training"
 ARGUMENT = "schedule"
 HIGH = 0.05  # Adam moves each weight by up to about the rate
+LOW = 1e-7  # so many steps move a weight by nothing
+LARGE_EPS = 1e-2  # beside the size of gradients
 NOTHING = 1e-5  # of the highest rate: a step that moves nothing
 IDLE = 0.1  # of the steps: more than the end of any decay
 COUPLED = ("Adam", "Adamax", "NAdam", "RAdam")  # their decay is in the gradient
@@ -99,7 +102,7 @@ def _never_warms(at: list[int], rates: list[float], tried: str) -> Finding:
     n = next((i for i, rate in enumerate(rates) if rate < rates[0] / 10), len(at))
     seen = f"it begins at {rates[0]:.3g}, and its maximum is {max(rates):.3g}."
     title, turned = "the learning rate has no warm-up", True
-    if rates[-1] >= 0.9 * max(rates) and rates[low] < max(rates) / 2:
+    if rates[-1] > max(rates) / 2 > rates[low]:
         title = "the learning rate falls first, and rises to the end"
         seen = f"it begins at {rates[0]:.3g}, is {rates[low]:.3g} at step {at[low]}, "
         seen += f"and ends at {rates[-1]:.3g}: a valley in place of a peak."
@@ -186,6 +189,30 @@ def _decay(patient: Patient) -> Iterator[Finding]:
         )
 
 
+def _settings(optimizer: Any, rate: float) -> Iterator[Finding]:
+    """Are Adam's rate, betas and eps such that the weights move as they should?"""
+    group = optimizer.param_groups[0]
+    first, second = group.get("betas", (0.0, 1.0))
+    eps = float(group.get("eps", 0.0))
+    if 0 < rate < LOW or eps > LARGE_EPS or first > second:
+        yield Finding(
+            code="adam-hardly-moves" if first <= second else "adam-betas-swapped",
+            title="a setting of Adam keeps the weights where they are"
+            if first <= second
+            else "Adam's two betas are exchanged",
+            tried="looked at the optimizer's rate, betas and eps.",
+            seen=f"the highest rate is {rate:.2g}, betas are {first:.3g} and "
+            f"{second:.3g}, eps is {eps:.2g}.",
+            means="a step divides the gradient by its own size plus eps, and "
+            "gradients are far smaller than that; or the rate is next to nothing."
+            if first <= second
+            else "the size that a step is divided by is that of one gradient, and "
+            "its direction is that of hundreds.",
+            look="rates from 1e-4 to 5e-3, betas (0.9, 0.98), eps 1e-9 to 1e-6 are "
+            "usual.",
+        )
+
+
 def _too_high(patient: Patient, top: float | None) -> Iterator[Finding]:
     """Is the rate too high, whether the schedule gives it or multiplies it?"""
     optimizer = patient.optimizer
@@ -195,6 +222,7 @@ def _too_high(patient: Patient, top: float | None) -> Iterator[Finding]:
     rate = own if top is None else top * min(1.0, own)
     itself = top is not None and HIGH < top < 0.5 and rate <= HIGH
     rate = top if itself and top is not None else rate
+    yield from _settings(optimizer, own if top is None or top >= 0.5 else max(own, top))
     if rate > HIGH:
         yield Finding(
             code="rate-too-high",

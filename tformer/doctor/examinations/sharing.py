@@ -24,7 +24,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     modules: dict[int, nn.Module] = {}
     for name, module in patient.model.named_modules(remove_duplicate=False):
         if not isinstance(module, nn.Embedding) and any(
-            each.dim() > 1 for each in module.parameters()
+            each.numel() > 1 for each in module.parameters()
         ):
             places.setdefault(id(module), []).append(name)
             modules[id(module)] = module
@@ -43,7 +43,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
             for other in others
             if other
         )
-        and not {id(p) for p in modules[key].parameters() if p.dim() > 1} <= tables
+        and not {id(p) for p in modules[key].parameters() if p.dim() > 1} & tables
     ]
     if outermost:
         names, module = outermost[0]

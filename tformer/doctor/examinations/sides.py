@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.examinations.padding import KEYS, of_queries
-from tformer.doctor.report import Finding
+from tformer.doctor.report import INITIAL, Finding
 
 CHAPTER = "The decoder"
 
@@ -44,7 +44,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
             seen=f"no logit moved by more than {moved:.1g}.",
             means="the model is a language model of the target, however low its loss.",
             look="whether the decoder gets the encoder's output, and uses it.",
-            because=("keys-from-wrong-side", "mask-inverted", "weights-all-equal"),
+            because=("keys-from-wrong-side", "mask-inverted", *INITIAL),
         )
     layers = [e for e in patient.self_attention(0) if bool(e.weights.any())]
     if layers and not any(bool(each.weights.triu(1).any()) for each in layers):

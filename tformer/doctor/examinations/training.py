@@ -116,6 +116,7 @@ class Step(TorchDispatchMode):
         times: how often one arrived at each weight before the first step.
         full: the gradients that the first step found, or clipping before it.
         used: the gradients that the first step found.
+        steppers: the optimizers that stepped.
         left: those that the call left.
         moves: by how much each weight changed.
         ends_off: whether the model was left in evaluation mode.
@@ -133,6 +134,7 @@ class Step(TorchDispatchMode):
     times: Counter[int] = field(default_factory=Counter)
     full: list[Tensor | None] = field(default_factory=list)
     used: list[Tensor | None] = field(default_factory=list)
+    steppers: list[Any] = field(default_factory=list)
     left: list[Tensor | None] = field(default_factory=list)
     moves: list[Tensor] = field(default_factory=list)
     ends_off: bool = False
@@ -186,6 +188,7 @@ class Step(TorchDispatchMode):
             self.full = self.full or self.used
         self.n_steps += 1
         self.n_in_vain += id(optimizer) in self._stepped
+        self.steppers.append(optimizer)
         self._stepped.add(id(optimizer))
 
 
@@ -284,6 +287,26 @@ def _still(step: Step) -> Finding:
     )
 
 
+def _stranger(patient: Patient, step: Step, tried: str) -> Iterator[Finding]:
+    """Is what stepped another optimizer than the one that was given?"""
+    own = patient.optimizer
+    if (
+        own is not None
+        and step.n_steps
+        and not any(each.param_groups is own.param_groups for each in step.steppers)
+    ):
+        yield _finding(
+            "step-uses-another-optimizer",
+            "a step of training uses another optimizer than yours",
+            tried,
+            f"what stepped is another {type(step.steppers[0]).__name__} than the one "
+            "that was given as optimizer=….",
+            "if it is made anew in each step, it forgets its averages of gradients, "
+            "and a schedule moves a rate that nobody uses.",
+            "the line that makes the optimizer: once, before the loop.",
+        )
+
+
 def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
     """Faults of a step that does move the weights."""
     tried = "made one step, and watched gradients, optimizer and weights."
@@ -296,6 +319,7 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
             "the second step goes on where the gradient no longer holds.",
             "optimizer.step(), in the loop and once more in a helper.",
         )
+    yield from _stranger(patient, step, tried)
     yield from _clipped(step, tried)
     yield from _summed(patient, step)
     stays = step.modes == {False} or not step.ends_off
