@@ -274,6 +274,20 @@ def test_nothing_moves_for_a_reader_who_wants_stillness(facts, name):
     assert facts(name)["moving"] == []
 
 
+@each([address("attention")])
+def test_the_theme_changes_at_once_for_a_reader_who_wants_stillness(visit, name):
+    """A transition of every element, each after its parent's, took a minute."""
+    with visit(name, dark=True, settle=False) as seen:
+        begun = seen.page.evaluate(
+            """() => {
+              document.documentElement.dataset.theme = "light";
+              getComputedStyle(document.querySelector(".bd-article p")).color;
+              return document.getAnimations().length;
+            }"""
+        )
+    assert begun == 0
+
+
 @each([*PAGES[:2], "search.html"])
 def test_the_tab_key_shows_where_it_is(visit, name):
     with visit(name) as seen:
