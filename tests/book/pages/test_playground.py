@@ -459,6 +459,25 @@ def test_fingers_play_it_and_nothing_moves_that_need_not(figure_page, playing):
         assert shown.control("play").inner_text() == "Play"
 
 
+def test_the_same_head_of_a_kept_run_stands_beside_the_new_one(opened):
+    opened.one_step()
+    twin = opened.root.locator(".tfpg-twin")
+    assert not twin.is_visible()
+    opened.root.locator(".tfpg-small label").first.click()
+    large = opened.root.locator(".tfpg-large")
+    kept = large.get_attribute("aria-label")
+    opened.control("keep").click()
+    opened.control("switch-positions").click()
+    opened.evaluated(0)
+    opened.one_step()
+    assert twin.get_attribute("aria-label") == f"Kept to compare: {kept}"
+    assert large.get_attribute("aria-label") != kept
+    left, right = large.bounding_box(), twin.bounding_box()
+    assert left["x"] + left["width"] < right["x"]
+    opened.control("keep").click()  # drops it
+    assert not twin.is_visible()
+
+
 def test_on_paper_there_are_charts_and_maps_but_nothing_to_press(opened):
     opened.one_step()
     opened.page.emulate_media(media="print")

@@ -194,7 +194,9 @@ export function mapsOf(root, onChoose) {
       all = maps.flatMap((map) =>
         map.heads.map((_, head) => ({ key: `${map.name} ${head}`, map, head })),
       );
-      if (!all.some(({ key }) => key === chosen)) chosen = all.at(-1)?.key ?? "";
+      const has = (key) => all.some((each) => each.key === key);
+      if (has(picked)) chosen = picked; // it was gone between two runs
+      else if (!has(chosen)) chosen = all.at(-1)?.key ?? "";
       draw();
     },
   };
