@@ -297,7 +297,7 @@ def test_three_steps_are_shown_where_they_are_to_be_done(opened):
     opened.control("coach-close").click()
     assert done.count() == 0
     opened.control("coach").click()
-    assert marked(1) == ["Play"]
+    assert marked(1) == []  # it has learned already
 
 
 def test_controls_curves_and_maps_stand_on_the_first_screen(opened):
@@ -472,8 +472,12 @@ def test_the_same_head_of_a_kept_run_stands_beside_the_new_one(opened):
     opened.one_step()
     assert twin.get_attribute("aria-label") == f"Kept to compare: {kept}"
     assert large.get_attribute("aria-label") != kept
-    left, right = large.bounding_box(), twin.bounding_box()
-    assert left["x"] + left["width"] < right["x"]
+    first, second = large.bounding_box(), twin.bounding_box()
+    assert first["width"] == pytest.approx(second["width"], abs=60)
+    assert (
+        first["x"] + first["width"] < second["x"]
+        or first["y"] + first["height"] < second["y"]
+    )
     opened.control("keep").click()  # drops it
     assert not twin.is_visible()
 

@@ -120,7 +120,7 @@ function tableOf(now, { rows, at, order: chosen }, tools) {
   const columns = isPlace
     ? rows[0].map(column)
     : html`<th class="tfh-order" scope="colgroup" role="columnheader" aria-colspan=${nHeads} colspan=${nHeads}>${orderText(order, now)}</th><td role="presentation"></td>`;
-  const rowName = (i) => (isPlace ? ["layer ", i] : ["rank ", 1 + i * nHeads]);
+  const rowName = (i) => (isPlace ? ["layer ", i] : ["rank ", `#${1 + i * nHeads}`]);
   const row = (heads, i) => html`
     <tr role="row">
       <th scope="row" role="rowheader"><span>${rowName(i)[0]}</span>${rowName(i)[1]}</th>

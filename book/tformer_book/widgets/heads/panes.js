@@ -41,14 +41,15 @@ export function picturesOf(tools) {
       pane.show(maps[k] && { ...about, map: maps[k], name: names[k], isPair });
     });
   }
-  function highlight(active, locked) {
-    for (const pane of panes) pane.highlight(active, locked);
+  function highlight(active, locked, kept) {
+    for (const pane of panes) pane.highlight(active, locked, kept);
   }
   return { node, tables: panes.map(({ table }) => table), show, highlight };
 }
 
 // -> { node, table, show(given): what `matrixOf` takes, and { name, form, isPair: whether it
-//      needs its name }, or undefined, highlight(active, locked): rows, or -1 }
+//      needs its name }, or undefined, highlight(active, locked: rows, or -1, kept: the
+//      cell of the row that is kept, or null) }
 function paneOf(pane, title, { onHover, onPick }) {
   const caption = h("p", { class: "tfh-caption" });
   const map = grid("Weights", {
@@ -91,11 +92,13 @@ function paneOf(pane, title, { onHover, onPick }) {
       ]),
     );
   }
-  function highlight(active, locked) {
+  function highlight(active, locked, kept) {
     rows().forEach((row, i) => {
       row.classList.toggle("tfh-on", i === active);
       row.classList.toggle("tfh-locked", i === locked);
     });
+    for (const cell of map.table.querySelectorAll("[data-cell]"))
+      cell.classList.toggle("tfh-kept", cell.dataset.cell === kept?.join("-"));
     lines.highlight(active, locked);
   }
   return { node, table: table.node, show, highlight };

@@ -222,7 +222,7 @@ export class HeadsView {
   #draw() {
     const { state, controls, overview, pictures, live } = this;
     const { attention } = this.#given;
-    pictures.highlight(this.#active, state.locked);
+    pictures.highlight(this.#active, state.locked, this.#kept);
     this.tabs.show(this.#tab);
     render(
       html`

@@ -7,7 +7,7 @@ import { html, live, nothing, render } from "../kit/vendor/lit.js";
 
 const SMALL = 44; // CSS pixels
 const LARGE = 320;
-const HALF = 205; // of two beside each other
+const HALF = 205; // of two, beside each other where there is room
 const LETTERS = 7; // of a word beside the large map
 const LINE = 13; // CSS pixels that a word beside it needs
 
@@ -160,7 +160,7 @@ export function mapsOf(root, onChoose) {
       paint(each, all[k].map, all[k].head, colours, SMALL);
     });
     if (!large) return;
-    const size = twin ? Math.min(HALF, Math.floor(node.clientWidth / 2) - 4) : LARGE;
+    const size = twin ? HALF : LARGE;
     const put = (name, { map, head }) =>
       paintLarge(canvas(name), map, head, colours, size);
     layout = put("large", large);
@@ -195,7 +195,8 @@ export function mapsOf(root, onChoose) {
         map.heads.map((_, head) => ({ key: `${map.name} ${head}`, map, head })),
       );
       const has = (key) => all.some((each) => each.key === key);
-      if (has(picked)) chosen = picked; // it was gone between two runs
+      if (has(picked))
+        chosen = picked; // it was gone between two runs
       else if (!has(chosen)) chosen = all.at(-1)?.key ?? "";
       draw();
     },
