@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tformer.doctor._labels import asked, writes
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
@@ -105,9 +106,13 @@ def _key(sentence: Any) -> Any:
 def _rows(patient: Patient, batches: Iterable[Any]) -> Iterator[tuple[int, ...]]:
     """What the first side of each row says, without the signs at its ends."""
     for batch in itertools.islice(batches, MANY):
-        for row in batch[0].tolist():
-            words = [k for k, i in enumerate(row) if i not in patient.special]
-            yield tuple(row[words[0] : words[-1] + 1]) if words else ()
+        read = batch[0]
+        if patient.decoder_only and writes(patient) is False:
+            words = (read != patient.pad_id).sum(dim=1)
+            read = read[asked(patient, batch[-1]).sum(dim=1) < words / 2]
+        for row in read.tolist():
+            at = [k for k, i in enumerate(row) if i not in patient.special]
+            yield tuple(row[at[0] : at[-1] + 1]) if at else ()
 
 
 def _runs(row: tuple[int, ...], k: int) -> set[tuple[int, ...]]:
