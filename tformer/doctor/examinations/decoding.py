@@ -23,7 +23,7 @@ STRANGE = (  # a model of which one pass is no measure
     "norm-wrong-axis", "dropout-while-evaluating", "hidden-parameters",
     "positions-along-batch", "batch-leak", "mask-of-another-row",
     "mask-fills-weakly", "softmax-over-time", "words-in-reverse", "scaled-by-length",
-    "result-thrown-away",
+    "result-thrown-away", "mask-hides-signs", "bias-after-softmax",
 )  # fmt: skip
 
 
@@ -46,7 +46,12 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
             look="what the loop gives the model at each step: the words so far, the "
             "masks, and the shapes of what is kept in a cache.",
             chapter="The decoder",
-            because=("keys-from-wrong-side", "mask-on-queries", "weights-mix-nothing"),
+            because=(
+                "keys-from-wrong-side",
+                "mask-on-queries",
+                "weights-mix-nothing",
+                "logits-for-source",
+            ),
         )
 
 

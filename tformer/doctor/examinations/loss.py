@@ -31,7 +31,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     yield from _left_out(patient)
     yield from _softmaxes(patient)
     if (size := not_averaged(patient)) is not None:
-        yield _not_averaged(*size)
+        yield summed(*size)
     yield from _places(patient)
     yield from _padding(patient)
 
@@ -111,7 +111,8 @@ def not_averaged(patient: Patient) -> tuple[float, float] | None:
     return both if max(both) > 1.5 and min(both) > 0.8 else None
 
 
-def _not_averaged(rows: float, length: float) -> Finding:
+def summed(rows: float, length: float) -> Finding:
+    """What is said of a loss that is a sum, from how twice the rows or length act."""
     per = "sentences" if rows < 1.5 else "nothing"
     return Finding(
         code="loss-not-averaged",
