@@ -123,3 +123,16 @@ def test_what_is_wrong_with_rows_is_named(name):
     given = {"batches": turned(kind, change), **KNOWN, **given}
     report = examined(given=given, kind=kind)
     assert report.codes == ((code,) if code else ()), str(report)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "codes"),
+    [
+        ([("a b c", "c b a"), ("a b", "b a"), ("b", "b")] * 50, ("pairs-repeat",)),
+        ([(f"a {i}", f"{i} a") for i in range(150)], ()),
+        ([("a", "b")] * 20, ()),
+    ],
+)
+def test_a_few_pairs_many_times_over_are_named(pairs, codes):
+    report = examined(given={"pairs": pairs}, kind="translates")
+    assert report.codes == codes, str(report)

@@ -249,3 +249,17 @@ def test_a_closed_alphabet_is_to_be_confirmed_where_its_texts_come_back(own):
     report = examined(given={"tokenizer": Closed(own)})
     told = report.to_confirm if own else report.codes
     assert told == ("tokenizer-loses-text",) and bool(report) is own, str(report)
+
+
+@pytest.mark.parametrize("both", [True, False])
+def test_layers_that_one_side_alone_shares_are_a_finding(both):
+    change = (
+        "self.encoder, self.decoder = Stack(o), Stack(o, crosses=True)",
+        "self.encoder, self.decoder = Stack(o), Stack(o, crosses=True)\n"
+        "        for each in (self.encoder, self.decoder)[not o.shared :]:\n"
+        "            each.layers = nn.ModuleList([each.layers[0]] * o.layers)",
+    )
+    options = {"kind": "translates", "shared": both}
+    report = examined(broken(*change, **options), **options)
+    told = report.to_confirm if both else report.codes
+    assert told == ("layers-shared",) and bool(report) is both, str(report)

@@ -115,7 +115,8 @@ def _trips(patient: Patient) -> Iterator[tuple[list[int], str, str]]:
 
 def _comes_back(patient: Patient) -> bool:
     """Whether the rows of the batches say what they said, decoded and encoded again."""
-    rows = [row for batch in patient.batches or () for row in batch[-1].tolist()]
+    sides = [each for batch in patient.batches or () for each in batch[-2:]]
+    rows = [row for side in sides for row in side.tolist()]
     rows = [[i for i in row if i >= 0 and i not in patient.special] for row in rows]
     try:
         texts = [str(patient.tokenizer.decode(row)) for row in rows]
