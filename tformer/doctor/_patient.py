@@ -243,6 +243,12 @@ class Patient:
         return {i for i in (*self.pads, self.bos_id, self.eos_id) if i is not None}
 
     @property
+    def signs(self) -> set[int]:
+        """Those of them that were given, and so are no words for sure."""
+        given = {getattr(self, name) for name in self.knows - {"pad_id"}}
+        return (given | set(self.pads if self.knows_pad else ())) - {None}
+
+    @property
     def starts(self) -> set[int]:
         """Ids that begin what the decoder reads, in the batches if there are any."""
         if self.batches is not None and not self.decoder_only:

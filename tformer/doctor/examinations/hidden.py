@@ -33,9 +33,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
         yield _seen(patient, read, labels, real)
         return
     yield from _signs(patient, read, labels, real)
-    words = ~torch.isin(
-        torch.where(real, labels, read), torch.tensor([*_known(patient)])
-    )
+    words = ~torch.isin(torch.where(real, labels, read), torch.tensor([*patient.signs]))
     yield from _share(int((real & words).sum()), int(words.sum()))
     yield from _fixed(patient)
     yield from _test(patient)
@@ -50,12 +48,6 @@ def _flat(
           for e in batches), strict=True
     )  # fmt: skip
     return torch.cat(read).cpu(), torch.cat(labels).cpu(), torch.cat(real).cpu()
-
-
-def _known(patient: Patient) -> set[int]:
-    """Ids of signs, as far as they were given."""
-    known = {getattr(patient, name) for name in patient.knows - {"pad_id"}}
-    return (known | set(patient.pads if patient.knows_pad else ())) - {None}
 
 
 def _overwritten(patient: Patient, sign: int, n: int) -> Finding:
@@ -95,7 +87,7 @@ def _signs(
     patient: Patient, read: Tensor, labels: Tensor, real: Tensor
 ) -> Iterator[Finding]:
     """Are signs hidden and asked for, or words hidden behind one of them?"""
-    known = torch.tensor([*_known(patient)])
+    known = torch.tensor([*patient.signs])
     hidden = real & (read != labels)
     n = int((hidden & torch.isin(labels, known)).sum())
     behind = read[hidden].unique()
@@ -112,7 +104,7 @@ def _signs(
             look="where words are chosen to be hidden: ids > last_sign, or a mask of "
             "the special ids.",
         )
-    if len(behind) == 1 and int(behind) in _known(patient):
+    if len(behind) == 1 and int(behind) in patient.signs:
         yield Finding(
             code="hidden-behind-sign",
             title="hidden words look like another sign",
@@ -150,7 +142,7 @@ def _fixed(patient: Patient) -> Iterator[Finding]:
         sides = []
         for read, labels in (first, other):
             real = asked(patient, labels)
-            words = real | ~torch.isin(read, torch.tensor([*_known(patient)]))
+            words = real | ~torch.isin(read, torch.tensor([*patient.signs]))
             sides.append((real, words))
         if by_row:
             size = [

@@ -129,12 +129,10 @@ def _comes_back(patient: Patient) -> bool:
 
 def _marks(patient: Patient, ids: list[int]) -> list[int]:
     """Special ids, if they are known, that have words on both sides."""
-    known = {getattr(patient, name) for name in patient.knows - {"pad_id"}}
-    known |= set(patient.pads if patient.knows_pad else ())
     words = [k for k, i in enumerate(ids) if i not in patient.special]
     if len(words) < 3:
         return []  # after the last but one comes, at most, a sign of the language
-    return [i for i in ids[words[0] : words[-2]] if i in known]
+    return [i for i in ids[words[0] : words[-2]] if i in patient.signs]
 
 
 def _ids(encoded: Any) -> list[int]:

@@ -323,31 +323,7 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
     yield from _stranger(patient, step, tried)
     yield from _clipped(step, tried)
     yield from _summed(patient, step)
-    stays = step.modes == {False} or not step.ends_off
-    later = step if stays else _step(patient, step.parameters, mode=False)
-    is_off = later.modes == {False} and not later.drops
-    if is_off and any(map(_anatomy.strikes_out, patient.watch_training())):
-        where = "" if later is step else "in the second step "
-        yield _finding(
-            "trains-in-eval-mode",
-            "a step of training runs with dropout off",
-            tried,
-            f"{where}nothing was struck out, though in training mode the model has "
-            "dropout.",
-            "the model trains without the regularisation that it was built with.",
-            "model.eval() in the step, or before it without model.train() to follow.",
-        )
-    elif later is step and _left_off(patient, step):
-        yield _finding(
-            "trains-in-eval-mode",
-            "after your loop has written, a step of training runs with dropout off",
-            "let decode run in training mode, and then made a step.",
-            "decode leaves the model in eval mode, and the step doesn't change that.",
-            "the model trains without the regularisation that it was built with.",
-            "model.train() at the beginning of each step, or after each decode.",
-            design="That is right if your training calls model.train() itself before "
-            "it goes on.",
-        )
+    yield from _switched_off(patient, step, tried)
     if _reads_labels(patient, step):
         yield _finding(
             "step-reads-labels",
@@ -390,6 +366,35 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
             "the optimizer's rate: does the schedule multiply it, or replace it?",
             design="That is right if your loop sets the rate from the schedule before "
             "it calls the step.",
+        )
+
+
+def _switched_off(patient: Patient, step: Step, tried: str) -> Iterator[Finding]:
+    """Is dropout off in a step, at once or after the loop has written?"""
+    stays = step.modes == {False} or not step.ends_off
+    later = step if stays else _step(patient, step.parameters, mode=False)
+    is_off = later.modes == {False} and not later.drops
+    if is_off and any(map(_anatomy.strikes_out, patient.watch_training())):
+        where = "" if later is step else "in the second step "
+        yield _finding(
+            "trains-in-eval-mode",
+            "a step of training runs with dropout off",
+            tried,
+            f"{where}nothing was struck out, though in training mode the model has "
+            "dropout.",
+            "the model trains without the regularisation that it was built with.",
+            "model.eval() in the step, or before it without model.train() to follow.",
+        )
+    elif later is step and _left_off(patient, step):
+        yield _finding(
+            "trains-in-eval-mode",
+            "after your loop has written, a step of training runs with dropout off",
+            "let decode run in training mode, and then made a step.",
+            "decode leaves the model in eval mode, and the step doesn't change that.",
+            "the model trains without the regularisation that it was built with.",
+            "model.train() at the beginning of each step, or after each decode.",
+            design="That is right if your training calls model.train() itself before "
+            "it goes on.",
         )
 
 
