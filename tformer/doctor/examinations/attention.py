@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
-from tformer.doctor.report import Finding
+from tformer.doctor.report import INITIAL, Finding
 
 CHAPTER = "Attention"
 SIGMOID = (
@@ -173,6 +173,7 @@ def _values_are_keys(
            if max(makes, default=0) > used else "."),
         means="a word can't hand on anything but that by which it is found.",
         look="what the parts of the projection are called: k, v = kv.chunk(2, dim=-1).",
+        because=INITIAL,
         design=""
         if max(makes, default=0) > used
         else 'That is right where keys are meant to serve as values, too '
