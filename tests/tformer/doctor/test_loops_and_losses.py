@@ -35,6 +35,14 @@ LOOPS = {  # changes of the cached model, and the code
         (LOOP, LOOP.replace("prompt, prompt", "prompt[:, -1:], prompt")),
         "decoding-cuts-prompt",
     ),
+    "the latest three words alone": (
+        ("latest = model(latest, kept)", "latest = model(ids[:, -3:])"),
+        "decoding-forgets-past",
+    ),
+    "the latest word alone": (
+        ("latest = model(latest, kept)", "latest = model(ids[:, -1:])"),
+        "decoding-forgets-past",
+    ),
     "a cache that stays as it was": (
         ("kept[:] = [k, v]", "kept[:] = kept or [k, v]"), "decoding-forgets-past",
     ),

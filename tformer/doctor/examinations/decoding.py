@@ -377,7 +377,13 @@ def _prompt(loop: Loop, source: Tensor, fed: list[list[int]]) -> Finding | None:
             look="a cache outside the call: a default argument such as cache={}, an "
             "attribute, a global. A new, empty one for each call of the loop.",
         )
-    if set(fed[0]) <= set(prompt) and len(fed[0]) < len(prompt):
+    n = len(fed[0])
+    if n == 1:  # with a cache, each later step gets one word, too
+        keys = [e.shape[1] for e in _anatomy.attentions(loop.watch(source))]
+        is_window = max(keys, default=1) == 1
+    else:
+        is_window = len(fed) > 1 and len(fed[1]) == n
+    if set(fed[0]) <= set(prompt) and n < len(prompt) and not is_window:
         return Finding(
             code="decoding-cuts-prompt",
             title="the decoding loop leaves out a part of its prompt",
