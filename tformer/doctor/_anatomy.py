@@ -98,8 +98,8 @@ def attentions(ops: list[Op]) -> list[Attention]:
     for op in ops:
         if op.name == "bmm":
             for side, operand in enumerate(_factors(op)):
-                origin = _origin(operand, VIEWS | DROPS | FACTORS | FILLS)
-                if origin is not None and origin.name in SOFTMAXES:
+                origin = _softmax_behind(operand)
+                if origin is not None:
                     mixes.setdefault(origin.index, (op, side))
     found: list[Attention] = []
     for op in ops:
@@ -109,6 +109,21 @@ def attentions(ops: list[Op]) -> list[Attention]:
                 mix, side = mixes[op.index]
                 found.append(_attention(op, scores, mix, side, ops))
     return found
+
+
+def _softmax_behind(start: Input) -> Op | None:
+    """The softmax that weights come from, whatever is done or added to them."""
+    stack = [start]
+    for _ in range(DEEP):
+        op = stack.pop().made_by if stack else None
+        if op is not None and op.name in SOFTMAXES:
+            return op
+        before = [] if op is None else [e for e in op.inputs if not e.is_parameter]
+        if op is not None and op.name in SUMS:
+            stack += before
+        elif op is not None and before and op.name in VIEWS | DROPS | FACTORS | FILLS:
+            stack.append(_main(before, op))
+    return None
 
 
 def summed_up(ops: list[Op]) -> list[Op]:
@@ -609,6 +624,28 @@ def from_norm(ops: list[Op], width: int) -> list[Residual]:
         if any(not _reads(r.branch, each.total) for r in beyond):
             wrong.append(each)
     return wrong
+
+
+def norm_added(ops: list[Op], width: int) -> list[Residual]:
+    """Sums of a norm and what was made of it, that are added to the norm's input."""
+    sums = residuals(ops, width)
+    outer = {_origin(e.branch, VIEWS | DROPS | FACTORS): _origin(e.skip, OF_SQUARES)
+             for e in sums}  # fmt: skip
+    return [
+        each
+        for each in sums
+        if comes_from_product(each.branch)
+        and (norm := _given_to_norm(each.skip)) is not None
+        and outer.get(each.total) is norm
+    ]
+
+
+def bent_streams(ops: list[Op], width: int) -> list[Residual]:
+    """Sums that go through a bend before something is added to them."""
+    sums = residuals(ops, width)
+    skips = [_origin(each.skip, VIEWS | DROPS) for each in sums]
+    bent = [_origin(e.inputs[0], VIEWS) for e in skips if e and e.name in BENDS]
+    return [e for e in sums if e.total in bent and comes_from_product(e.branch)]
 
 
 def stale(ops: list[Op], width: int) -> tuple[list[Residual], list[Residual]]:

@@ -243,6 +243,12 @@ class Patient:
         return {i for i in (*self.pads, self.bos_id, self.eos_id) if i is not None}
 
     @property
+    def signs(self) -> set[int]:
+        """Those of them that were given, and so are no words for sure."""
+        given = {getattr(self, name) for name in self.knows - {"pad_id"}}
+        return (given | set(self.pads if self.knows_pad else ())) - {None}
+
+    @property
     def starts(self) -> set[int]:
         """Ids that begin what the decoder reads, in the batches if there are any."""
         if self.batches is not None and not self.decoder_only:
@@ -489,16 +495,18 @@ class Patient:
         """Replace weights that are all zeros, so that what they hide can be seen.
 
         Outputs, gates and tables may start at zero: before training nothing depends on
-        what they multiply.
+        what they multiply. What is frozen stays zero.
         """
         if not self.lengths_must_agree:
             two = self.logits(self.source(91), self.target(92))
             moved = float(self.moved(self.plain, two).max())
             self.is_constant = moved <= 1e-6 * float(self.plain.abs().max())
         generator = torch.Generator().manual_seed(SEED)
+        trains = any(each.requires_grad for each in self.model.parameters())
         for name, each in self.model.named_parameters():
             is_bias = each.dim() < 2 and name.endswith("bias")
-            if each.numel() and not is_bias and not bool(each.any()):
+            wakes = each.requires_grad or not trains
+            if wakes and each.numel() and not is_bias and not bool(each.any()):
                 self.asleep[name] = each
                 size = each[0].numel() ** -0.5 if each.dim() > 1 else 0.1
                 numbers = torch.randn(each.shape, generator=generator) * size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from tformer.doctor._labels import asked
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor._watch import name_of_op
-from tformer.doctor.examinations.loss import not_averaged
+from tformer.doctor.examinations.loss import not_averaged, summed
 from tformer.doctor.report import Finding
 
 CHAPTER = "Training"
@@ -57,7 +58,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
             look="backward() inside the loop over the small batches, and zero_grad() "
             "before it, once.",
         )
-    elif apart > limit:
+    elif (grows := not_averaged(patient)) is not None and times < 0.9:
+        yield dataclasses.replace(summed(*grows), design="")
+    elif apart > limit and abs(times - 2) > 0.2:
         yield _not_weighted(patient, tried, apart)
     elif abs(times - 1) > 0.02:
         yield Finding(
@@ -65,6 +68,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
             title="accumulating changes the size of the gradient",
             tried=tried,
             seen=f"the gradient of the halves is {times:.2f} times that of the whole.",
+            because=("loss-not-averaged",),
             means="steps change with the number of parts. Adam evens that out; plain "
             "gradient descent and clipping don't.",
             look="divide each loss by the number of parts, or by all words."

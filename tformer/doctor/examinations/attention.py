@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
-from tformer.doctor.report import Finding
+from tformer.doctor.report import INITIAL, Finding
 
 CHAPTER = "Attention"
 SIGMOID = (
@@ -39,6 +39,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     elif not found:
         raise Skip("no softmax between two matrix products was seen")
     yield from _groups(found)
+    yield from _values_are_keys(ops, found)
     turned = [e for e in found if _is_average(e.softmax.result)
               and _is_average(e.weights.mT) and not _is_average(e.weights)]  # fmt: skip
     if turned:
@@ -57,6 +58,11 @@ def examine(patient: Patient) -> Iterator[Finding]:
         if made.size(-1) > each.weights.size(-1):
             continue  # a sink took its share: a column that multiplies no value
         whole = made.reshape(-1, *made.shape[-2:]).sum(dim=-1)
+        if axis is None and (
+            float(sums.max()) > 1.001 or bool((each.weights < 0).any())
+        ):
+            yield _added_afterwards(each, off)
+            return
         (
             cut if axis is None and float((whole - 1).abs().max()) < 1e-3 else wrong
         ).append((number, off, -1 if axis is None else axis))
@@ -145,6 +151,58 @@ def _groups(found: list[_anatomy.Attention]) -> Iterator[Finding]:
             look="repeat_interleave(n, dim) for both, not repeat for one of them.",
             chapter="Multi-head attention",
         )
+
+
+def _values_are_keys(
+    ops: list[_anatomy.Op], found: list[_anatomy.Attention]
+) -> Iterator[Finding]:
+    """Are the values the keys, though more was made than these?"""
+    wrong = [e for e in found if _is_multiple(e.value, e.key)]
+    if not wrong:
+        return
+    each = wrong[0]
+    used = len(set(_alike(each.key))) * each.d_head
+    makes = [op.output.size(-1) for op in ops
+             if any(e is each.into_key for e in op.inputs)]  # fmt: skip
+    yield Finding(
+        code="values-are-keys",
+        title="the values are the keys once more",
+        tried="compared the keys of each attention with its values.",
+        seen=f"they are equal in {len(wrong)} of {len(found)} attentions"
+        + (f"; of {max(makes)} features that are made, {used} are used."
+           if max(makes, default=0) > used else "."),
+        means="a word can't hand on anything but that by which it is found.",
+        look="what the parts of the projection are called: k, v = kv.chunk(2, dim=-1).",
+        because=INITIAL,
+        design=""
+        if max(makes, default=0) > used
+        else 'That is right where keys are meant to serve as values, too '
+        '(accept=["values-are-keys"]).',
+    )  # fmt: skip
+
+
+def _is_multiple(one: Tensor, other: Tensor) -> bool:
+    """Whether two are equal, but for the factor by which scores are scaled."""
+    if one.shape != other.shape:
+        return False
+    times = one.norm() / other.norm().clamp_min(1e-12)
+    return torch.allclose(one, times * other, rtol=1e-4, atol=1e-6)
+
+
+def _added_afterwards(each: _anatomy.Attention, off: float) -> Finding:
+    return Finding(
+        code="bias-after-softmax",
+        title="something is added to the attention weights after the softmax",
+        tried="added up the weights of each query in each attention.",
+        seen=f"the softmax's add up to 1; where they multiply the values, weights go "
+        f"down to {float(each.weights.min()):.2g}, and their sums are up to {off:.2g} "
+        "away from 1.",
+        means="what comes out is no average of the values, and what a mask hid is "
+        "there again.",
+        look="a bias of positions or a mask: it is added to the scores, before the "
+        "softmax.",
+        because=("dropout-while-evaluating",),
+    )
 
 
 def _alike(heads: Tensor) -> tuple[int, ...]:

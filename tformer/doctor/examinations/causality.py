@@ -56,6 +56,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if (hidden := _hides_all(patient)) is not None:
         yield hidden
         return
+    if (start := _hides_start(patient)) is not None:
+        yield start
+        return
     if _hides_itself(patient):
         yield _blind(
             n,
@@ -99,6 +102,31 @@ def _hides_all(patient: Patient) -> Finding | None:
         f"not even its own word ({_places(wrong)}).",
         means="the model reads the padding instead of the sentence, or nothing at all.",
         look=f"the padding mask that is joined with the causal one: {TRUE}",
+    )
+
+
+def _hides_start(patient: Patient) -> Finding | None:
+    """Is the first word hidden from all positions, its own among them?"""
+    layers = [] if patient.lengths_must_agree else patient.self_attention(1)
+    if not layers or patient.bos_id is None:
+        return None
+    only_first = [False] * patient.n_target
+    only_first[0] = True
+    for each in layers:
+        sees_it = bool(each.weights[:, 1:, 0].any())
+        if sees_it or _anatomy.blind(each).tolist() != only_first:
+            return None
+    if float(layers[0].weights[:, 1:].diagonal(1, -2, -1).min()) == 0:
+        return None  # no position sees its own word
+    return Finding(
+        code="mask-hides-signs",
+        title="the mask hides the start sign, so the first position sees nothing",
+        tried="ran one target without padding, and looked at the weights.",
+        seen=f"in {len(layers)} of {len(layers)} self-attentions no position sees "
+        f"{patient.named(patient.bos_id)}, the first word, not even its own.",
+        means="the first position attends to every word alike, also to those that it "
+        "has to predict, and no other one sees how the text begins.",
+        look="what is hidden as padding: target == pad_id, and no other id.",
     )
 
 

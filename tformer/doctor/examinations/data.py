@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tformer.doctor._labels import asked, writes
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
@@ -18,6 +19,7 @@ LONG = 12  # words in a row that are no chance
 ALL = 0.9  # of the rows
 MANY_ROWS = 16  # enough for a correlation to say something
 UNLIKE = 0.35  # a correlation of lengths that no translation has
+FEW_PAIRS = 100  # that may well be learned by heart
 MANY = 300  # batches of training in which rows of the test are looked up
 
 
@@ -42,6 +44,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
             shared += _windows(known[:MANY], test, k)
     yield from shared[:1]
     yield from _alike(patient)
+    yield from _few_pairs(patient)
     yield from _filled(patient)
     if patient.batches is not None and not patient.decoder_only:
         yield from _batches(patient)
@@ -63,8 +66,25 @@ def _alike(patient: Patient) -> Iterator[Finding]:
             seen="they have the same ids, in the same order.",
             means="the model sees a single batch, however long it is trained.",
             look="a random seed that is set for each batch, or an index that stays 0.",
+            because=("pairs-repeat",),
             design="That is right where one batch is to be learned by heart "
             '(accept=["batches-all-equal"]).',
+        )
+
+
+def _few_pairs(patient: Patient) -> Iterator[Finding]:
+    """Are the pairs a few, many times over?"""
+    pairs = [tuple(map(_key, pair)) for pair in patient.pairs or ()]
+    n = len({*pairs})
+    if len(pairs) > FEW_PAIRS and n < len(pairs) / 10:
+        yield Finding(
+            code="pairs-repeat",
+            title="the training set is a few pairs, many times over",
+            tried=f"counted the different ones among {len(pairs)} pairs.",
+            seen=f"there are {n}.",
+            means="the model learns them by heart, and nothing else.",
+            look="what multiplies or samples the pairs: an index that stays small, a "
+            "list times a number.",
         )
 
 
@@ -105,9 +125,13 @@ def _key(sentence: Any) -> Any:
 def _rows(patient: Patient, batches: Iterable[Any]) -> Iterator[tuple[int, ...]]:
     """What the first side of each row says, without the signs at its ends."""
     for batch in itertools.islice(batches, MANY):
-        for row in batch[0].tolist():
-            words = [k for k, i in enumerate(row) if i not in patient.special]
-            yield tuple(row[words[0] : words[-1] + 1]) if words else ()
+        read = batch[0]
+        if patient.decoder_only and writes(patient) is False:
+            words = (read != patient.pad_id).sum(dim=1)
+            read = read[asked(patient, batch[-1]).sum(dim=1) < words / 2]
+        for row in read.tolist():
+            at = [k for k, i in enumerate(row) if i not in patient.special]
+            yield tuple(row[at[0] : at[-1] + 1]) if at else ()
 
 
 def _runs(row: tuple[int, ...], k: int) -> set[tuple[int, ...]]:
@@ -289,16 +313,21 @@ def _lengths(patient: Patient) -> Iterator[Finding]:
         return
     by = max(others, key=lambda each: others[each])
     is_shifted = others[by] > 0.8
+    of_pairs = torch.tensor([[*map(len, pair)] for pair in patient.pairs or ()])
+    agree = len(of_pairs) >= MANY_ROWS and float(
+        torch.corrcoef(of_pairs.double().T)[0, 1].nan_to_num()
+    )
     yield Finding(
         code="pairs-torn-apart",
         title="sources stand beside the translations of others",
         tried=f"compared the lengths of sources and labels in {len(whole)} rows.",
         seen=f"their correlation is {own:.2f}"
-        + (f"; with the next row's it is {others[by]:.2f}." if is_shifted else "."),
+        + (f"; with the next row's it is {others[by]:.2f}" if is_shifted else "")
+        + (f"; in the pairs it is {agree:.2f}." if agree else "."),
         means="nothing can be learned from the source.",
         look="what shuffles or sorts: one order for both sides.",
         design=""
-        if is_shifted
+        if is_shifted or agree > 0.8
         else "That is right where the length of a target has nothing to do with its "
         'source\'s, as in summaries (accept=["pairs-torn-apart"]).',
     )

@@ -23,7 +23,7 @@ STRANGE = (  # a model of which one pass is no measure
     "norm-wrong-axis", "dropout-while-evaluating", "hidden-parameters",
     "positions-along-batch", "batch-leak", "mask-of-another-row",
     "mask-fills-weakly", "softmax-over-time", "words-in-reverse", "scaled-by-length",
-    "result-thrown-away",
+    "result-thrown-away", "mask-hides-signs", "bias-after-softmax",
 )  # fmt: skip
 
 
@@ -46,7 +46,12 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
             look="what the loop gives the model at each step: the words so far, the "
             "masks, and the shapes of what is kept in a cache.",
             chapter="The decoder",
-            because=("keys-from-wrong-side", "mask-on-queries", "weights-mix-nothing"),
+            because=(
+                "keys-from-wrong-side",
+                "mask-on-queries",
+                "weights-mix-nothing",
+                "logits-for-source",
+            ),
         )
 
 
@@ -313,13 +318,15 @@ def _fed_otherwise(
     loop: Loop, source: Tensor, written: Written, fed: list[list[int]]
 ) -> Finding | None:
     """Whether a step gets other ids than the words so far, or than the newest."""
+    if odd := _prompt(loop, source, fed):
+        return odd
     prompt = source[0].tolist() if loop.patient.decoder_only else fed[:1] and fed[0]
     words, longest = loop.forced(written), loop.patient.longest
     whole = [[*(prompt or []), *words[:i]] for i in range(len(fed))]
     pairs = [(a, b) for a, b in zip(fed, whole, strict=True)
              if a and (longest is None or len(b) <= longest)]  # fmt: skip
     if (order := _source_order(loop, source, written)) is not None:
-        code, title = "decoding-reads-source-otherwise", "the loop reorders the source"
+        code, title = "decoding-reads-source-otherwise", "the loop reads another source"
         look = "what the loop gives the encoder: flipped, sorted, or without a sign?"
         pairs = [order]
     elif len(pairs) < 3 or pairs[0][0] != pairs[0][1][-len(pairs[0][0]) :]:
@@ -353,6 +360,42 @@ def _fed_otherwise(
     )
 
 
+def _prompt(loop: Loop, source: Tensor, fed: list[list[int]]) -> Finding | None:
+    """Whether the first step gets another prompt than the loop was given."""
+    prompt = source[0].tolist()
+    if not loop.patient.decoder_only or not fed or not fed[0] or fed[0] == prompt:
+        return None
+    at_first = torch.equal(source, loop.source) and loop.given(loop._told[1], 0)
+    if at_first == prompt:
+        return Finding(
+            code="decoding-cache-not-reset",
+            title="something of one call is kept for the next",
+            tried="let it write twice for one prompt, and looked at the ids that the "
+            "first step looks up.",
+            seen=f"in the first call they are {prompt}, in a later one {fed[0]}.",
+            means="a second text is written as if the first stood before it.",
+            look="a cache outside the call: a default argument such as cache={}, an "
+            "attribute, a global. A new, empty one for each call of the loop.",
+        )
+    n = len(fed[0])
+    if n == 1:  # with a cache, each later step gets one word, too
+        keys = [e.shape[1] for e in _anatomy.attentions(loop.watch(source))]
+        is_window = max(keys, default=1) == 1
+    else:
+        is_window = len(fed) > 1 and len(fed[1]) == n
+    if set(fed[0]) <= set(prompt) and n < len(prompt) and not is_window:
+        return Finding(
+            code="decoding-cuts-prompt",
+            title="the decoding loop leaves out a part of its prompt",
+            tried="looked at the ids that the loop looks up at its first step.",
+            seen=f"{fed[0]}, where the prompt is {prompt}.",
+            means="the model never reads these words, the start sign perhaps.",
+            look="what the loop cuts from the prompt before its first step: [:, 1:], "
+            "[:, -1:].",
+        )
+    return None
+
+
 NEVER = (
     "decoding-never-extends",
     "the decoding loop gives the model the same words at each step",
@@ -372,8 +415,17 @@ def _source_order(
     usual = [op.inputs[1].tensor.flatten().tolist() for op in ops
              if op.name == "embedding"]  # fmt: skip
     usual = [ids for ids in usual if sorted(ids) == wanted]
-    read = [ids for _, ids in written.heard.read[0] if sorted(ids) == wanted]
+    read = [ids for _, ids in written.heard.read[0]
+            if sorted(ids) == wanted or _is_cut(ids, usual)]  # fmt: skip
     return (read[0], usual[0]) if read and usual and read[0] not in usual else None
+
+
+def _is_cut(ids: list[int], whole: list[list[int]]) -> bool:
+    """Whether ids are words of a source, but for some at its ends."""
+    n = len(ids)
+    return n > 1 and any(
+        ids == each[i : i + n] for each in whole for i in range(len(each) - n + 1)
+    )
 
 
 def _not_returned(written: Written, words: list[int]) -> Finding:
@@ -577,7 +629,7 @@ CACHES = {  # what differs first: the finding's code, its title, and how to say 
              "the weights, and so the mask over past keys,"),
     "order": ("decoding-cache-order",
               "the cache joins keys, or values, in the wrong order",
-              "keys and values stand in different orders, and so"),
+              "the same keys, or values, stand in another order than before, and so"),
     "values": ("decoding-cache-values", "the cache gives back other values",
                "the values that were stored"),
 }  # fmt: skip
@@ -605,6 +657,13 @@ def _odd_cache(
             "layers write into one cache",
             "one cache for each layer: [[] for _ in layers], not [[]] * n.",
         )
+    n = shapes.count((at, at))
+    if shapes[n:].count((1, at + 1)) == len(shapes) - n > n > 0:
+        return (
+            "decoding-forgets-past",
+            "the cache stays as it was after the first step",
+            "is the cache that each step returns the one that the next step is given?",
+        )
     later = next((shape for shape in shapes if shape != first), first)
     if 1 < later[0] < later[1]:
         return (
@@ -622,7 +681,7 @@ def _first_difference(
     n = step.shape[1]
     keys, new = whole.key[:, :n], n - step.shape[0]
     values = whole.value[:, :n]
-    if _is_shuffled(step.key, keys) != _is_shuffled(step.value, values):
+    if _is_shuffled(step.key, keys) or _is_shuffled(step.value, values):
         return "order"
     if _apart(step.key[:, new:], keys[:, new:]):
         return "position"

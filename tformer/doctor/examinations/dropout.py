@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 
 from tformer.doctor import _anatomy
-from tformer.doctor._patient import Patient
+from tformer.doctor._patient import Patient, Skip
 from tformer.doctor._watch import Op
 from tformer.doctor.report import Finding
 
@@ -27,11 +27,13 @@ def examine(patient: Patient) -> Iterator[Finding]:
             runs.append(patient.run(patient.source(), patient.target()).double().cpu())
     moves = [float(patient.moved(runs[0], run).max()) for run in runs[1:]]
     moved = max(moves)
+    moves[0] = max(moves[0], _remembered(patient))
     if moves[0] > patient.tolerance:
         yield Finding(
             code="state-between-calls",
             title="the model remembers something from one call to the next",
-            tried="called model.eval(), and ran one input twice, with one seed.",
+            tried="called model.eval(), and ran one input twice, with one seed, and a "
+            "single word after one text and after another.",
             seen=f"the logits moved by up to {moves[0]:.2g}, and that isn't chance.",
             means="what comes out depends on what was run before: on the batches, on "
             "their order.",
@@ -85,6 +87,18 @@ def examine(patient: Patient) -> Iterator[Finding]:
         )
 
 
+def _remembered(patient: Patient) -> float:
+    """How far a single word's logits move if another, longer input was run before."""
+    one, after = patient.target(n=1), []
+    try:
+        for seed in (2, 3):
+            patient.logits(patient.source(), patient.target(seed))
+            after.append(patient.logits(patient.source(), one))
+    except (Skip, RuntimeError, IndexError, ValueError):
+        return 0.0
+    return float(patient.moved(*after).nan_to_num().max())
+
+
 def _on_scores(ops: list[Op]) -> Iterator[Finding]:
     """Does dropout come before the softmax?"""
     struck, n = _anatomy.struck_before(ops)
@@ -107,14 +121,17 @@ def _on_stream(patient: Patient, ops: list[Op]) -> Iterator[Finding]:
     outs = [each.out for each in found if each.out is not None]
     if not outs:
         return
-    sums = [
-        each
-        for each in _anatomy.residuals(ops, outs[0].output.size(-1))
-        if _anatomy.comes_from_product(each.branch)
-    ]
-    struck = [e for e in sums if any(map(_anatomy.strikes_out, e.total.used_by))]
+    every = _anatomy.residuals(ops, outs[0].output.size(-1))
+    sums = [each for each in every if _anatomy.comes_from_product(each.branch)]
+    drops = {
+        e: [op for op in e.total.used_by if _anatomy.strikes_out(op)] for e in sums
+    }
+    branches = [each.branch.made_by for each in every]
+    skips = [each.skip.made_by for each in every]
+    struck = [e for e in sums if drops[e] and not _becomes(drops[e], branches)]
+    inner = [e for e in struck if _becomes(drops[e], skips)]
     sums = [e for e in sums if e in struck or len(e.total.used_by) > 1]  # no experts'
-    if len(struck) > MOST * len(sums):
+    if len(struck) > MOST * len(sums) or len(inner) > 1:
         yield Finding(
             code="dropout-on-stream",
             title="dropout is applied to the residual stream",
@@ -126,3 +143,8 @@ def _on_stream(patient: Patient, ops: list[Op]) -> Iterator[Finding]:
             look="x + dropout(sublayer(x)): dropout goes on what is added, not on the "
             "sum.",
         )
+
+
+def _becomes(drops: list[Op], operands: list[Op | None]) -> bool:
+    """Whether a result of dropout is one of these operands of sums."""
+    return any(each in operands for op in drops for each in (op, *op.used_by))

@@ -15,6 +15,8 @@ from tformer.doctor.report import Finding, listed
 CHAPTER = "Embeddings"
 MANY = 128  # ids of a large vocabulary, from its first to its last
 QUIET = 0.5  # of the positions' size
+LOUD = 10  # times their size
+MUCH = 12  # the factor √d_model of a narrow model may be as large
 
 
 def examine(patient: Patient) -> Iterator[Finding]:
@@ -24,6 +26,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if patient.lengths_must_agree:
         raise Skip("source and target must have one length: fix that first")
     sides = [("source", patient.lookups(0)[:1]), ("target", patient.lookups(1)[:1])]
+    for side, first in sides:
+        for lookup in first:
+            yield from _loud(side, lookup)
     factors = {lookup.factor for _, first in sides for lookup in first}
     judged, small = 0, {}
     for side, first in sides:
@@ -64,6 +69,24 @@ def _quiet(small: dict[str, Any], factors: set[float]) -> Finding:
         else "A sound design may begin so, and training then makes its "
         'words larger (accept=["embeddings-without-scale"]).',
     )
+
+
+def _loud(side: str, lookup: _anatomy.Lookup) -> Iterator[Finding]:
+    """Are words multiplied by d_model itself, and positions added that stay small?"""
+    width = lookup.vectors.size(-1)
+    added = [e.tensor for e in lookup.added if _is_fixed(e.tensor, lookup)]
+    places = max(map(_anatomy.spread, added), default=0.0)
+    words = _anatomy.spread(lookup.vectors)
+    if added and lookup.factor > 0.9 * width > MUCH and words > LOUD * places:
+        yield Finding(
+            code="embeddings-drown-positions",
+            title=f"the {side}'s words are far larger than the positions added to them",
+            tried="compared the two where they are added.",
+            seen=f"embeddings are multiplied by {lookup.factor:.3g}, and then have the "
+            f"size {words:.2g}; positions have {places:.2g}.",
+            means="the model hardly sees the order of the words.",
+            look=f"√d_model, {width**0.5:.3g}, and not d_model, {width}.",
+        )
 
 
 def _silenced(patient: Patient) -> Iterator[Finding]:

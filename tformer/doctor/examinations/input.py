@@ -39,6 +39,19 @@ def examine(patient: Patient) -> Iterator[Finding]:
             because=INITIAL,
             design=READOUT if readout else "",
         )  # fmt: skip
+    n, (source, target) = patient.plain.size(-1), patient.sizes
+    if isinstance(patient.vocab_size, tuple) and n == source != target:
+        yield Finding(
+            code="logits-for-source",
+            title="there is a logit for each word of the source, not of the target",
+            tried="compared the number of logits with vocab_size.",
+            seen=f"there are {n}; vocab_size is {patient.vocab_size}.",
+            means="the model may write ids that are no words, and that the decoder "
+            "can't look up."
+            if n > target
+            else "the model can't say the last words of its vocabulary.",
+            look="the size of the output projection: that of the target's vocabulary.",
+        )
     if patient.changes_ids:
         yield Finding(
             code="changes-its-input",

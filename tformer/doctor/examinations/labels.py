@@ -12,7 +12,6 @@ from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding, Remark
 
 CHAPTER = "Data"
-FEW = 0.5  # of the labels: of hidden words, one in ten is left to be read
 WHERE = {
     -1: "one place earlier",
     0: "at the same place",
@@ -50,9 +49,7 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
     yield from _ended(patient)
     yield from _signs_twice(patient)
     yield from _wrapped(patient)
-    if writes(patient) is False:
-        yield from _seen(patient)
-    else:
+    if writes(patient) is not False:
         yield from _shifted(patient)
 
 
@@ -97,32 +94,8 @@ def _counted(patient: Patient) -> Iterator[Finding]:
             means="padding is easy to predict, so the loss looks better than it is.",
             look=f"labels.masked_fill(labels == {pad}, {nothing}), or "
             f"ignore_index={pad} in the loss and here.",
+            because=("labels-not-hidden", "signs-are-hidden"),
         )
-
-
-def _seen(patient: Patient) -> Iterator[Finding]:
-    """Is a model that guesses hidden words asked for those that it can read?"""
-    share = same(patient, 0)
-    if share <= FEW:
-        return
-    n_read = n_asked = 0
-    for *_, read, labels in patient.batches or ():
-        n_asked += int(asked(patient, labels).sum())
-        n_read += int(
-            (read != (-1 if patient.pad_id is None else patient.pad_id)).sum()
-        )
-    yield Finding(
-        code="labels-not-hidden",
-        title="the words that are asked for stand in the input",
-        tried="compared what is asked with what is read at the same place.",
-        seen=f"{share:.0%} of {n_asked} labels equal the word that is read there.",
-        means="the model learns to copy, and little about words that it can't see.",
-        look="where a word was chosen, ids get mask_id; elsewhere labels ignore_index.",
-        design="That is right where the whole text has to be repeated, as in "
-        'denoising (accept=["labels-not-hidden"]).'
-        if n_asked > 0.9 * n_read and share < 1
-        else "",
-    )
 
 
 def _wrapped(patient: Patient) -> Iterator[Finding]:
@@ -155,7 +128,12 @@ def _ended(patient: Patient) -> Iterator[Finding | Remark]:
     assert patient.batches is not None
     if patient.eos_id is None:
         return
-    rows = torch.cat([(e[-1] == patient.eos_id).any(dim=1) for e in patient.batches])
+    is_end = [(e[-1] == patient.eos_id, asked(patient, e[-1])) for e in patient.batches]
+    rows = torch.cat([(end & real).any(dim=1) for end, real in is_end])
+    n_hidden = sum(int((end & ~real).any(dim=1).sum()) for end, real in is_end)
+    if n_hidden == len(rows) and "eos_id" in patient.knows and not bool(rows.any()):
+        yield _end_ignored(patient, n_hidden)
+        return
     if patient.decoder_only:
         short = any(
             bool((~asked(patient, e[-1])[:, -1]).any()) for e in patient.batches
@@ -179,6 +157,21 @@ def _ended(patient: Patient) -> Iterator[Finding | Remark]:
             "(If your end sign has another id, give eos_id=….)",
             because=("labels-not-shifted", "labels-shifted-wrongly"),
         )
+
+
+def _end_ignored(patient: Patient, n: int) -> Finding:
+    nothing = ignored(patient)
+    return Finding(
+        code="labels-without-end",
+        title="the end sign is what the loss leaves out",
+        tried="looked for eos_id in the labels of each sentence.",
+        seen=f"{n} of {n} rows have it, {patient.eos_id}, and the loss leaves out "
+        f"{nothing}"
+        + (", which is pad_id, too." if patient.pad_id == patient.eos_id else "."),
+        means="the model never learns to stop: it writes until the limit.",
+        look="pad_id = eos_id hides both: labels get -100 at padding alone, or padding "
+        "an id of its own.",
+    )
 
 
 def _signs_twice(patient: Patient) -> Iterator[Finding]:

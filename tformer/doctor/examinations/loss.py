@@ -16,6 +16,7 @@ CHAPTER = "Training"
 ARGUMENT = "loss"
 MANY = 64  # labels that are tried
 SURE = 30.0  # a logit that leaves no doubt
+EVEN = 0.01  # of what a wrong answer costs: a second softmax leaves more
 TRIED = "looked at the loss where the label is padding, then added columns of padding."
 
 
@@ -30,7 +31,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     yield from _left_out(patient)
     yield from _softmaxes(patient)
     if (size := not_averaged(patient)) is not None:
-        yield _not_averaged(*size)
+        yield summed(*size)
     yield from _places(patient)
     yield from _padding(patient)
 
@@ -110,7 +111,8 @@ def not_averaged(patient: Patient) -> tuple[float, float] | None:
     return both if max(both) > 1.5 and min(both) > 0.8 else None
 
 
-def _not_averaged(rows: float, length: float) -> Finding:
+def summed(rows: float, length: float) -> Finding:
+    """What is said of a loss that is a sum, from how twice the rows or length act."""
     per = "sentences" if rows < 1.5 else "nothing"
     return Finding(
         code="loss-not-averaged",
@@ -143,12 +145,12 @@ def _as_the_model(patient: Patient):  # type: ignore[no-untyped-def]
 
 def _softmaxes(patient: Patient) -> Iterator[Finding]:
     n = patient.plain.size(-1)
-    labels = patient.words(1, seed=61).expand(1, 4)  # one word: shifts don't matter
-    right = torch.zeros(1, 4, n).scatter(2, labels[..., None], SURE)
+    labels = patient.words(1, seed=61).expand(2, 4)  # one word: shifts don't matter
+    right = torch.zeros(2, 4, n).scatter(2, labels[..., None], SURE)
     wrong = right.roll(1, dims=-1)
     good, bad = (float(_ask(patient, each, labels)) for each in (right, wrong))
     form = _form(patient)
-    even = float(_ask(patient, torch.zeros(1, 4, n), labels))
+    even = float(_ask(patient, torch.zeros(2, 4, n), labels))
     if abs(even - n) < 1e-2 * n:
         yield _perplexity(even, n)
     if form == "logits":
@@ -157,7 +159,7 @@ def _softmaxes(patient: Patient) -> Iterator[Finding]:
             yield _no_softmax(moved)
             return
         one = right.clone()
-        one[:, 1] += 5
+        one[0, 1] += 5
         moved = float(_ask(patient, one, labels)) - good
         if abs(moved) > 1e-2:
             yield _wrong_axis(moved)
@@ -189,6 +191,8 @@ def _softmaxes(patient: Patient) -> Iterator[Finding]:
             look="1 - smoothing for the label, smoothing for the others: have they "
             "been exchanged? 0.1 is usual.",
         )
+    elif bad - good < 5 and not grows and good < EVEN * bad:
+        yield _bounded(good, bad)
     elif bad - good < 5 and not grows:
         yield Finding(
             code="double-softmax",
@@ -201,6 +205,20 @@ def _softmaxes(patient: Patient) -> Iterator[Finding]:
             look="cross_entropy takes logits: no softmax in the model, none before "
             "the loss.",
         )
+
+
+def _bounded(good: float, bad: float) -> Finding:
+    return Finding(
+        code="loss-is-bounded",
+        title="the loss is no cross-entropy: a word that is ruled out costs little",
+        tried="gave the right word all the probability, then a wrong one.",
+        seen=f"the loss is {good:.2f} when right, and no more than {bad:.2g} when "
+        "wrong, however sure.",
+        means="where the model is sure and wrong the gradient vanishes, so it hardly "
+        "learns from its worst mistakes.",
+        look="a squared error, or a distance, of probabilities: cross_entropy on "
+        "logits, which takes their logarithm.",
+    )
 
 
 def _no_softmax(moved: float) -> Finding:
@@ -235,8 +253,8 @@ def _wrong_axis(moved: float) -> Finding:
         title="the loss's softmax runs along the wrong axis",
         tried="added 5 to every logit of one position, which changes no probability.",
         seen=f"the loss moved by {moved:+.2f}.",
-        means="positions compete with each other for a word, instead of words for a "
-        "position.",
+        means="positions, or rows of the batch, compete with each other for a word, "
+        "instead of words for a position.",
         look="dim=… of the log_softmax in the loss: it has to be -1, the vocabulary. "
         "cross_entropy wants it as the second axis: bring the logits to (B T, V), or "
         "transpose(1, 2); view(B, V, T) has the shape, and mixes words.",

@@ -43,6 +43,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     fates = [_anatomy.after(end) for end in ends]
     yield from _bare([e for e, fate in zip(ends, fates, strict=True) if not fate], ends)
     yield from _feed_forward(ops, networks, d_model)
+    yield from _narrow(networks, d_model)
     yield from _half_normed(found)
     yield from _skips(ops, d_model)
     yield from _multiplied(ops, d_model)
@@ -110,6 +111,22 @@ def _feed_forward(
         )
 
 
+def _narrow(networks: list[_anatomy.FeedForward], d_model: int) -> Iterator[Finding]:
+    """Is every feed-forward network narrower inside than the stream?"""
+    widths = [each.first.output.size(-1) for each in networks]
+    if widths and max(widths) < d_model / 2:
+        yield Finding(
+            code="feed-forward-narrow",
+            title="the feed-forward networks are narrower than the model",
+            tried="looked at the width between their two matrices.",
+            seen=f"it is {max(widths)}, and the stream has {d_model}.",
+            means="what a network can compute passes through a bottleneck; it usually "
+            "is where most of the weights are.",
+            look="d_ff, four times d_model in the paper: * 4, not // 4.",
+            chapter="The encoder",
+        )
+
+
 def _skips(ops: list[_anatomy.Op], d_model: int) -> Iterator[Finding]:
     if wrong := _anatomy.from_norm(ops, d_model):
         yield Finding(
@@ -122,6 +139,30 @@ def _skips(ops: list[_anatomy.Op], d_model: int) -> Iterator[Finding]:
             "that earlier layers wrote passes through unchanged.",
             look="h = norm(x), then x = x + sublayer(h): has x been overwritten by the "
             "norm, or is it h + … ?",
+        )
+    if added := _anatomy.norm_added(ops, d_model):
+        yield Finding(
+            code="norm-added-too",
+            title="a sublayer adds to its result what it read, and x is added again",
+            tried="followed both addends of each residual sum.",
+            seen="what is added to the stream has a norm's output in it beside what a "
+            f"product made: {_anatomy.places(e.total for e in added)}.",
+            means="each layer adds the norm of the stream to the stream, which drowns "
+            "what the sublayer has to say.",
+            look="the sublayer's return: its result alone, without x + … ; the block "
+            "adds it to x.",
+        )
+    if bent := _anatomy.bent_streams(ops, d_model):
+        yield Finding(
+            code="stream-bent",
+            title="the residual stream itself goes through a ReLU or the like",
+            tried="looked at what follows each residual sum.",
+            seen="the sum is bent before more is added to it: "
+            f"{_anatomy.places(e.total for e in bent)}.",
+            means="what is below 0 is lost to all later layers, and with it the way on "
+            "which gradients pass unchanged.",
+            look="x + sublayer(x), and nothing around it; the bend belongs between the "
+            "two matrices of the feed-forward network.",
         )
 
 
@@ -284,17 +325,18 @@ def _half_normed(found: list[_anatomy.Attention]) -> Iterator[Finding]:
 
 def _eps(ops: list[_anatomy.Op]) -> Iterator[Finding]:
     """Is what keeps a norm from dividing by 0 larger than what it divides by?"""
-    large = [(op, e) for op, e, mean in _anatomy.norm_eps(ops) if e > max(mean, 1e-2)]
+    eps_of = _anatomy.norm_eps(ops)
+    large = [(op, e) for op, e, mean in eps_of if e > max(mean / 5, 1e-2)]
     if large:
         eps = large[0][1]
         yield Finding(
             code="norm-eps-too-large",
-            title="the eps of a norm is larger than what it normalises",
+            title="the eps of a norm is large beside what it normalises",
             tried="compared eps with the mean square of what each norm reads.",
             seen=f"eps is {eps:.3g} in {len(large)} norms "
             f"({_anatomy.places(op for op, _ in large)}).",
-            means="the norm divides by the root of eps, so it normalises nothing, and "
-            "may leave hardly anything of its input.",
+            means="the norm divides by the root of both, so it hardly normalises, and "
+            "may leave next to nothing of its input.",
             look="the sign of the exponent: eps=1e-5, not 1e5.",
         )
 

@@ -85,20 +85,41 @@ def _target(patient: Patient) -> Iterator[Finding]:
     if hidden and writes(patient) is False:
         yield _inverted(tried, len(hidden), len(own))
         return
-    on_queries = bool(of_queries(own, real))
-    yield Finding(
-        code="mask-on-queries" if on_queries else "padding-counts-in-target",
-        title="the padding mask hides padding as queries instead of keys"
-        if on_queries
-        else "padding after the words changes their logits",
-        tried=tried,
-        seen=f"the logits of its four words moved by up to {moved:.2g}.",
-        means="a sentence is scored differently beside a longer one.",
-        look=KEYS
-        if on_queries
-        else "the mask over the keys, and anything that averages over positions.",
-        because=(*SPOILED, "mask-off-by-one", "mask-inverted", "mask-fills-weakly"),
+    seen = f"the logits of its four words moved by up to {moved:.2g}."
+    code, title, look = (
+        "padding-counts-in-target",
+        "padding after the words changes their logits",
+        "the mask over the keys, and anything that averages over positions.",
     )
+    fills = [f for e in own if (f := _anatomy.weak_fill(e)) is not None]
+    if of_queries(own, real):
+        code, look = "mask-on-queries", KEYS
+        title = "the padding mask hides padding as queries instead of keys"
+    elif fills:
+        code, title = "mask-fills-weakly", "the mask's filling doesn't hide padding"
+        look = 'float("-inf") where padding is, before the softmax.'
+        look = FLOATS if 1 in fills else look
+    elif (
+        own
+        and patient.bos_id is not None
+        and not any(bool(e.weights[:, :, 0].any()) for e in own)
+    ):
+        code, title = "mask-of-another-id", "the padding mask hides another id"
+        seen += f" No position sees {patient.named(patient.bos_id)}, and all see "
+        seen += f"{patient.named(patient.pad_id)}."
+        look = "the id with which the mask is made: ids != pad_id."
+    yield Finding(
+        code=code,
+        title=title,
+        tried=tried,
+        seen=seen,
+        means="a sentence is scored differently beside a longer one.",
+        look=look,
+        because=(
+            *SPOILED, "mask-off-by-one", "mask-inverted", "mask-hides-signs",
+            "bias-after-softmax", *({"mask-fills-weakly"} - {code}),
+        ),
+    )  # fmt: skip
 
 
 def _harmless(

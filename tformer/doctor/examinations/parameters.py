@@ -174,6 +174,7 @@ def _silent(
 def _equal(matrices: list[str], named: Mapping[str, Tensor]) -> Iterator[Finding]:
     """Are all rows of a matrix, or all columns, the same?"""
     flat = [n for n in matrices if named[n].dim() == 2 and min(named[n].shape) > 1]
+    flat = [n for n in flat if named[n].requires_grad or bool(named[n].any())]
     same = [n for n in flat if any(bool((each == each[:1]).all())
                                    for each in (named[n], named[n].T))]  # fmt: skip
     if same:
@@ -284,7 +285,7 @@ def _part(
                 chapter="Attention" if attends else "The encoder",
                 because=(
                     "result-thrown-away", "keys-from-wrong-side", "mask-inverted",
-                    *INITIAL,
+                    "values-are-keys", *INITIAL,
                 ),
             )  # fmt: skip
             return

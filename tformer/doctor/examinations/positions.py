@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
-from tformer.doctor._watch import FACTORS, PRODUCTS, Input, storage
+from tformer.doctor._watch import FACTORS, PRODUCTS, Input, Op, storage
 from tformer.doctor.report import INITIAL, Finding
 
 CHAPTER = "Positions"
@@ -63,10 +63,50 @@ def examine(patient: Patient) -> Iterator[Finding]:
                 else "",
             )
         elif layers:
+            yield from _biased(layers[0], SIDES[side])
             yield from _turned_values(layers[0], SIDES[side])
             yield from _turned(patient, layers[0], side)
     yield from _places_as_words(patient)
     yield from _added(patient)
+
+
+def _biased(first: _anatomy.Attention, side: str) -> Iterator[Finding]:
+    """What does distance do to the weights, if keys and queries know no places?"""
+    n = first.shape[0]
+    if not _is_one_vector(first.into_key, n):
+        return
+    logs = first.weights.double().log()
+    steps, middle = logs[:, -1].diff(dim=-1), n // 2
+    mean = steps.mean(dim=-1, keepdim=True)
+    tried = "fed one word over and over, and compared its weights."
+    if bool((mean < -1e-3).all() and ((steps - mean).abs() < 1e-2 * -mean).all()):
+        yield Finding(
+            code="distance-favoured",
+            title=f"in the {side} words attend the more, the further away a word is",
+            tried=tried,
+            seen="in every head a word one place further back has "
+            f"{float((-mean).exp().min()):.3g} to {float((-mean).exp().max()):.3g} "
+            "times the weight.",
+            means="the nearest words, which tell most, count least.",
+            look="the sign of ALiBi's bias: −slope · distance, so slope · (j − i) for "
+            "query i and an earlier key j.",
+        )
+    sides = (logs[:, middle, :middle], logs[:, middle, middle + 1 :])
+    if not all(bool(each.isfinite().all()) for each in sides):
+        return  # a causal mask
+    even = [float((each.amax(-1) - each.amin(-1)).max()) < 1e-5 for each in sides]
+    if sum(even) == 1:
+        where = "left" if even[0] else "right"
+        yield Finding(
+            code="positions-one-sided",
+            title=f"the {side} can't tell places to the {where} of a word apart",
+            tried=tried,
+            seen=f"all places to its {where} have exactly the same, and the others "
+            "don't.",
+            means="what stands next to a word and what stands far away look the same.",
+            look="the distance that is looked up: clamp(-reach, reach) + reach, not "
+            "clamp(0, reach), abs() on one side, or a negative index.",
+        )
 
 
 def _of_one_word(patient: Patient, seed: int) -> list[_anatomy.Attention]:
@@ -143,11 +183,35 @@ def _unused_table(patient: Patient, n: int) -> str:
              for each in op.inputs}  # fmt: skip
     widths = {op.output.size(-1) for op in ops if op.name == "embedding"}
     for name, each in [*patient.model.named_parameters(), *_buffers(patient)]:
-        if each.dim() < 2 or storage(each) in used or not each.is_floating_point():
-            continue
         rows = each.squeeze()
-        if rows.dim() == 2 and len(rows) >= n and rows.size(-1) in widths:
+        if not each.is_floating_point() or rows.dim() != 2 or len(rows) < n:
+            continue
+        if rows.size(-1) not in widths:
+            continue
+        if storage(each) not in used:
             return f" {name} has the shape of a table of positions, and isn't used."
+        if not bool(each.any()) and not each.requires_grad:
+            return f" {name} is all zeros, and nothing trains it."
+        if told := _misread(patient, ops, each, n):
+            return f" {name} has the shape of a table of positions, and {told}."
+    return ""
+
+
+def _misread(patient: Patient, ops: list[Op], table: Tensor, n: int) -> str:
+    """How a second table is looked up that is read at one row, or at the words."""
+    first: Tensor | None = None
+    for op in ops:
+        if op.name == "embedding" and op.inputs[1].tensor.numel() == n:
+            rows, read = op.inputs[1].tensor, op.inputs[0].tensor
+            if first is None:
+                first = read
+            elif storage(read) == storage(table) != storage(first):
+                if len(rows.unique()) == 1:
+                    return f"row {int(rows.flatten()[0])} of it is read at every place"
+                if any(sorted(rows.flatten().tolist()) == sorted(ids.flatten().tolist())
+                       for ids in (patient.source(), patient.target())
+                       if ids is not None):  # fmt: skip
+                    return "it is looked up with the ids of the words"
     return ""
 
 
@@ -308,6 +372,11 @@ WAVES = {  # what the waves do, and what that means
         "the model has fewer numbers to tell places apart; without a cosine beside "
         "each sine, no rotation leads from one place to another.",
     ),
+    "positions-missing": (
+        "a part of the {} waves is missing",
+        "the model has fewer numbers to tell places apart; without a cosine beside "
+        "each sine, no rotation leads from one place to another.",
+    ),
     "positions-too-fast": (
         "hardly one of the {} waves is slow",
         "neighbours are as unlike as places far apart, so the positions say next to "
@@ -419,8 +488,11 @@ def _badly_made(table: Table, side: str) -> Iterator[Finding]:
         return  # no waves
     span = rows.amax(0) - rows.amin(0)
     moving = rows[:, span > 0.1]
-    code = ""
-    if moving.size(1) <= 2 and span.numel() >= 16:
+    code, empty = "", int((rows == 0).all(dim=0).sum())
+    if 4 * empty >= span.numel() and moving.size(1) > 2:
+        code = "positions-missing"
+        seen = f"{empty} of {span.numel()} columns are all zeros."
+    elif moving.size(1) <= 2 and span.numel() >= 16:
         code = "positions-too-slow"
         seen = f"{moving.size(1)} of {span.numel()} columns move by more than 0.1."
     elif (twins := _twins(moving)) >= moving.size(1) / 2 and twins > 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from tformer.doctor._patient import Patient, Skip
@@ -13,6 +14,7 @@ CHAPTER = "Training"
 ARGUMENT = "schedule"
 HIGH = 0.05  # Adam moves each weight by up to about the rate
 LOW = 1e-7  # so many steps move a weight by nothing
+SMALL = 5e-6  # a rate with which nothing is learned from the beginning
 LARGE_EPS = 1e-2  # beside the size of gradients
 NOTHING = 1e-5  # of the highest rate: a step that moves nothing
 IDLE = 0.1  # of the steps: more than the end of any decay
@@ -77,6 +79,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
             look="the number of steps for which the decay is made, and its unit: is it "
             "a decay for each epoch that is asked for each step?",
         )
+    elif (valley := _rises_again(rates)) is not None:
+        yield _restarts(tried, at, rates, *valley)
     elif rates[0] >= 0.9 * top:
         yield _never_warms(at, rates, tried)
     elif rates[-1] >= 0.95 * top:
@@ -94,6 +98,42 @@ def _rates(patient: Patient) -> tuple[list[int], list[float]]:
 def highest(patient: Patient) -> float:
     """The highest rate of the schedule, as far as the training is known."""
     return max(_rates(patient)[1]) if patient.schedule and patient.steps else 0.0
+
+
+def _rises_again(rates: list[float]) -> tuple[int, int] | None:
+    """Where a rate was down to next to nothing, and where it then was high again.
+
+    Not if it ends high, nor if it leaps back, as in warm restarts.
+    """
+    top = max(rates)
+    first = next(i for i, rate in enumerate(rates) if rate >= 0.9 * top)
+    down = next((i for i in range(first, len(rates)) if rates[i] < 0.05 * top), None)
+    if down is None or rates[-1] > top / 2:
+        return None
+    up = next((i for i in range(down, len(rates)) if rates[i] > top / 2), None)
+    slow = 0.02 * len(rates)
+    return (
+        (down, up)
+        if up is not None
+        and max(b - a for a, b in pairwise(rates[down : up + 1])) < top / max(slow, 2)
+        else None
+    )
+
+
+def _restarts(
+    tried: str, at: list[int], rates: list[float], down: int, up: int
+) -> Finding:
+    return Finding(
+        code="rate-rises-again",
+        title="the learning rate falls to nothing, and rises again",
+        tried=tried,
+        seen=f"it is {rates[down]:.3g} at step {at[down]} and {rates[up]:.3g} again at "
+        f"step {at[up]}.",
+        means="what had settled is shaken up once more, perhaps shortly before the "
+        "end.",
+        look="the cosine's length: cos(π step / steps), with the steps of the whole "
+        "training, and none after them.",
+    )
 
 
 def _never_warms(at: list[int], rates: list[float], tried: str) -> Finding:
@@ -194,7 +234,8 @@ def _settings(optimizer: Any, rate: float) -> Iterator[Finding]:
     group = optimizer.param_groups[0]
     first, second = group.get("betas", (0.0, 1.0))
     eps = float(group.get("eps", 0.0))
-    if 0 < rate < LOW or eps > LARGE_EPS or first > second:
+    stays = 0 < rate < LOW or eps > LARGE_EPS or first > second
+    if stays or 0 < rate < SMALL:
         yield Finding(
             code="adam-hardly-moves" if first <= second else "adam-betas-swapped",
             title="a setting of Adam keeps the weights where they are"
@@ -210,6 +251,10 @@ def _settings(optimizer: Any, rate: float) -> Iterator[Finding]:
             "its direction is that of hundreds.",
             look="rates from 1e-4 to 5e-3, betas (0.9, 0.98), eps 1e-9 to 1e-6 are "
             "usual.",
+            design=""
+            if stays
+            else "That is right for fine-tuning a large model that "
+            'has been trained (accept=["adam-hardly-moves"]).',
         )
 
 

@@ -51,13 +51,16 @@ def examine(patient: Patient) -> Iterator[Finding]:
         kind = type(module).__name__
         in_row = all(name.rpartition(".")[2].isdigit() for name in names)
         twins = in_row and len({*read}) < len(read)
+        alone = in_row and _has_another_stack(patient.model, module)
+        is_meant = patient.shared is None and not (twins or alone)
         more = f", and so with {len(outermost) - 1} more" if len(outermost) > 1 else ""
         yield Finding(
             code="layers-shared",
             title="one layer is used in several places",
             tried="looked for modules that appear under more than one name.",
             seen=f"{listed(names)} are one and the same {kind}{more}."
-            + (" They read the same numbers, and so give the same." if twins else ""),
+            + (" They read the same numbers, and so give the same." if twins else "")
+            + (" Another stack has a layer of its own each time." if alone else ""),
             means="all of them train one set of weights, so the model is as small as "
             "if it had a single layer there.",
             look=f"the line that makes {names[0].rpartition('.')[0]}: [{kind}(…)] * "
@@ -66,8 +69,22 @@ def examine(patient: Patient) -> Iterator[Finding]:
             if in_row
             else f"the {kind} that is passed to several parts: make one for each, or "
             "copy.deepcopy it.",
-            design=ON_PURPOSE if patient.shared is None and not twins else "",
+            design=ON_PURPOSE if is_meant else "",
         )
+
+
+def _has_another_stack(model: nn.Module, layer: nn.Module) -> bool:
+    """Whether there is a list of layers of about this size, each by itself."""
+
+    def size(module: nn.Module) -> int:
+        return sum(each.numel() for each in module.parameters())
+
+    lists = [e for e in model.modules() if isinstance(e, nn.ModuleList) and len(e) > 1]
+    return any(
+        len({*map(id, each)}) == len(each)
+        and size(layer) / 2 < size(each[0]) < 2 * size(layer)
+        for each in lists
+    )
 
 
 def _calls(patient: Patient, modules: list[nn.Module]) -> dict[int, list[object]]:

@@ -17,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from tformer.doctor import _anatomy
 from tformer.doctor._keep import as_found
+from tformer.doctor._loop import Loop
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor._watch import name_of_op
 from tformer.doctor.examinations.accumulation import NoDropout
@@ -322,20 +323,7 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
     yield from _stranger(patient, step, tried)
     yield from _clipped(step, tried)
     yield from _summed(patient, step)
-    stays = step.modes == {False} or not step.ends_off
-    later = step if stays else _step(patient, step.parameters, mode=False)
-    is_off = later.modes == {False} and not later.drops
-    if is_off and any(map(_anatomy.strikes_out, patient.watch_training())):
-        where = "" if later is step else "in the second step "
-        yield _finding(
-            "trains-in-eval-mode",
-            "a step of training runs with dropout off",
-            tried,
-            f"{where}nothing was struck out, though in training mode the model has "
-            "dropout.",
-            "the model trains without the regularisation that it was built with.",
-            "model.eval() in the step, or before it without model.train() to follow.",
-        )
+    yield from _switched_off(patient, step, tried)
     if _reads_labels(patient, step):
         yield _finding(
             "step-reads-labels",
@@ -379,6 +367,52 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
             design="That is right if your loop sets the rate from the schedule before "
             "it calls the step.",
         )
+
+
+def _switched_off(patient: Patient, step: Step, tried: str) -> Iterator[Finding]:
+    """Is dropout off in a step, at once or after the loop has written?"""
+    stays = step.modes == {False} or not step.ends_off
+    later = step if stays else _step(patient, step.parameters, mode=False)
+    is_off = later.modes == {False} and not later.drops
+    if is_off and any(map(_anatomy.strikes_out, patient.watch_training())):
+        where = "" if later is step else "in the second step "
+        yield _finding(
+            "trains-in-eval-mode",
+            "a step of training runs with dropout off",
+            tried,
+            f"{where}nothing was struck out, though in training mode the model has "
+            "dropout.",
+            "the model trains without the regularisation that it was built with.",
+            "model.eval() in the step, or before it without model.train() to follow.",
+        )
+    elif later is step and _left_off(patient, step):
+        yield _finding(
+            "trains-in-eval-mode",
+            "after your loop has written, a step of training runs with dropout off",
+            "let decode run in training mode, and then made a step.",
+            "decode leaves the model in eval mode, and the step doesn't change that.",
+            "the model trains without the regularisation that it was built with.",
+            "model.train() at the beginning of each step, or after each decode.",
+            design="That is right if your training calls model.train() itself before "
+            "it goes on.",
+        )
+
+
+def _left_off(patient: Patient, step: Step) -> bool:
+    """Whether decode leaves the model in eval mode, and a step then trains so."""
+    if patient.decode is None:
+        return False
+    with as_found(patient.model):
+        try:
+            loop = Loop(patient)
+            loop.listen(loop.source, training=True)
+        except Exception:  # another examination tells what is wrong with the loop
+            return False
+        if patient.model.training:
+            return False
+    off = _step(patient, step.parameters, mode=False)
+    drops = any(map(_anatomy.strikes_out, patient.watch_training()))
+    return off.modes == {False} and not off.drops and drops
 
 
 def _summed(patient: Patient, step: Step) -> Iterator[Finding]:
