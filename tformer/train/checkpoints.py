@@ -328,8 +328,17 @@ def _lock(file: Path) -> int:
         except FileNotFoundError:
             pass
         os.close(handle)  # its last holder has just removed it: try the new one
+    try:
+        _sign(handle)
+    except BaseException:  # a signal
+        close_and_remove(handle, file)
+        raise
+    return handle
+
+
+def _sign(handle: int) -> None:
+    """Write into a lock whose it is."""
     who = f"process {os.getpid()} on {platform.node()}, since {datetime.now(UTC):%F %R}"
     with suppress(OSError):  # a full disk: whoever waits learns only that it is in use
         os.ftruncate(handle, 0)
         os.write(handle, f"{who} UTC".encode())
-    return handle

@@ -280,6 +280,17 @@ def test_a_second_run_in_the_folder_is_told_who_is_there(tokenizer, tmp_path):
     assert not (tmp_path / LOCK).exists()
 
 
+def test_a_signal_leaves_no_lock_that_nobody_has_signed(monkeypatch, tmp_path):
+    def interrupt():
+        assert (tmp_path / LOCK).exists()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("platform.node", interrupt)
+    with pytest.raises(KeyboardInterrupt), RunFolder(tmp_path).locked():
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
 HOLDER = """
 import sys, time
 sys.path[:0] = [{package!r}]
