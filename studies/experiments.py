@@ -89,6 +89,7 @@ STUDIES = {
             "plain": {},
             "sampled pieces": {"sample_pieces": 0.2},
             "twice as long": {"last_step": 8000},
+            "four times as long, averaged": {"last_step": 16000, "average_last": 10},
         },
     ),
     "chosen": Study(
