@@ -286,7 +286,7 @@ def test_heads_are_sorted_by_the_cell_that_the_reader_keeps(explorer, translator
         "all => all.map(e => e.dataset.head.split('-').map(Number))"
     )
     found = [weights[layer, head].item() for layer, head in shown]
-    assert all(a >= b - RECORDED for a, b in itertools.pairwise(found))
+    assert all(a >= b - 2 * RECORDED for a, b in itertools.pairwise(found))  # both
     assert max(found) > 0.5 > min(found)
     texts = explorer.root.locator(".tfh-overview small").all_inner_texts()
     for text, weight in zip(texts, found, strict=True):

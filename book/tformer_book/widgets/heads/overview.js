@@ -48,7 +48,9 @@ export function overviewOf({ canKnock, onShow, onKnock, onPreview }) {
   let rows = []; // of [layer, head]; head null: the mean
   let at = [0, 0]; // the tile that Tab reaches
   const tools = { canKnock, onKey, onGo: go, onPick, onKnock, onPoint };
-  const draw = () => render(tableOf(now, { rows, at, order }, tools), node);
+  // Without a cell there is nothing to sort by.
+  const sorted = () => (order === "cell" && !now.kept ? "place" : order);
+  const draw = () => render(tableOf(now, { rows, at, order: sorted() }, tools), node);
 
   function go(i, j) {
     const row = within(i, rows.length);
@@ -85,7 +87,7 @@ export function overviewOf({ canKnock, onShow, onKnock, onPreview }) {
   function show(given) {
     now = given;
     const { state } = now;
-    rows = inOrder(order, now);
+    rows = inOrder(sorted(), now);
     sort.show(order);
     const isChosen = (each) => same(each, [state.layer, state.head]);
     const i = rows.findIndex((row) => row.some(isChosen));
@@ -96,9 +98,8 @@ export function overviewOf({ canKnock, onShow, onKnock, onPreview }) {
   return { node, sort: sort.set, show };
 }
 
-// Without a cell there is nothing to sort by.
 function inOrder(order, { attention, state: { site }, kept }) {
-  if (order === "place" || (order === "cell" && !kept)) return byPlace(attention, site);
+  if (order === "place") return byPlace(attention, site);
   const worth = order === "cell" ? weightAt : sharpnessOf;
   return byWorth(attention, site, (...head) => worth(attention, site, ...head, kept));
 }
@@ -110,9 +111,8 @@ function orderText(order, { attention, state: { site }, kept }) {
 }
 
 /** @param {any} now @param {any} shown @param {any} tools */
-function tableOf(now, { rows, at, order: chosen }, tools) {
+function tableOf(now, { rows, at, order }, tools) {
   const { site } = now.state;
-  const order = chosen === "cell" && !now.kept ? "place" : chosen;
   const isPlace = order === "place";
   const nHeads = now.attention[site].shape[1];
   const column = ([, head]) =>
