@@ -58,6 +58,21 @@ SMALL = MULTI30K | {
     "lr_scale": 1.0,
     "eval_every": 250,
 }
+R_DROP = {
+    "r_drop": 5.0,
+    "last_step": 8000,
+    "eval_every": 400,
+    "average_last": 6,
+    "precision": "fp32",  # so small a model takes longer in bf16 on a GPU
+}
+WIDE = R_DROP | {
+    "d_model": 256,
+    "n_heads": 8,
+    "d_ff": 512,
+    "max_tokens": 6144,
+    "last_step": 8500,
+    "eval_every": 425,
+}
 
 
 @dataclass(frozen=True)
@@ -90,11 +105,15 @@ STUDIES = {
             "sampled pieces": {"sample_pieces": 0.2},
             "twice as long": {"last_step": 8000},
             "four times as long, averaged": {"last_step": 16000, "average_last": 10},
+            "R-Drop": R_DROP,  # this one and the next on a GPU
+            "R-Drop, d_model 256": WIDE,
         },
+        seeds=(0, 1, 2),
+        length_penalties=(0.6, 1.0, 1.4, 1.8),
     ),
     "chosen": Study(
         MULTI30K,
-        {"chosen": {}},
+        {"chosen": WIDE},
         seeds=(0, 1, 2),
         length_penalties=(0.6, 1.0, 1.4, 1.8),
         on_tests=True,

@@ -10,6 +10,7 @@ from studies import experiments
 
 RECORD = result("ablations")
 STUDY = experiments.STUDIES["ablations"]
+WIDE = "R-Drop, d_model 256"
 
 
 def by_variant() -> dict[str, list[dict]]:
@@ -48,12 +49,35 @@ def test_the_page_repeats_the_record():
 def test_the_page_repeats_the_longer_runs():
     longer = result("candidates")
     assert longer["beam_size"] == 5
-    runs = {run["variant"]: run for run in longer["runs"]}
-    runs["whole pieces"] = runs.pop("plain")
-    for name, (passes, bleu) in recorded("one-change")["longer"].items():
-        assert runs[name]["epochs"] == passes > 20
-        assert round(runs[name]["scores"]["valid"]["bleu"], 2) == bleu
+    told = recorded("one-change")["longer"]
+    found: dict[str, list[float]] = {}
+    for run in longer["runs"]:
+        name = {"plain": "whole pieces"}.get(run["variant"], run["variant"])
+        assert run["epochs"] == told[name][0] > 20
+        valid = run["scores"]["valid"]["bleu"]  # with the length penalty 0.6
+        bleu = run.get("length_penalties", {}).get("0.6", valid)
+        found.setdefault(name, []).append(round(bleu, 2))
+    assert found == {name: bleu for name, (_, bleu) in told.items()}
     assert all("dropout" not in run["changes"] for run in longer["runs"])
+    assert 1 < found["twice as long"][0] - mean(found["R-Drop"]) < 1.3
+    others = {name: bleu for name, bleu in found.items() if name != WIDE}
+    assert min(found[WIDE]) > max(max(bleu) for bleu in others.values())
+
+
+def test_the_recipes_with_r_drop_are_as_they_are_told():
+    study = experiments.STUDIES["candidates"]
+    plain, _ = experiments.settings(study, "plain", 0)
+    usual, recipe = experiments.settings(study, "R-Drop", 0)
+    wide, _ = experiments.settings(study, WIDE, 0)
+    assert usual == plain and recipe.last_step == 8000
+    assert (usual.d_model, wide.d_model) == (128, 256)
+    assert wide.d_ff == 2 * usual.d_ff
+    assert all(
+        run["changes"] == study.variants[run["variant"]]
+        for run in result("candidates")["runs"]
+    )
+    chosen, _ = experiments.settings(experiments.STUDIES["chosen"], "chosen", 0)
+    assert chosen == wide
 
 
 def test_the_runs_are_those_of_the_study_and_saw_no_test_set():

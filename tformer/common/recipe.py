@@ -13,6 +13,7 @@ RANGES = {  # beyond these, float32 overflows or rounds to 0
     "lr_scale": (1e-30, 1e6),
     "adam_epsilon": (1e-37, 1.0),
     "clip_norm": (1e-30, 1e30),
+    "r_drop": (0.0, 1e6),
 }
 
 
@@ -42,6 +43,9 @@ class Recipe:
         sample_pieces: if given, write each training sentence in other pieces every
             epoch, drawn with this exponent (`tformer.data.PieceSampler`; 0.2 is usual);
             needs a unigram tokenizer.
+        r_drop: if above 0, every batch goes through the model twice, with other
+            activations dropped, and this much of the two outputs' divergence is added
+            to the loss (`tformer.train.r_drop`; Liang et al. 2021: 5).
         precision: "fp32", "bf16", "fp16" (with loss scaling), or "auto": bf16 if
             the GPU supports it, else fp16 on a GPU, else fp32.
         seed: of weights, dropout and the order of the data.
@@ -65,6 +69,7 @@ class Recipe:
     patience: int | None = None
     tokenizer: str = field(default="bpe", metadata={"choices": TOKENIZERS})
     sample_pieces: float | None = None
+    r_drop: float = 0.0
     precision: str = field(default="auto", metadata={"choices": PRECISIONS})
     seed: int = 0
 

@@ -53,6 +53,14 @@ class Batch:
             self.n_labels,
         )
 
+    def twice(self) -> Batch:
+        """Its pairs, and then the same pairs again."""
+        sides = (self.source_ids, self.target_ids, self.labels)
+        source_ids, target_ids, labels = (side.repeat(2, 1) for side in sides)
+        return Batch(
+            source_ids, target_ids, labels, 2 * self.n_tokens, 2 * self.n_labels
+        )
+
 
 class EncodedPairs(Sequence[Encoded]):
     """A sequence of (source ids with eos, target ids without specials).

@@ -30,20 +30,19 @@ class ProjectedCrossEntropy(torch.autograd.Function):
         if is_learning:
             hidden_gradient = torch.empty_like(hidden)
             table_gradient = torch.zeros_like(table, dtype=_wide(table.dtype))
-        total = hidden.new_zeros((), dtype=_wide(hidden.dtype))
+        wide = _wide(hidden.dtype)
+        total = hidden.new_zeros((), dtype=wide)
         at_once = ROWS_ON_A_CPU if hidden.device.type == "cpu" else ROWS_ON_A_GPU
         for start in range(0, len(labels), at_once):
             part = slice(start, start + at_once)
-            logits = product(hidden[part], table).to(total.dtype)
             at_label = labels[part, None]
-            z, mean = logits.gather(1, at_label), logits.mean(dim=1, keepdim=True)
-            log_sum = logits.logsumexp(dim=1, keepdim=True)
-            total += (log_sum - (1 - smoothing) * z - smoothing * mean).sum()
+            log_p = product(hidden[part], table).log_softmax(dim=1, dtype=wide)
+            total -= (1 - smoothing) * log_p.gather(1, at_label).sum()
+            total -= smoothing * log_p.mean(dim=1).sum()
             if is_learning:
-                gradient = logits.sub_(log_sum).exp_().sub_(smoothing / len(table))
-                gradient.scatter_add_(
-                    1, at_label, torch.full_like(log_sum, smoothing - 1)
-                )
+                gradient = log_p.exp_().sub_(smoothing / len(table))
+                rest = torch.full_like(at_label, smoothing - 1, dtype=wide)
+                gradient.scatter_add_(1, at_label, rest)
                 gradient = gradient.div_(len(labels)).to(hidden.dtype)
                 hidden_gradient[part] = product(gradient, table.T)
                 table_gradient += product(gradient.T, hidden[part].T)

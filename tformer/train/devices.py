@@ -6,11 +6,12 @@ Chapter *Training*.
 import os
 import platform
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 import torch
 from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from tformer.analysis.cost import bytes_to_train, kept_for_each_token
 from tformer.config import ModelConfig
@@ -76,6 +77,23 @@ def choose_precision(wanted: str, device: torch.device) -> str:
         return "fp32"
     has_bf16 = torch.cuda.get_device_capability(device) >= (8, 0)
     return "bf16" if has_bf16 else "fp16"
+
+
+def steady_attention(device: torch.device) -> AbstractContextManager[None]:
+    """On a GPU, attention without cuDNN's kernels, which plan anew for each shape.
+
+    On a Hopper GPU PyTorch prefers them for bf16, and the shape of a batch changes at
+    every step: `benchmarks/README.md` has the times.
+    """
+    if device.type != "cuda":
+        return nullcontext()
+    return sdpa_kernel(
+        [
+            SDPBackend.FLASH_ATTENTION,
+            SDPBackend.EFFICIENT_ATTENTION,
+            SDPBackend.MATH,
+        ]
+    )
 
 
 # Random state -----------------------------------------------------------------------

@@ -28,8 +28,14 @@ from tformer.loss import projected_cross_entropy
 from tformer.schedule import inverse_square_root, straight_line
 from tformer.tokenization import Tokenizer
 from tformer.train.checkpoints import State
-from tformer.train.devices import AUTOCAST, check_batch_room, choose_precision
+from tformer.train.devices import (
+    AUTOCAST,
+    check_batch_room,
+    choose_precision,
+    steady_attention,
+)
 from tformer.train.events import Evaluation, Event, Look, Record, Sample, Stop
+from tformer.train.r_drop import divergence
 from tformer.train.ranks import Ranks
 from tformer.translator import Translator
 from tformer.translator.weights import build
@@ -47,18 +53,22 @@ class Lesson(nn.Module):
         super().__init__()
         self.model: Any = model
 
-    def forward(self, batch: Batch, smoothing: float) -> Tensor:
+    def forward(self, batch: Batch, smoothing: float, r_drop: float = 0.0) -> Tensor:
         """Teacher forcing: the decoder reads bos + pieces, predicts pieces + eos."""
+        if r_drop:
+            batch = batch.twice()
         output = self.model.output_embedding
-        return projected_cross_entropy(
-            self.model.hidden(batch.source_ids, batch.target_ids),
-            output.weight,
-            batch.labels,
-            pad_id=self.model.config.pad_id,
-            smoothing=smoothing,
-            bias=output.output_bias,
-            n_labels=batch.n_labels,
-        )
+        hidden = self.model.hidden(batch.source_ids, batch.target_ids)
+        predicted = (hidden, output.weight, batch.labels)
+        known: dict[str, Any] = {
+            "pad_id": self.model.config.pad_id,
+            "bias": output.output_bias,
+            "n_labels": batch.n_labels,
+        }
+        loss = projected_cross_entropy(*predicted, smoothing=smoothing, **known)
+        if r_drop:
+            loss = loss + r_drop * divergence(*predicted, **known)
+        return loss
 
 
 class Loop:
@@ -91,6 +101,11 @@ class Loop:
         self.tokenizer, self.ranks = tokenizer, ranks
         self.device = device = ranks.device
         self.precision = choose_precision(recipe.precision, device)
+        if recipe.r_drop and not config.dropout:
+            raise ValueError(
+                f"r_drop={recipe.r_drop} needs dropout above 0: without it both passes "
+                "over a batch are the same"
+            )
         self.model = build(config).to(device)
         self.lesson = Lesson(self.model)
         self.shared_lesson = ranks.wrapped(self.lesson)
@@ -224,20 +239,25 @@ class Loop:
             part = parts[index]
             share = 0.0 if is_idle else part.n_labels / n_labels
             with self.ranks.syncing(self.shared_lesson, index == ours[-1]):
-                own = share * self.loss(part, smoothing=self.recipe.label_smoothing)
+                own = share * self.loss(part, is_training=True)
                 self.scaler.scale(n * own).backward()  # n: their mean is to be a sum
             loss += own.detach()
         return loss
 
-    def loss(self, batch: Batch, *, smoothing: float) -> Tensor:
-        """The mean loss of a batch's labels, in the run's precision."""
-        lesson = self.shared_lesson if torch.is_grad_enabled() else self.lesson
+    def loss(self, batch: Batch, *, is_training: bool) -> Tensor:
+        """The mean loss of a batch's labels, in the run's precision.
+
+        In training it is the one that the recipe wants, else plain cross-entropy.
+        """
+        recipe = self.recipe
+        lesson = self.shared_lesson if is_training else self.lesson
+        terms = (recipe.label_smoothing, recipe.r_drop) if is_training else (0.0, 0.0)
         dtype = AUTOCAST.get(self.precision)
         precision = torch.autocast(
             self.device.type, dtype=dtype, enabled=dtype is not None
         )
-        with precision, self.products():
-            return lesson(batch.to(self.device), smoothing)
+        with precision, self.products(), steady_attention(self.device):
+            return lesson(batch.to(self.device), *terms)
 
     def evaluate(self, look: Look, train_loss: float, speed: float) -> Record:
         """Evaluate the current model on the validation pairs and the samples."""
@@ -263,7 +283,7 @@ class Loop:
         with torch.no_grad():
             for index in range(self.ranks.rank, len(self.valid), self.ranks.n):
                 batch = self.valid[index]
-                total += self.loss(batch, smoothing=0.0).item() * batch.n_labels
+                total += self.loss(batch, is_training=False).item() * batch.n_labels
                 n_labels += batch.n_labels
         if self.ranks.n > 1:  # each has evaluated its share of the batches
             sums = torch.tensor([total, n_labels], dtype=torch.float64)
@@ -392,6 +412,8 @@ class Loop:
         in_all = sum(len(source) + len(target) + 1 for source, target in encoded)
         n_parts = self.recipe.accumulate * self.ranks.n
         at_once = max(n_tokens, min(most, in_all) // n_parts)
+        if self.recipe.r_drop:
+            at_once *= 2
         check_batch_room(self.config, at_once, self.device)
 
     def _fitting_samples(self) -> list[tuple[str, str]]:

@@ -46,7 +46,9 @@ def learned_pieces() -> Tokenizer:
     return Tokenizer.train(sentences, 310, algorithm="bpe")
 
 
-def in_training(precision: str, tokenizer: Tokenizer) -> tuple[int, int]:
+def in_training(
+    precision: str, tokenizer: Tokenizer, **changes: float
+) -> tuple[int, int]:
     """Waits in the steps between two readings of the loss, and in a reading."""
     found = {"step": 0, "_look": 0}
 
@@ -62,7 +64,7 @@ def in_training(precision: str, tokenizer: Tokenizer) -> tuple[int, int]:
         return mock.patch.object(loop.Loop, name, call)
 
     device = mock.patch.object(ranks, "choose_device", return_value=pretend.DEVICE)
-    settings = {"recipe": quick(precision=precision), "steps": 10}
+    settings = {"recipe": quick(precision=precision, **changes), "steps": 10}
     folder = tempfile.TemporaryDirectory()
     with folder as place, device, counted("step"), counted("_look"):
         quick_fit(tokenizer, place, **settings)

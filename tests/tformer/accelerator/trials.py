@@ -181,6 +181,7 @@ def test_the_scaler_skips_a_step_whose_gradient_overflows():
 @pytest.mark.parametrize("precision", counts.PRECISIONS)
 def test_nothing_is_read_between_two_readings_of_the_loss(precision, tokenizer):
     assert counts.in_training(precision, tokenizer) == (0, 1)
+    assert counts.in_training(precision, tokenizer, r_drop=5.0) == (0, 1)
 
 
 @pytest.mark.parametrize("name", counts.SEARCHES)

@@ -191,7 +191,7 @@ def test_every_option_of_the_model_and_the_recipe_reaches_them(monkeypatch, tmp_
     given |= {"max_tokens": 777, "accumulate": 3, "warmup_steps": 5, "last_step": 800}
     given |= {"lr_scale": 0.5, "label_smoothing": 0.2, "average_last": 2}
     given |= {"eval_every": 7, "patience": 3, "precision": "bf16", "seed": 9}
-    given |= {"tokenizer": "unigram", "sample_pieces": 0.3}
+    given |= {"tokenizer": "unigram", "sample_pieces": 0.3, "r_drop": 4.0}
     arguments = []
     for field in options.CONFIG + options.RECIPE:
         value = given[field.name]

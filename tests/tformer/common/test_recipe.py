@@ -46,6 +46,8 @@ from tformer.tokenization import Tokenizer
         ({"label_smoothing": math.nan}, r"label_smoothing=nan must be in \[0, 1\)"),
         ({"precision": "fp8"}, "precision='fp8' is none of: auto, fp32, bf16, fp16"),
         ({"tokenizer": "word"}, "tokenizer='word' is none of: bpe, unigram"),
+        ({"r_drop": -1}, r"r_drop=-1 must be in \[0, 1e\+06\]"),
+        ({"r_drop": math.inf}, "r_drop=inf must be in"),
         ({"sample_pieces": 0.2}, "sample_pieces=0.2 needs tokenizer='unigram'"),
         (
             {"sample_pieces": 1.1, "tokenizer": "unigram"},
@@ -70,6 +72,7 @@ def test_a_value_that_breaks_a_rule_is_refused_with_the_rule(change, message):
         ({"lr_scale": "1"}, "lr_scale='1' must be a number"),
         ({"clip_norm": None}, "clip_norm=None must be a number"),
         ({"label_smoothing": False}, "label_smoothing=False must be a number"),
+        ({"r_drop": None}, "r_drop=None must be a number"),
         ({"sample_pieces": True}, "sample_pieces=True must be a number"),
         ({"adam_betas": 0.9}, "adam_betas=0.9 must be two numbers"),
         ({"adam_betas": (0.9, 0.98, 0.99)}, "must be two numbers"),

@@ -11,7 +11,7 @@ from small_runs import quick, quick_fit, small, stopped_run_ends_in_the_same_bit
 
 from tformer import Transformer, TransformerConfig
 from tformer.analysis import cost
-from tformer.train import choose_device, device_name, devices
+from tformer.train import choose_device, device_name, devices, loop
 from tformer.variants.recurrent import RecurrentConfig, RecurrentSeq2Seq
 
 NO_GPU = pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU is there")
@@ -207,3 +207,28 @@ def test_a_real_allocation_that_fails_is_told_as_such_and_no_other_error():
 @pytest.mark.parametrize("precision", ["fp32", "fp16", "auto"])
 def test_on_a_gpu_a_stopped_run_ends_in_the_same_bits(precision, tokenizer, tmp_path):
     stopped_run_ends_in_the_same_bits(precision, tokenizer, tmp_path, "cuda")
+
+
+def test_on_a_gpu_attention_never_plans_anew_for_a_shape():
+    """It needs no GPU to see which kernels PyTorch may choose from."""
+    before = torch.backends.cuda.cudnn_sdp_enabled()
+    with devices.steady_attention(torch.device("cuda")):
+        assert not torch.backends.cuda.cudnn_sdp_enabled()
+        assert torch.backends.cuda.flash_sdp_enabled()
+        assert torch.backends.cuda.mem_efficient_sdp_enabled()
+        assert torch.backends.cuda.math_sdp_enabled()
+    assert torch.backends.cuda.cudnn_sdp_enabled() == before
+
+
+def test_every_loss_of_a_run_is_computed_with_steady_attention(
+    tokenizer, tmp_path, monkeypatch
+):
+    entered = []
+
+    def steady(device):
+        entered.append(device)
+        return contextlib.nullcontext()
+
+    monkeypatch.setattr(loop, "steady_attention", steady)
+    quick_fit(tokenizer, tmp_path, steps=10)
+    assert len(entered) >= 10 and set(entered) == {torch.device("cpu")}
