@@ -9,7 +9,7 @@ import {
   roundUp,
   viewBox,
 } from "../kit/chart.js";
-import { html, svg } from "../kit/vendor/lit.js";
+import { html, nothing, svg } from "../kit/vendor/lit.js";
 
 const BOX = { width: 360, height: 200, left: 44, right: 8, top: 8, bottom: 30 };
 const MOST_POINTS = 180;
@@ -45,8 +45,13 @@ function uprightOf(values, { most = null, isLog = false }) {
 
 // curves: a list of [step, value] for each of the names, and one of an earlier run; last: a
 // step that the axis has to reach. most: of the upright axis, null to follow the curves;
-// isLog: whether it counts in powers of ten.
-export function chart({ title, names, text, ...axis }, curves, earlier = [], last = 0) {
+// isLog: whether it counts in powers of ten; awaits: what a chart without a curve says.
+export function chart(
+  { title, names, text, awaits = "", ...axis },
+  curves,
+  earlier = [],
+  last = 0,
+) {
   const all = [...curves.flat(), ...earlier];
   const end = lastStep(Math.max(last, ...all.map(([step]) => step)));
   const values = all.map(([, y]) => y);
@@ -70,6 +75,7 @@ export function chart({ title, names, text, ...axis }, curves, earlier = [], las
         title: "step",
         centred: true,
       })}
+      ${all.length ? nothing : svg`<text class="tfpg-awaits" x=${(BOX.left + BOX.width - BOX.right) / 2} y="88" text-anchor="middle">${awaits}</text>`}
       ${line("tfpg-before", earlier)}
       ${curves.map((points, i) => line(`tfpg-curve-${i}`, points))}
     </svg>
