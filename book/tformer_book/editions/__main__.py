@@ -12,6 +12,7 @@ from tformer_book.press.browser import NoBrowserError, chromium, served
 from tformer_book.press.chapters import BUILD, HTML
 
 NAME = "transformer-piece-by-piece"
+FLAGS = ("--font-render-hinting=none",)  # else letters keep the widths of a screen
 WRITERS = {"pdf": pdf.write, "epub": epub.write}
 
 
@@ -28,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
             raise NotAPage("nothing is built yet; run: make book")
         parts = chosen(HTML, options.only)
         options.out.mkdir(parents=True, exist_ok=True)
-        with served(HTML) as site, chromium() as browser:
+        with served(HTML) as site, chromium(*FLAGS) as browser:
             for kind in options.kinds:
                 file = options.out / f"{NAME}.{kind}"
                 said = WRITERS[kind](browser, site, parts, file)

@@ -7,10 +7,11 @@
   for (const node of all(".only-dark, .edition-anchors")) node.remove();
   for (const box of all("mjx-container")) {
     const math = box.querySelector("mjx-assistive-mml > math").cloneNode(true);
-    if (box.closest("div.math, td") || math.getAttribute("display") === "block")
+    if (box.closest("div.math") || math.getAttribute("display") === "block")
       math.setAttribute("display", "block");
     box.replaceWith(math);
   }
+  for (const part of all(".tf-caption > :is(a, a + span)")) part.append(". ");
   const pictures = [];
   for (const drawn of all(
     ".tf-widget, .tf-plotly-box, svg:not(.tf-widget *, .tf-plotly-box *)",

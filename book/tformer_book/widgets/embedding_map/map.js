@@ -26,7 +26,7 @@ export function map(s, { onPoint, onChoose, onKey }) {
         visibility=${s.pointed < 0 ? "hidden" : nothing} />
       <g>${marks(s)}</g>
     </svg>
-    <p class="tfem-under" aria-hidden="true">${
+    <p class="tfem-under ${s.pointed < 0 ? "tfk-how" : ""}" aria-hidden="true">${
       s.pointed < 0
         ? "Point at a dot to read it, click to choose it."
         : `Here: ${s.names[j]} (id ${j}, ${KINDS[s.kinds[j]]})`

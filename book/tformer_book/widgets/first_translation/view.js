@@ -109,7 +109,7 @@ function pairOf(now, heard, beside, { onKey, pick, play }) {
 function drawLines(node, { pair, known, at }) {
   const stage = node.querySelector(".tff-pair");
   const [drawing, english, german] = stage.children;
-  const { width, height } = stage.getBoundingClientRect();
+  const { offsetWidth: width, offsetHeight: height } = stage; // as the words' places
   if (!width) return;
   const isRow = getComputedStyle(stage).flexDirection === "row";
   const line = (g) => (share, e) => {

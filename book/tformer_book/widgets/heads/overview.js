@@ -50,7 +50,12 @@ export function overviewOf({ canKnock, onShow, onKnock, onPreview }) {
   const tools = { canKnock, onKey, onGo: go, onPick, onKnock, onPoint };
   // Without a cell there is nothing to sort by.
   const sorted = () => (order === "cell" && !now.kept ? "place" : order);
-  const draw = () => render(tableOf(now, { rows, at, order: sorted() }, tools), node);
+  const draw = () =>
+    render(
+      html`${tableOf(now, { rows, at, order: sorted() }, tools)}
+        ${order === sorted() ? nothing : html`<p class="tfh-hint">No cell is kept yet: click one in the large map.</p>`}`,
+      node,
+    );
 
   function go(i, j) {
     const row = within(i, rows.length);

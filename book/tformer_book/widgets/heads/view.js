@@ -1,5 +1,6 @@
 // The heads of a Transformer: all in small, one or two in large, and what the model says
 // without some of them. It knows an engine (engine/client.js), no widget.
+import { CHAPTERS, chapterLink } from "../kit/chapters.js";
 import { onColours } from "../kit/colours.js";
 import { h, liveRegion, oneOf, showAll, stopping } from "../kit/kit.js";
 import { same, upTo } from "../kit/lists.js";
@@ -233,7 +234,7 @@ export class HeadsView {
           <div class="tfh-all">${overview.node}${this.panel.line()}</div>
           <details class="tfh-hint">
             <summary>How to use the small maps</summary>
-            Layers down, heads across. Click or tap a small map to see it large (a mouse over it is enough to look); the button below it knocks its head out, that of a mean the whole layer. By keyboard: arrows, Enter${this.engine ? ", K to knock out" : ""}. Sharpness is the largest weight of a row, on average. Which head goes from “Hund” to “dog”? Click that cell in the large map, and sort by it.
+            Layers down, heads across. Click or tap a small map to see it large (a mouse over it is enough to look); the button below it knocks its head out, that of a mean the whole layer. By keyboard: arrows, Enter${this.engine ? ", K to knock out" : ""}. Sharpness is the largest weight of a row, on average. Which head goes from “Hund” to “dog”? Choose that cell in the large map, and sort by the kept cell. The row “Hund” finds heads that look at what was just written, and the row before it those that look at what comes next.
           </details>
           <div class="tfh-large" data-preview=${this.#previewed ? "true" : nothing}>
             <div class="tfh-head">
@@ -241,10 +242,12 @@ export class HeadsView {
               ${legendOf(state)}
             </div>
             ${pictures.node}
-            <p class="tfh-where" data-where>${this.#rowText()}</p>
+            <p class="tfh-where ${this.#active < 0 ? "tfk-how" : ""}" data-where>${this.#rowText()}</p>
           </div>
         </div>
-        ${this.tabs.node}${pictures.tables}${live.node}`,
+        ${this.tabs.node}
+        <p class="tfh-hint">All that is said about this one sentence. ${chapterLink(CHAPTERS.inside)} counts what each head is worth to hundreds of them.</p>
+        ${pictures.tables}${live.node}`,
       this.node,
     );
   }

@@ -131,7 +131,7 @@ export function cellText(attention, site, [i, j]) {
 // What a query attends to most; -1: no query.
 export function rowText(attention, state, i) {
   if (i < 0)
-    return "Point at a row, or walk through it with the arrow keys; a click or Enter keeps it.";
+    return "Point at a row, or walk through it with the arrow keys; a click, a tap or Enter keeps it.";
   const { rows, columns, predicted } = axes(attention, state.site);
   const who = `“${rows[i]}”${predicted.length ? ` (next: “${predicted[i]}”)` : ""}`;
   const list = (map) =>
@@ -141,7 +141,7 @@ export function rowText(attention, state, i) {
   const [first, second] = mapsOf(attention, state);
   const kept =
     state.locked >= 0
-      ? " Kept: sort by the kept cell to see who else looks there. Escape lets it go."
+      ? " Kept: sort by the kept cell to see who else looks there. Choose it again, or press Escape, to let it go."
       : "";
   if (state.compare === "difference")
     return `${who}: largest differences ${list(first)}.${kept}`;

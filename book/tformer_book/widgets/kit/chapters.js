@@ -1,4 +1,6 @@
 // The chapters that figures lead to: [its page's name, its title].
+import { html } from "./vendor/lit.js";
+
 export const CHAPTERS = {
   tokens: ["02-tokenization", "Tokenization"],
   embeddings: ["03-embeddings", "Embeddings"],
@@ -18,3 +20,11 @@ export const CHAPTERS = {
 // Whether we are on a page of the book, beside which its chapters lie. (A notebook has
 // no such pages.)
 export const isInTheBook = () => Symbol.for("tformer.figures.page") in globalThis;
+
+// A link to a chapter, where there is one beside this page.
+/** @param {string[]} chapter */
+export function chapterLink([page, title]) {
+  return isInTheBook()
+    ? html`<a href="${page}.html">${title}</a>`
+    : html`<em>${title}</em>`;
+}

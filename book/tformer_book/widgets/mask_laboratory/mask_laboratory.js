@@ -96,7 +96,7 @@ const template = (made, notes, { controls, map, onChange, below }) => html`
   <p class="tfml-heading">${made.site.about}</p>
   <div class="tfml-both">
     <div class="tfml-map">
-      <p class="tfml-hint">Click a cell (or press Space) to allow or forbid it.</p>
+      <p class="tfml-hint tfk-how">Click a cell (or press Space) to allow or forbid it.</p>
       ${map.node}
     </div>
     ${verdict(made, notes)}

@@ -11,7 +11,7 @@ const isHidden = (s, j) => s.visible[j] === false;
 export function weightTable(s, result, chosen, on) {
   const asker = s.tokens[s.selected];
   return html`<div class="tfk-scroll"><table data-step=${s.step}>
-    <caption>What “${asker}” takes from each word. Untick one to hide it, choose a row to follow it.</caption>
+    <caption>What “${asker}” takes from each word. <span class="tfk-how">Untick one to hide it, choose a row to follow it.</span></caption>
     <thead><tr>
       <th scope="col">may see</th>
       <th scope="col" data-from="1">q · k</th>

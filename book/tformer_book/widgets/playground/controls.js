@@ -1,5 +1,5 @@
 // The settings of a run: each control says what it changed.
-import { isInTheBook } from "../kit/chapters.js";
+import { chapterLink } from "../kit/chapters.js";
 import { button, check, h, oneOf, put, select, showAll, uid } from "../kit/kit.js";
 import { html } from "../kit/vendor/lit.js";
 import { settingsOf } from "../training/settings.js";
@@ -23,14 +23,6 @@ const LISTS = {
   batch: ["batch, sequences", [8, 32, 64]],
   smoothing: ["label smoothing", [0, 0.1, 0.3]],
 };
-
-// A link to a chapter, where there is one beside this page.
-/** @param {string[]} chapter */
-export function chapterLink([page, title]) {
-  return isInTheBook()
-    ? html`<a href="${page}.html">${title}</a>`
-    : html`<em>${title}</em>`;
-}
 
 // In what a run differs from its task's own settings: "Reverse, heads 1, seed 2".
 export function inShort(settings) {

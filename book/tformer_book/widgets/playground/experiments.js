@@ -1,10 +1,10 @@
 // Guided experiments: a question, a guess, two runs side by side, and what came out.
+import { chapterLink } from "../kit/chapters.js";
 import { button, h, radios, say, select } from "../kit/kit.js";
 import { commas, percent } from "../kit/numbers.js";
 import { html, nothing, render } from "../kit/vendor/lit.js";
 import { open } from "../training/client.js";
 import { EXPERIMENTS as RUNS } from "../training/experiments.js";
-import { chapterLink } from "./controls.js";
 import { chart } from "./curves.js";
 import { EXPERIMENTS as WORDS } from "./words.js";
 

@@ -162,7 +162,7 @@ function facts(s) {
 const LEGEND = html`<p class="tfss-legend" aria-hidden="true">
   <span class="tfss-key tfss-own">your schedule</span>
   <span class="tfss-key tfss-theirs">the paper’s base model</span>
-  <span>drag the peak ●; click anywhere to look at a step</span>
+  <span class="tfk-how">drag the peak ●; click anywhere to look at a step</span>
 </p>`;
 
 // Steps that tell the curve's shape, and the one that is looked at.

@@ -79,7 +79,7 @@ function controlsOf(get, { commit, set }) {
 const LEGEND = html`<p class="tfss-legend" aria-hidden="true">
   <span class="tfss-box tfss-target">target q</span>
   <span class="tfss-box tfss-prediction">prediction p</span>
-  <span>drag a handle ▬; the other predictions share the rest</span>
+  <span class="tfk-how">drag a handle ▬; the other predictions share the rest</span>
 </p>`;
 
 // The handle of a bar; arrow keys move it, too. `move` hears what it is to be.

@@ -69,7 +69,7 @@ function render({ model, el }) {
 const sumOf = (numbers) => numbers.reduce((a, b) => a + b, 0);
 const table = (s, { powers, exponents, shares, total }, sliders) => html`
   <div class="tfk-scroll"><table>
-    <caption>Move a score and watch all shares.</caption>
+    <caption class="tfk-how">Move a score and watch all shares.</caption>
     <thead><tr>
       <th scope="col"></th><th scope="col">score</th>
       <th scope="col">e<sup>${exponent(s)}</sup></th><th scope="col">share</th>
