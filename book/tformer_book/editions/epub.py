@@ -23,12 +23,11 @@ from tformer import figures
 from tformer_book.editions.contents import TITLE, Chapter, Part, edition_date, home
 from tformer_book.editions.pages import Heading, opened, script
 from tformer_book.press.chapters import HTML, ROOT
+from tformer_book.press.pictures import on_paper
 
 HERE = Path(__file__).parent
 TAKE_DOWN = script("takedown.js")
 WIDTH = 700  # CSS pixels in which figures are drawn
-# A picture is cut out at the place that a figure has without zoom.
-UNZOOMED = ".tf-widget .tfk, .tf-plotly-box { zoom: 1 !important; }"
 MATHML = "{http://www.w3.org/1998/Math/MathML}"
 XHTML = "{http://www.w3.org/1999/xhtml}"
 EARLIEST = (1980, 1, 1, 0, 0, 0)  # the same site makes the same file
@@ -143,8 +142,8 @@ def write(browser: Browser, site: str, parts: list[Part], file: Path) -> str:
 
 
 def _take_down(browser: Browser, site: str, chapter: Chapter) -> Document:
-    with opened(browser, site, chapter, width=WIDTH, media="print", scale=2) as it:
-        it.page.add_style_tag(content=UNZOOMED)
+    with opened(browser, site, chapter, width=WIDTH, scale=2) as it:
+        it.page.add_style_tag(content=on_paper())
         found = it.page.evaluate(TAKE_DOWN)
         section = lxml.etree.fromstring(found["text"])
         document = Document(chapter, it.headings, section)

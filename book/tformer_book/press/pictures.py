@@ -77,6 +77,9 @@ HEIGHTS = """async (width) => {
 ROOM = {"wide": "--tf-height", "phone": "--tf-height-narrow"}  # of `tformer.css`
 
 
+WHITE = ":root { --pst-color-background: #fff !important; }"
+
+
 def on_paper() -> str:
     """The figures' style rules for paper, as rules for any medium."""
     sheets = sorted(Path(widgets.__file__).parent.rglob("*.css"))
@@ -94,14 +97,15 @@ def taken(browser: Browser, site: str, page_name: str, folder: Path) -> None:
         page = context.new_page()
         page.add_init_script("localStorage.setItem('mode', 'light')")
         page.goto(f"{site}book/{page_name}.html", timeout=PATIENCE)
-        still = page.add_style_tag(content=STILL + on_paper())
+        still = page.add_style_tag(content=STILL + on_paper() + WHITE)
         page.evaluate(UNFOLD)
         for figure in page.locator(".tf-figure[id]").all():
             figure.scroll_into_view_if_needed(timeout=PATIENCE)
             box = figure.locator(".tf-widget[data-ready]")
             box.wait_for(timeout=PATIENCE)
             page.wait_for_load_state("networkidle", timeout=PATIENCE)
-            shot = box.screenshot(animations="disabled", timeout=PATIENCE)
+            drawn = box.locator(".tfk").first
+            shot = drawn.screenshot(animations="disabled", timeout=PATIENCE)
             name = f"{figure.get_attribute('id')}.webp"
             picture = Image.open(io.BytesIO(shot)).convert("RGB")
             picture.save(folder / name, "WEBP", quality=72, method=6)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,13 @@ class WidgetRenderer:
         models = metadata.get("widgets", {}).get(STATE, {}).get("state", {})
         state = models.get(view["model_id"], {}).get("state", {})
         content = sanitize_script_content(json.dumps(view))
-        html = f'<div class="tf-widget"><script type="{VIEW}">{content}</script></div>'
+        words = ""  # to be seen at once, on the book's first screen
+        if state.get("figure") == "first_translation":
+            words = f' data-words="{escape(state["text"])}"'
+        html = (
+            f'<div class="tf-widget"{words}><script type="{VIEW}">{content}</script>'
+            "</div>"
+        )
         box = nodes.raw(text=html, format="html")
         if "figure" not in state:  # a control of a notebook
             return [box]
