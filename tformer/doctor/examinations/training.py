@@ -19,10 +19,11 @@ from tformer.doctor import _anatomy
 from tformer.doctor._keep import as_found
 from tformer.doctor._loop import Loop
 from tformer.doctor._patient import Patient, Skip
+from tformer.doctor._rates import Schedulers, multiplies, pairs_of, rate_of
 from tformer.doctor._watch import name_of_op
 from tformer.doctor.examinations.accumulation import NoDropout
-from tformer.doctor.examinations.schedule import HIGH, highest
-from tformer.doctor.report import Finding
+from tformer.doctor.examinations.schedule import HIGH, highest, known_rate
+from tformer.doctor.report import Finding, Remark
 
 CHAPTER = "Training"
 ARGUMENT = "train_step"
@@ -32,10 +33,11 @@ CLIPPING = ("clip_grad_norm_", "clip_grad_value_")
 SURE = 0.9  # cosine of two gradients that are one but for details of the loss
 FRESH = ("Adam", "AdamW", "SGD")  # they begin without a state
 CALLS = 16  # of a step: more than accumulate their gradients
+SOME = 1e-3  # a rate to try a step with that has none
 MISUSED = (TypeError, KeyError, AttributeError)  # the step wants other arguments
 
 
-def examine(patient: Patient) -> Iterator[Finding]:
+def examine(patient: Patient) -> Iterator[Finding | Remark]:
     """Make one step twice from the same weights, the second with old gradients."""
     if patient.train_step is None or patient.batches is None:
         missing = "train_step=…" if patient.train_step is None else "batches=…"
@@ -50,11 +52,16 @@ def examine(patient: Patient) -> Iterator[Finding]:
             and _step(patient, parameters, CALLS).n_steps
         ):
             return  # it accumulates gradients over several calls
+        if step.rates and not any(step.rates):  # a warm-up may begin at 0
+            step = _step(
+                patient, parameters, CALLS, rate=_until_scheduled(patient, step)
+            )
     except MISUSED:
         raise
     except Exception as problem:
         yield _stops(patient, problem)
         return
+    yield from _scheduled(patient, step)
     if not any(bool(each.any()) for each in step.moves):
         yield _still(step)
     else:
@@ -96,8 +103,10 @@ def _held(patient: Patient) -> list[Tensor]:
 
 def _finding(code: str, title: str, tried: str, seen: str, means: str, look: str,
              **more: Any) -> Finding:  # fmt: skip
-    because = ("not-in-optimizer", "ids-out-of-range", "keys-from-wrong-side")
-    return Finding(code, title, tried, seen, means, look, because=because, **more)
+    because = ["not-in-optimizer", "ids-out-of-range", "keys-from-wrong-side"]
+    if code == "step-moves-nothing":
+        because += ["rate-is-zero", "schedule-of-another-optimizer"]
+    return Finding(code, title, tried, seen, means, look, because=(*because,), **more)
 
 
 @dataclass
@@ -118,6 +127,9 @@ class Step(TorchDispatchMode):
         full: the gradients that the first step found, or clipping before it.
         used: the gradients that the first step found.
         steppers: the optimizers that stepped.
+        rates: the highest rate of an optimizer at each step.
+        pairs: the rates of the reader's optimizer, as of `pairs_of`, after the last.
+        schedulers: those that the call moved on.
         left: those that the call left.
         moves: by how much each weight changed.
         ends_off: whether the model was left in evaluation mode.
@@ -136,6 +148,9 @@ class Step(TorchDispatchMode):
     full: list[Tensor | None] = field(default_factory=list)
     used: list[Tensor | None] = field(default_factory=list)
     steppers: list[Any] = field(default_factory=list)
+    rates: list[float] = field(default_factory=list)
+    pairs: list[tuple[float, float]] = field(default_factory=list)
+    schedulers: Schedulers = field(default_factory=Schedulers)
     left: list[Tensor | None] = field(default_factory=list)
     moves: list[Tensor] = field(default_factory=list)
     ends_off: bool = False
@@ -172,6 +187,8 @@ class Step(TorchDispatchMode):
 
     def _calls(self, frame: Any, event: str, _: Any) -> None:
         """Hears of each call, by whatever name clipping was imported."""
+        if event == "call" and frame.f_code.co_name == "step":
+            self.schedulers.hear(frame, self.n_steps)
         if event == "call" and frame.f_code.co_name in CLIPPING:
             self.clips.append(self.arrived[0])
             if self.arrived[0]:
@@ -190,6 +207,7 @@ class Step(TorchDispatchMode):
         self.n_steps += 1
         self.n_in_vain += id(optimizer) in self._stepped
         self.steppers.append(optimizer)
+        self.rates.append(max(map(rate_of, optimizer.param_groups)))
         self._stepped.add(id(optimizer))
 
 
@@ -198,15 +216,22 @@ def _gradients(parameters: list[Tensor]) -> list[Tensor | None]:
 
 
 def _step(
-    patient: Patient, parameters: list[Tensor], n: int = 1, *, mode: bool = True
-) -> Step:
-    """Up to n calls, until an optimizer steps. Weights and its state are put back."""
+    patient: Patient, parameters: list[Tensor], n: int = 1, *, mode: bool = True,
+    rate: float | None = None,
+) -> Step:  # fmt: skip
+    """Up to n calls, until an optimizer steps at all, and with a rate.
+
+    Weights, its state and that of schedulers are put back.
+    """
     assert patient.train_step is not None and patient.batches is not None
     optimizer: Any = patient.optimizer
     state = None if optimizer is None else copy.deepcopy(optimizer.state_dict())
     before = [each.detach().clone() for each in parameters]
     given = [each.grad for each in parameters]
     step = Step(patient.model, parameters)
+    if rate is not None:
+        for group in optimizer.param_groups:
+            group["lr"] = rate
     if type(optimizer).__name__ in FRESH:  # so that its step is this batch's alone
         optimizer.state.clear()
     try:
@@ -216,7 +241,7 @@ def _step(
             patient.model.train(mode)
             torch.manual_seed(3)
             with torch.enable_grad(), step.watching():
-                while n and not step.n_steps:
+                while n and not any(step.rates):
                     batch = tuple(each.clone() for each in patient.batches[0])
                     patient.train_step(patient.model, batch)
                     n -= 1
@@ -227,6 +252,9 @@ def _step(
                 for each, old in zip(parameters, before, strict=True)
             ]
     finally:
+        if optimizer is not None:
+            step.pairs = pairs_of(optimizer)
+        step.schedulers.put_back()
         if optimizer is not None:
             optimizer.load_state_dict(state)
     return step
@@ -256,6 +284,55 @@ def _stops(patient: Patient, problem: Exception) -> Finding:
     )
 
 
+def _until_scheduled(patient: Patient, step: Step) -> float | None:
+    """A rate for an optimizer whose scheduler is moved on elsewhere, and begins at 0.
+
+    None if there is no such thing.
+    """
+    waits = patient.optimizer is not None and not step.schedulers and any(step.pairs)
+    return SOME if waits and all(made > now == 0 for made, now in step.pairs) else None
+
+
+def _scheduled(patient: Patient, step: Step) -> Iterator[Finding | Remark]:
+    """Do the schedulers that a step moves on do what they should?"""
+    if patient.optimizer is not None and patient.schedule is not None:
+        before = multiplies(patient, pairs_of(patient.optimizer))
+        after = multiplies(patient, step.pairs)
+        if before is None is not after and (top := highest(patient)):
+            yield from known_rate(patient, top, is_factor=after)
+    tried = "watched the schedulers of torch.optim in one step."
+    for each in step.schedulers.values():
+        name = type(each.scheduler).__name__
+        own = each.scheduler.optimizer.param_groups
+        if step.n_steps and not any(e.param_groups is own for e in step.steppers):
+            yield _finding(
+                "schedule-of-another-optimizer",
+                "a scheduler changes the rate of an optimizer that doesn't step",
+                tried,
+                f"a {name} was moved on, and what stepped is another optimizer than "
+                "the one it was made with.",
+                "the rate that training uses stays as it is.",
+                "the order: the optimizer, once, then the scheduler of that optimizer.",
+            )
+        elif each.n > step.n_steps > 0:
+            yield _finding(
+                "schedule-steps-twice",
+                "a scheduler moves on twice in one step",
+                tried,
+                f"a {name} was moved on {each.n} times, and optimizers {step.n_steps}.",
+                "the warm-up and the decay are over in half the time.",
+                "scheduler.step(), in the loop and once more in a helper.",
+                design="That is right if the schedule counts so "
+                '(accept=["schedule-steps-twice"]).',
+            )
+        elif each.n_early and step.n_steps:
+            yield Remark(
+                f"a {name} is moved on before the optimizer steps: the first rate of "
+                "the schedule is never used. Usual is optimizer.step(), then "
+                "scheduler.step()."
+            )
+
+
 def _still(step: Step) -> Finding:
     """Why a step left every weight as it was."""
     before, after = step.arrived
@@ -275,9 +352,12 @@ def _still(step: Step) -> Finding:
     elif not used:
         why = "Gradients arrived, and were gone when the optimizer stepped."
         look = "zero_grad() between backward() and step(): it goes before backward()."
+    elif not any(step.rates):
+        why = f"An optimizer stepped, {step.n_steps} times, with a rate of 0."
+        look = "the schedule: step / warmup, not step // warmup; is it moved on at all?"
     else:
         why = "An optimizer stepped."
-        look = "a learning rate of 0 in the first step, another model's optimizer."
+        look = "another model's optimizer, a rate that is next to nothing."
     return _finding(
         "step-moves-nothing",
         "a step of training doesn't change the weights",
