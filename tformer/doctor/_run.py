@@ -9,6 +9,8 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
+from itertools import compress
+from operator import not_
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
@@ -146,10 +148,11 @@ def examine(
     accepted |= {each.code for each in remarks} & {*accept}
     found = [each for each in found if each.code not in accepted]
     codes = {finding.code for finding in found}
+    follows = [_follows(found, i) for i in range(len(found))]
     return Report(
         model=type(model).__name__,
-        findings=tuple(f for f in found if not codes & set(f.because)),
-        consequences=tuple(f for f in found if codes & set(f.because)),
+        findings=tuple(compress(found, map(not_, follows))),
+        consequences=tuple(compress(found, follows)),
         sound=tuple(sound),
         not_tried=tuple(not_tried),
         seconds=time.perf_counter() - began,
@@ -160,6 +163,14 @@ def examine(
         ),
         accepted=tuple(sorted(accepted)),
         saw_attention=saw,
+    )
+
+
+def _follows(found: list[Finding], i: int) -> bool:
+    """Whether others explain a finding, or an earlier one of the same code."""
+    return any(
+        other.code in found[i].because and (other.code != found[i].code or k < i)
+        for k, other in enumerate(found)
     )
 
 

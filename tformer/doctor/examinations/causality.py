@@ -343,7 +343,7 @@ def _length(patient: Patient) -> Iterator[Finding]:
             f"hides, scores become {fills[0]:.3g}, and keep some weight.",
             means=LEAKS,
             look='the value in masked_fill: float("-inf"), before the softmax.',
-            because=SPOILED,
+            because=(*SPOILED, "mask-fills-weakly"),
         )
     else:
         yield Finding(

@@ -53,6 +53,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
                 because=(
                     "positions-along-batch",
                     "norm-eps-too-large",
+                    "norm-not-normalising",
                     "mask-inverted",
                     *INITIAL,
                 ),
@@ -313,8 +314,10 @@ def _turned(
             "(a cos − b sin, a sin + b cos), and the same pairs of features "
             "(neighbours, or halves)."
             if keeps
-            else "the rotation: cos and sin both there, with their signs; complex "
-            "numbers lose their imaginary part in .to(torch.float32).",
+            else "the rotation: cos and sin both there, with their signs. The tables "
+            "have to fit the pairs: cat([angles, angles]) where halves are turned, "
+            "repeat_interleave(2) where neighbours are. Complex numbers lose their "
+            "imaginary part in .to(torch.float32).",
         )
     elif keeps and (angles := _angles(patient, side, n)) is not None:
         yield from _rates(angles, SIDES[side])
