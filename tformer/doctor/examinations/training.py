@@ -30,6 +30,7 @@ ARGUMENT = "train_step"
 APART = 0.5  # of the gradient: noise of dropout stays below
 UPHILL = 0.3  # cosine of what a step changes and of the gradient's signs
 CLIPPING = ("clip_grad_norm_", "clip_grad_value_")
+SAME = 0.999  # of one batch without dropout
 SURE = 0.9  # cosine of two gradients that are one but for details of the loss
 FRESH = ("Adam", "AdamW", "SGD")  # they begin without a state
 CALLS = 16  # of a step: more than accumulate their gradients
@@ -46,12 +47,11 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
     patient.model.zero_grad(set_to_none=True)
     try:
         step = _step(patient, parameters)
-        if (
-            step.arrived[0]
-            and not step.n_steps
-            and _step(patient, parameters, CALLS).n_steps
-        ):
-            return  # it accumulates gradients over several calls
+        if step.arrived[0] and not step.n_steps:
+            several = _step(patient, parameters, CALLS)
+            if several.n_steps:  # it accumulates gradients over several calls
+                yield from _emptied(several)
+                return
         if step.rates and not any(step.rates):  # a warm-up may begin at 0
             step = _step(
                 patient, parameters, CALLS, rate=_until_scheduled(patient, step)
@@ -118,7 +118,12 @@ class Step(TorchDispatchMode):
         parameters: the weights that are watched.
         read: ids that were looked up, in order.
         modes: whether modules were in training mode, at any look-up.
-        clips: for each time that gradients are clipped, whether one had arrived.
+        clips: for each time that gradients are clipped, whether one had arrived that
+            was not used yet.
+        late: the same, whether they had been used.
+        unscales_late: whether they were clipped first, and then divided by the factor
+            by which a scaler had multiplied the loss.
+        empties: whether gradients that had arrived were emptied, and not yet used.
         drops: whether dropout struck anything out.
         n_steps: how often an optimizer stepped.
         n_in_vain: how often it did so once more with the gradients it had used before.
@@ -140,6 +145,9 @@ class Step(TorchDispatchMode):
     modes: set[bool] = field(default_factory=set)
     read: list[Tensor] = field(default_factory=list)
     clips: list[bool] = field(default_factory=list)
+    late: list[bool] = field(default_factory=list)
+    unscales_late: bool = False
+    empties: bool = False
     drops: bool = False
     n_steps: int = 0
     n_in_vain: int = 0
@@ -155,9 +163,11 @@ class Step(TorchDispatchMode):
     moves: list[Tensor] = field(default_factory=list)
     ends_off: bool = False
     _stepped: set[int] = field(default_factory=set)
+    _is_new: bool = False
 
     def __post_init__(self) -> None:
         super().__init__()
+        self._before = self._versions()
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
@@ -187,18 +197,31 @@ class Step(TorchDispatchMode):
 
     def _calls(self, frame: Any, event: str, _: Any) -> None:
         """Hears of each call, by whatever name clipping was imported."""
-        if event == "call" and frame.f_code.co_name == "step":
+        if event != "call":
+            return
+        name, waits = frame.f_code.co_name, self.arrived[0] and not self.n_steps
+        if name == "step":
             self.schedulers.hear(frame, self.n_steps)
-        if event == "call" and frame.f_code.co_name in CLIPPING:
-            self.clips.append(self.arrived[0])
+        elif name == "zero_grad" and waits:
+            self.empties |= self._versions() == self._before
+        elif name == "unscale_" and waits and any(self.clips):
+            self.unscales_late |= frame.f_locals["self"].get_scale() != 1
+        elif name in CLIPPING:
+            self.clips.append(self._is_new)
+            self.late.append(self.n_steps > 0 and not self._is_new)
             if self.arrived[0]:
                 self.full = self.full or _gradients(self.parameters)
+
+    def _versions(self) -> list[int]:
+        """How often each weight was changed in place."""
+        return [each._version for each in self.parameters]
 
     def _arrives(self, parameter: Tensor) -> None:
         if parameter.grad is not None and bool(parameter.grad.any()):
             self.arrived[self.n_steps > 0] = True
             self.times[id(parameter)] += not self.n_steps
             self._stepped.clear()
+            self._is_new = True
 
     def _steps(self, optimizer: Any, *_: Any) -> None:
         if not self.n_steps:
@@ -209,6 +232,7 @@ class Step(TorchDispatchMode):
         self.steppers.append(optimizer)
         self.rates.append(max(map(rate_of, optimizer.param_groups)))
         self._stepped.add(id(optimizer))
+        self._is_new = False
 
 
 def _gradients(parameters: list[Tensor]) -> list[Tensor | None]:
@@ -403,6 +427,7 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
     yield from _stranger(patient, step, tried)
     yield from _clipped(step, tried)
     yield from _summed(patient, step)
+    yield from _emptied(step, patient)
     yield from _switched_off(patient, step, tried)
     if _reads_labels(patient, step):
         yield _finding(
@@ -422,6 +447,18 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
             "it is the gradient that the loss has with what it reads as labels.",
             "the model learns to say the word that it has just read, not the next.",
             "the second argument of the loss: the labels, ids[:, 1:].",
+        )
+    elif n := _cut(patient, step):
+        yield _finding(
+            "step-cuts-source",
+            "a step of training reads the beginning of the source only",
+            tried,
+            f"{n} columns of the first batch's source were looked up, and words follow "
+            "them.",
+            "the model is asked to translate words that it has not read.",
+            "what the step passes to the model: a length that is the target's.",
+            design="That is right if sources are cut on purpose, and short ones stay "
+            "whole.",
         )
     if (slope := _slope(patient, step)) is not None and slope > UPHILL:
         yield _finding(
@@ -516,6 +553,30 @@ def _summed(patient: Patient, step: Step) -> Iterator[Finding]:
         )
 
 
+def _emptied(step: Step, patient: Patient | None = None) -> Iterator[Finding]:
+    """Are gradients of a step's parts emptied, and the last part's alone is used?
+
+    With a patient only if what is used is not the gradient of the whole batch.
+    """
+    if not step.empties or not step.n_steps or max(step.times.values(), default=0) < 2:
+        return
+    if patient is not None and patient.loss is not None:
+        with NoDropout():
+            used = _step(patient, step.parameters).used
+            whole = _gradient(patient, step)
+        if (_cosine(used, whole) or 0.0) > SAME:
+            return
+    yield _finding(
+        "accumulation-forgets",
+        "the gradients are emptied between the parts of a step",
+        "made a step, and watched when gradients arrive and when they are emptied.",
+        f"they arrived {max(step.times.values())} times before the optimizer stepped, "
+        "and zero_grad() was called in between.",
+        "the last part alone counts; the others are computed for nothing.",
+        "zero_grad() in the loop over the parts: once, before the first of them.",
+    )
+
+
 def _clipped(step: Step, tried: str) -> Iterator[Finding]:
     """Are the gradients clipped before they have arrived, or after their use?"""
     seen = ""
@@ -523,6 +584,19 @@ def _clipped(step: Step, tried: str) -> Iterator[Finding]:
         used, left = (float(_flat(each).norm()) for each in (step.used, step.left))
         seen = f"a gradient of length {used:.3g} was used; afterwards it was cut to "
         seen += f"{left:.3g}."
+    elif step.late and all(step.late):
+        seen = "they were clipped after the optimizer's last step only."
+    elif step.unscales_late:
+        yield _finding(
+            "clipped-before-unscaling",
+            "the gradients are clipped while they are still scaled up",
+            tried,
+            "they were clipped first, and then divided by the scaler's factor.",
+            "what is cut is the factor's size, so each step is cut to the same tiny "
+            "length. Adam evens that out in part; gradient descent stands still.",
+            "scaler.unscale_(optimizer), then clip_grad_norm_, then "
+            "scaler.step(optimizer).",
+        )
     elif step.clips and not any(step.clips) and step.arrived[0]:
         seen = "when they were clipped, no gradient of this batch had arrived."
     if seen:
@@ -555,6 +629,23 @@ def _reads_labels(patient: Patient, step: Step) -> bool:
         )
 
     return was_read(labels.clamp_min(0)) and not was_read(read)
+
+
+def _cut(patient: Patient, step: Step) -> int:
+    """How many columns of the source a step reads, if words follow those; else 0."""
+    source, *rest = (each.cpu() for each in patient.batches[0])  # type: ignore[index]
+    if len(rest) < 2:
+        return 0
+    for each in step.read:
+        ids = each if each.dim() == 2 and len(each) == len(source) else each.t()
+        n = ids.size(-1)
+        if ids.dim() == 2 and 1 < n < source.size(1) and len(ids) == len(source):
+            words = source[:, n:] != (
+                -1 if patient.pads[0] is None else patient.pads[0]
+            )
+            if torch.equal(ids, source[:, :n]) and bool(words.any()):
+                return n
+    return 0
 
 
 def _slope(patient: Patient, step: Step) -> float | None:
