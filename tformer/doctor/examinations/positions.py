@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from tformer.doctor import _anatomy
-from tformer.doctor._patient import Patient, Skip
+from tformer.doctor._patient import FAR, Patient, Skip
 from tformer.doctor._watch import FACTORS, PRODUCTS, Input, Op, storage
 from tformer.doctor.report import INITIAL, Finding
 
@@ -17,6 +17,7 @@ CHAPTER = "Positions"
 SIDES = ("source", "target")
 WORDS = 12  # whose queries show how a rotation turns
 FASTEST = 1.2  # angle from one place to the next; a sound one's is 1
+SAME = 1e-6  # of a query's length: rounding stays below
 STILL = 1e-3  # such an angle is none
 FAST = 0.85  # of the columns of a table of waves; half of a sound one's are slow
 
@@ -69,6 +70,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
             yield from _turned(patient, layers[0], side)
     yield from _places_as_words(patient)
     yield from _added(patient)
+    yield from _again(patient)
 
 
 def _biased(first: _anatomy.Attention, side: str) -> Iterator[Finding]:
@@ -110,12 +112,48 @@ def _biased(first: _anatomy.Attention, side: str) -> Iterator[Finding]:
         )
 
 
-def _of_one_word(patient: Patient, seed: int) -> list[_anatomy.Attention]:
-    """The attentions where each side is one word over and over."""
+def _of_one_word(
+    patient: Patient, seed: int, n: int | None = None
+) -> list[_anatomy.Attention]:
+    """The attentions where each side is one word over and over, n times if given."""
     word_s = None if patient.decoder_only else patient.words(1, seed=seed, side=0)
     word_t = patient.words(1, seed=seed + 1)
-    source = None if word_s is None else word_s.expand(1, patient.n_source).clone()
-    return patient.watch(source, word_t.expand(1, patient.n_target).clone())[1]
+    source = None if word_s is None else word_s.expand(1, n or patient.n_source).clone()
+    return patient.watch(source, word_t.expand(1, n or patient.n_target).clone())[1]
+
+
+def _again(patient: Patient) -> Iterator[Finding]:
+    """Does a place further on look like an earlier one, with others in between?"""
+    n = min(patient.longest or FAR, FAR)
+    try:
+        found = _of_one_word(patient, 51, n)
+    except Skip:
+        raise
+    except Exception:  # sources have a limit of their own
+        return
+    for each in found:
+        if each.shape != (n, n):
+            continue
+        rows = each.query.transpose(0, 1).flatten(1).double()  # (T, H Dh)
+        same = torch.cdist(rows, rows) < SAME * float(rows.norm(dim=-1).max())
+        for first in range(n):
+            other = (~same[first, first:]).nonzero().flatten()
+            again = same[first, first + int(other[0]) :] if len(other) else other
+            if bool(again.any()):
+                place = first + int(other[0]) + int(again.int().argmax())
+                yield Finding(
+                    code="places-repeat",
+                    title="two places have the same position",
+                    tried=f"fed one word {n} times, and compared its queries.",
+                    seen=f"place {place} looks like place {first}, and those in "
+                    "between don't.",
+                    means="the model can't tell such places apart, nor how far away "
+                    "they are.",
+                    look="a remainder (%), or a counter that is reset, where positions "
+                    "are numbered; a table that is too short for the text.",
+                    because=("no-positions", "positions-repeat", "positions-too-fast"),
+                )
+                return
 
 
 def _places_as_words(patient: Patient) -> Iterator[Finding]:
