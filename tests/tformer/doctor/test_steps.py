@@ -141,3 +141,48 @@ def test_padding_in_front_is_told_where_it_shifts_the_words(positions, left):
     report = examined(given={"batches": batches}, **options)
     told = left and positions == "learned"
     assert report and report.to_confirm == ("padding-before-words",) * told, str(report)
+
+
+def test_a_step_that_reads_the_words_it_has_to_guess_is_named():
+    def step(fill):
+        def train_step(model, batch):
+            ids, labels = batch
+            optimizer.zero_grad()
+            loss(model(fill(ids, labels)), labels).backward()
+            optimizer.step()
+
+        return train_step
+
+    model = made(kind="guesses")
+    optimizer = optim.AdamW(model.parameters())
+    for fill, codes in (
+        (lambda ids, labels: torch.where(labels < 0, ids, labels), True),
+        (lambda ids, labels: ids, False),
+        (lambda ids, labels: ids.masked_fill(labels >= 0, 3), False),
+    ):
+        given = {"optimizer": optimizer, "train_step": step(fill)}
+        report = examined(model, given=given, kind="guesses")
+        assert report.codes == ("step-reads-labels",) * codes, str(report)
+
+
+def test_scores_that_a_mask_multiplies_are_told_from_missing_positions():
+    change = (
+        "scores.masked_fill(~mask, -math.inf)",
+        "scores * torch.zeros(mask.shape).masked_fill(~mask, -1e4)",
+    )
+    report = examined(broken(*change, kind="guesses"), kind="guesses")
+    assert report.codes == ("scores-all-equal",), str(report)
+
+
+def test_a_loop_that_writes_for_one_source_at_a_time_is_remarked():
+    def decode(model, source):
+        ids = torch.ones(1, 1, dtype=torch.long)
+        for _ in range(8):
+            new = model(source, ids)[:, -1].argmax(-1, keepdim=True)
+            ids = torch.cat([ids, new], dim=1)
+            if int(new[-1]) == 2:
+                break
+        return ids
+
+    report = examined(given={"decode": decode}, **PAIR)
+    assert report and "with three at once it stops" in " ".join(str(report).split())

@@ -22,7 +22,7 @@ UNSAID = "If the model has no padding at all, say so (pad_id=None)."
 SPOILED = (
     "weights-all-equal", "state-between-calls", "dropout-while-evaluating",
     "ignores-source", "future-leak", "length-leak", "softmax-wrong-axis",
-    "softmax-twice",
+    "softmax-twice", "scores-all-equal",
     "weights-transposed", "words-in-reverse", "norm-wrong-axis", "heads-split-wrongly",
     "heads-merged-wrongly",
 )  # fmt: skip

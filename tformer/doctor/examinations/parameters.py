@@ -482,7 +482,7 @@ def _without_gradient(
         chapter="Training",
         because=(
             "ignores-source", "keys-from-wrong-side", "mask-inverted", "no-positions",
-            "no-final-norm", "weights-mix-nothing", *INITIAL,
+            "no-final-norm", "weights-mix-nothing", "scores-all-equal", *INITIAL,
         ),
     )  # fmt: skip
 

@@ -36,6 +36,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
         if layers and (finding := _one_sided(layers[0], SIDES[side])):
             yield finding
         elif layers and all(_anatomy.uniform(each.weights) for each in layers):
+            if all(_anatomy.uniform(e.weights) for e in patient.self_attention(side)):
+                yield _all_equal(SIDES[side], len(layers))
+                continue
             bare.append(side)
             is_causal = not any(bool(each.weights.triu(1).any()) for each in layers)
             unused = _unused_table(patient, n)
@@ -51,13 +54,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
                 else "nothing but the causal mask tells words that came earlier apart.",
                 look="whether the positions are added to the embeddings, and on both "
                 "sides; x + pe(x) has to be kept, since + makes a new tensor.",
-                because=(
-                    "positions-along-batch",
-                    "norm-eps-too-large",
-                    "norm-not-normalising",
-                    "mask-inverted",
-                    *INITIAL,
-                ),
+                because=BARE,
                 design=NOPE
                 if is_causal
                 and not (unused or _has_places(patient))
@@ -71,6 +68,27 @@ def examine(patient: Patient) -> Iterator[Finding]:
     yield from _places_as_words(patient)
     yield from _added(patient)
     yield from _again(patient)
+
+
+BARE = (  # what leaves positions, or scores, without any effect
+    "positions-along-batch", "norm-eps-too-large", "norm-not-normalising",
+    "mask-inverted", *INITIAL,
+)  # fmt: skip
+
+
+def _all_equal(side: str, n: int) -> Finding:
+    return Finding(
+        code="scores-all-equal",
+        title=f"attention in the {side} gives every word the same weight",
+        tried="fed one word over and over, and different ones.",
+        seen=f"in {n} of {n} layers every place that may be seen gets exactly the same "
+        "weight, whatever stands there.",
+        means="nothing is chosen: each word gets the average of all.",
+        look="what the scores are multiplied by: a mask of 0 and −inf is added, not "
+        "multiplied; queries or keys that are all zeros, or next to it.",
+        chapter="Attention",
+        because=BARE,
+    )
 
 
 def _biased(first: _anatomy.Attention, side: str) -> Iterator[Finding]:

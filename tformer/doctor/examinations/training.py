@@ -432,12 +432,13 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
     if _reads_labels(patient, step):
         yield _finding(
             "step-reads-labels",
-            "a step of training gives the decoder its labels to read",
+            "a step of training gives the model its labels to read",
             tried,
-            "the labels of the batch were looked up, and what it has for the decoder "
+            "the labels of the batch were looked up, and what it has for the model "
             "to read was not.",
             "each position reads the word that it has to say: the loss falls to 0.",
-            "what the step passes to the model: the words before, ids[:, :-1].",
+            "what the step passes to the model: the words before, ids[:, :-1], or "
+            "those in which some are hidden.",
         )
     elif _scores_input(patient, step):
         yield _finding(
@@ -628,7 +629,8 @@ def _reads_labels(patient: Patient, step: Step) -> bool:
             for each in step.read
         )
 
-    return was_read(labels.clamp_min(0)) and not was_read(read)
+    whole = torch.where(labels < 0, read, labels)  # of hidden words
+    return not was_read(read) and (was_read(labels.clamp_min(0)) or was_read(whole))
 
 
 def _cut(patient: Patient, step: Step) -> int:
