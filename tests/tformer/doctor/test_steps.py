@@ -20,8 +20,8 @@ def stepped(order, *, make=optim.AdamW, scaled=False, model=None, read=None, **o
         out = model(*(batch[:-1] if read is None else read(*batch[:-1])))
         scaler.scale(loss(out, batch[-1]) * share).backward()
 
-    def clip():
-        nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+    def clip(most=0.1):
+        nn.utils.clip_grad_norm_(model.parameters(), most)
 
     def step(model, batch):
         nonlocal calls
@@ -33,12 +33,13 @@ def stepped(order, *, make=optim.AdamW, scaled=False, model=None, read=None, **o
                 backward([each.chunk(2)[i] for each in batch], n[i] / sum(n))
             elif word == "whole":
                 backward(batch, 1)
-            elif word == "third":
-                backward(batch, 1 / 3)
+            elif word in ("third", "hundredth"):
+                backward(batch, 1 / 3 if word == "third" else 0.01)
             else:
                 {
                     "zero": optimizer.zero_grad, "empty": model.zero_grad,
-                    "clip": clip, "unscale": lambda: scaler.unscale_(optimizer),
+                    "clip": clip, "nothing": lambda: clip(0.0),
+                    "unscale": lambda: scaler.unscale_(optimizer),
                     "step": lambda: scaler.step(optimizer), "update": scaler.update,
                     "last": lambda: calls % 3 or optimizer.step(),
                 }[word]()  # fmt: skip
@@ -186,3 +187,33 @@ def test_a_loop_that_writes_for_one_source_at_a_time_is_remarked():
 
     report = examined(given={"decode": decode}, **PAIR)
     assert report and "with three at once it stops" in " ".join(str(report).split())
+
+
+CAPPED = "            scores = 5 * torch.tanh(scores / 5)\n"
+
+
+@pytest.mark.parametrize("added", [True, False])
+def test_a_soft_cap_after_the_mask_fills_it_weakly(added):
+    mask = "scores = scores.masked_fill(~mask, -math.inf)\n"
+    add = "scores = scores + torch.zeros(mask.shape).masked_fill(~mask, -1e9)\n"
+    change = (mask, (add if added else mask) + CAPPED)
+    report = examined(broken(*change))
+    assert report.codes == ("mask-fills-weakly",), str(report)
+    assert "scores become -5" in " ".join(str(report).split())
+    assert not {e.code for e in report.consequences} & {"no-positions"}
+
+
+@pytest.mark.parametrize(
+    ("order", "options", "codes", "confirm"),
+    [
+        ("zero whole nothing step", {}, ("clipped-to-nothing",), ()),
+        ("zero whole third step", {}, (), ()),
+        ("zero hundredth step", {}, (), ("step-scales-gradient",)),
+        ("zero first first step", {}, (), ("step-differs-from-loss",)),
+    ],
+)
+def test_the_gradient_of_a_step_is_compared_with_that_of_the_loss(
+    order, options, codes, confirm
+):
+    report = stepped(order, **options)
+    assert report.codes == codes and report.to_confirm == confirm, str(report)

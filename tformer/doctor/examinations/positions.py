@@ -127,6 +127,7 @@ def _biased(first: _anatomy.Attention, side: str) -> Iterator[Finding]:
             means="what stands next to a word and what stands far away look the same.",
             look="the distance that is looked up: clamp(-reach, reach) + reach, not "
             "clamp(0, reach), abs() on one side, or a negative index.",
+            because=("future-leak", "mask-fills-weakly"),
         )
 
 

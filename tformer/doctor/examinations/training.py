@@ -31,6 +31,9 @@ APART = 0.5  # of the gradient: noise of dropout stays below
 UPHILL = 0.3  # cosine of what a step changes and of the gradient's signs
 CLIPPING = ("clip_grad_norm_", "clip_grad_value_")
 SAME = 0.999  # of one batch without dropout
+UNLIKE = 0.95  # of two gradients that are not of one loss
+NOTHING = 1e-7  # beside Adam's eps
+FAR_OFF = 20  # times as long
 SURE = 0.9  # cosine of two gradients that are one but for details of the loss
 FRESH = ("Adam", "AdamW", "SGD")  # they begin without a state
 CALLS = 16  # of a step: more than accumulate their gradients
@@ -50,7 +53,8 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
         if step.arrived[0] and not step.n_steps:
             several = _step(patient, parameters, CALLS)
             if several.n_steps:  # it accumulates gradients over several calls
-                yield from _emptied(several)
+                if several.empties:
+                    yield _emptied(max(several.times.values()))
                 return
         if step.rates and not any(step.rates):  # a warm-up may begin at 0
             step = _step(
@@ -426,8 +430,6 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
         )
     yield from _stranger(patient, step, tried)
     yield from _clipped(step, tried)
-    yield from _summed(patient, step)
-    yield from _emptied(step, patient)
     yield from _switched_off(patient, step, tried)
     if _reads_labels(patient, step):
         yield _finding(
@@ -461,6 +463,8 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
             design="That is right if sources are cut on purpose, and short ones stay "
             "whole.",
         )
+    else:
+        yield from _compared(patient, step)
     if (slope := _slope(patient, step)) is not None and slope > UPHILL:
         yield _finding(
             "loss-goes-up",
@@ -533,53 +537,71 @@ def _left_off(patient: Patient, step: Step) -> bool:
     return off.modes == {False} and not off.drops and drops
 
 
-def _summed(patient: Patient, step: Step) -> Iterator[Finding]:
-    """Is the gradient of a batch in several parts their sum, and not their mean?"""
+def _compared(patient: Patient, step: Step) -> Iterator[Finding]:
+    """Is the step's gradient that of the loss, without dropout and before clipping?"""
     n = max(step.times.values(), default=0)
-    if n < 2 or patient.loss is None or patient.gradients is not None:
+    if patient.loss is None:
+        if step.empties and n > 1:
+            yield _emptied(n)
         return
     with NoDropout():
-        parts = _step(patient, step.parameters).full
+        full = _step(patient, step.parameters).full
         whole = _gradient(patient, step)
-    size = float(_flat(parts).norm() / _flat(whole).norm())
-    if (_cosine(parts, whole) or 0.0) > SURE and abs(size / n - 1) < 0.1:
+    alike = _cosine(full, whole) or 0.0
+    size = float(_flat(full).norm() / _flat(whole).norm())
+    tried = "compared the step's gradient, before clipping, with that of the loss."
+    if step.empties and n > 1 and alike < SAME:
+        yield _emptied(n)
+    elif alike > SURE and n > 1 and abs(size / n - 1) < 0.1 and not patient.gradients:
         yield _finding(
             "accumulation-not-averaged",
             "a step adds up the gradients of its parts and doesn't average them",
-            "compared the step's gradient, before clipping, with that of the loss.",
+            tried,
             f"gradients arrive {n} times, and their sum is {size:.2f} times as long.",
             "steps change with the number of parts. Adam evens that out; plain "
             "gradient descent and clipping don't.",
             "divide each part's loss by the number of parts, before backward().",
         )
+    elif alike > SURE and not 1 / FAR_OFF < size < FAR_OFF and not step.unscales_late:
+        yield _finding(
+            "step-scales-gradient",
+            "the gradient of a step is not as long as that of the loss",
+            tried,
+            f"they point the same way, and the step's is {size:.3g} times as long.",
+            "clipping and plain gradient descent take it for a different size.",
+            "a loss that is divided twice, or summed; scaler.scale(loss) without "
+            "scaler.unscale_(optimizer) and scaler.step(optimizer).",
+            design="Adam evens that out, as long as nothing is clipped.",
+        )
+    elif alike < UNLIKE and size:
+        yield _finding(
+            "step-differs-from-loss",
+            "the gradient of a step isn't that of the loss on its batch",
+            tried,
+            f"their directions agree by {alike:.0%} only.",
+            "what is trained is not what you gave as model, loss and batch.",
+            "what the step passes to the model and to the loss: the same rows, all of "
+            "them, shifted once.",
+            design="That is right if a step changes its batch at random, or adds "
+            "something to the loss.",
+        )
 
 
-def _emptied(step: Step, patient: Patient | None = None) -> Iterator[Finding]:
-    """Are gradients of a step's parts emptied, and the last part's alone is used?
-
-    With a patient only if what is used is not the gradient of the whole batch.
-    """
-    if not step.empties or not step.n_steps or max(step.times.values(), default=0) < 2:
-        return
-    if patient is not None and patient.loss is not None:
-        with NoDropout():
-            used = _step(patient, step.parameters).used
-            whole = _gradient(patient, step)
-        if (_cosine(used, whole) or 0.0) > SAME:
-            return
-    yield _finding(
+def _emptied(n: int) -> Finding:
+    """Of the parts of a step the last one's gradients alone are used."""
+    return _finding(
         "accumulation-forgets",
         "the gradients are emptied between the parts of a step",
         "made a step, and watched when gradients arrive and when they are emptied.",
-        f"they arrived {max(step.times.values())} times before the optimizer stepped, "
-        "and zero_grad() was called in between.",
+        f"they arrived {n} times before the optimizer stepped, and zero_grad() was "
+        "called in between.",
         "the last part alone counts; the others are computed for nothing.",
         "zero_grad() in the loop over the parts: once, before the first of them.",
     )
 
 
 def _clipped(step: Step, tried: str) -> Iterator[Finding]:
-    """Are the gradients clipped before they have arrived, or after their use?"""
+    """Are gradients clipped before they arrive, after their use, or to nothing?"""
     seen = ""
     if _is_shorter(step):
         used, left = (float(_flat(each).norm()) for each in (step.used, step.left))
@@ -598,6 +620,15 @@ def _clipped(step: Step, tried: str) -> Iterator[Finding]:
             "scaler.unscale_(optimizer), then clip_grad_norm_, then "
             "scaler.step(optimizer).",
         )
+    elif step.clips and (told := _is_nothing(step)):
+        yield _finding(
+            "clipped-to-nothing",
+            "clipping leaves nothing of the gradients",
+            tried,
+            told,
+            "the optimizer has nothing to go by; only weight decay moves the weights.",
+            "the limit: clip_grad_norm_(parameters, 1.0) is usual.",
+        )
     elif step.clips and not any(step.clips) and step.arrived[0]:
         seen = "when they were clipped, no gradient of this batch had arrived."
     if seen:
@@ -609,6 +640,14 @@ def _clipped(step: Step, tried: str) -> Iterator[Finding]:
             "a wild gradient goes into the weights as it is.",
             "clip_grad_norm_ between backward() and step().",
         )
+
+
+def _is_nothing(step: Step) -> str:
+    """What is seen if clipping cuts gradients to less than optimizers tell from 0."""
+    before, after = (float(_flat(each).abs().max()) for each in (step.full, step.used))
+    if not after < min(NOTHING, before / 1000):
+        return ""
+    return f"the largest number of a gradient was {before:.2g}, and then {after:.2g}."
 
 
 def _is_shorter(step: Step) -> bool:
