@@ -149,6 +149,7 @@ def _on_the_left(patient: Patient, side: int) -> Iterator[Finding]:
             means="the same sentence is another one beside a longer one.",
             look="positions that begin at the first word, mask.cumsum(1) - 1, and the "
             "padding mask; or padding behind the words.",
+            because=("labels-in-reverse", "words-in-reverse", "source-in-reverse"),
             design="That is right if the model is always trained and used that way, "
             "with a mask, and learns what its shifted positions mean.",
         )

@@ -170,7 +170,7 @@ def _again(patient: Patient) -> Iterator[Finding]:
                     "they are.",
                     look="a remainder (%), or a counter that is reset, where positions "
                     "are numbered; a table that is too short for the text.",
-                    because=("no-positions", "positions-repeat", "positions-too-fast"),
+                    because=(*BARE, "positions-repeat", "positions-too-fast"),
                 )
                 return
 
