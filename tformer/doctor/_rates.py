@@ -71,12 +71,14 @@ class Moved:
     Attributes:
         scheduler: one of ``torch.optim.lr_scheduler``.
         state: what it was before.
+        rates: those of its optimizer before.
         n_early: how often it did so before any optimizer stepped.
         n: how often it did so.
     """
 
     scheduler: LRScheduler
     state: dict[str, Any]
+    rates: list[Any]
     n_early: int = 0
     n: int = 0
 
@@ -93,11 +95,16 @@ class Schedulers(dict[int, Moved]):
         if caller is not None and caller.f_locals.get("self") is each:
             return  # it calls that of the class that it was made from
         if id(each) not in self:
-            self[id(each)] = Moved(each, copy.deepcopy(each.state_dict()))
+            rates = [group["lr"] for group in each.optimizer.param_groups]
+            state = copy.deepcopy(each.state_dict())
+            self[id(each)] = Moved(each, state, copy.deepcopy(rates))
         self[id(each)].n += 1
         self[id(each)].n_early += not n_steps
 
     def put_back(self) -> None:
-        """Give each the state that it had before its first step."""
+        """Give each the state that it had before its first step, and its rates."""
         for moved in self.values():
             moved.scheduler.load_state_dict(moved.state)
+            groups = moved.scheduler.optimizer.param_groups
+            for group, rate in zip(groups, moved.rates, strict=True):
+                group["lr"] = rate

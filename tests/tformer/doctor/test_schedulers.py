@@ -136,3 +136,25 @@ def test_a_scheduler_is_watched_in_a_step():
     old = optim.AdamW(model.parameters())
     report = trained(optim.AdamW, 1e-3, lambda _: by_lambda(warm)(old), model=model)
     assert report.codes == ("schedule-of-another-optimizer",), str(report)
+
+
+@pytest.mark.parametrize("all_", [True, False])
+def test_weights_may_be_shared_out_among_optimizers(all_):
+    model = made()
+    flat = [each for each in model.parameters() if each.dim() < 2]
+    deep = [each for each in model.parameters() if each.dim() > 1]
+    both = [optim.AdamW(deep, lr=1e-3), optim.SGD(flat, lr=1e-2, momentum=0.9)]
+    moved = [by_lambda(warm)(each) for each in both]
+    used = both if all_ else both[:1]
+
+    def step(model, batch):
+        for each in used:
+            each.zero_grad()
+        loss(model(batch[0]), batch[1]).backward()
+        for each in (*used, *moved):
+            each.step()
+
+    report = examined(model, given={"optimizer": both[0], "train_step": step})
+    assert ("not-in-optimizer" in report.codes) != all_ == bool(report), str(report)
+    assert not any(each.state or each.param_groups[0]["lr"] for each in both)
+    assert [each.last_epoch for each in moved] == [0, 0]

@@ -120,6 +120,7 @@ class Step(TorchDispatchMode):
     Attributes:
         model: the model.
         parameters: the weights that are watched.
+        own: the reader's optimizer, if that was given.
         read: ids that were looked up, in order.
         modes: whether modules were in training mode, at any look-up.
         clips: for each time that gradients are clipped, whether one had arrived that
@@ -136,7 +137,8 @@ class Step(TorchDispatchMode):
         full: the gradients that the first step found, or clipping before it.
         used: the gradients that the first step found.
         steppers: the optimizers that stepped.
-        rates: the highest rate of an optimizer at each step.
+        others: those that are not the reader's, and their states before they stepped.
+        rates: the highest rate at each step, the reader's if that is known.
         pairs: the rates of the reader's optimizer, as of `pairs_of`, after the last.
         schedulers: those that the call moved on.
         left: those that the call left.
@@ -146,6 +148,7 @@ class Step(TorchDispatchMode):
 
     model: nn.Module
     parameters: list[Tensor]
+    own: Any = None
     modes: set[bool] = field(default_factory=set)
     read: list[Tensor] = field(default_factory=list)
     clips: list[bool] = field(default_factory=list)
@@ -160,6 +163,7 @@ class Step(TorchDispatchMode):
     full: list[Tensor | None] = field(default_factory=list)
     used: list[Tensor | None] = field(default_factory=list)
     steppers: list[Any] = field(default_factory=list)
+    others: dict[Any, Any] = field(default_factory=dict)
     rates: list[float] = field(default_factory=list)
     pairs: list[tuple[float, float]] = field(default_factory=list)
     schedulers: Schedulers = field(default_factory=Schedulers)
@@ -234,7 +238,10 @@ class Step(TorchDispatchMode):
         self.n_steps += 1
         self.n_in_vain += id(optimizer) in self._stepped
         self.steppers.append(optimizer)
-        self.rates.append(max(map(rate_of, optimizer.param_groups)))
+        if self.own is None or optimizer.param_groups is self.own.param_groups:
+            self.rates.append(max(map(rate_of, optimizer.param_groups)))
+        if optimizer not in self.others and optimizer is not self.own:
+            self.others[optimizer] = copy.deepcopy(optimizer.state_dict())
         self._stepped.add(id(optimizer))
         self._is_new = False
 
@@ -256,7 +263,7 @@ def _step(
     state = None if optimizer is None else copy.deepcopy(optimizer.state_dict())
     before = [each.detach().clone() for each in parameters]
     given = [each.grad for each in parameters]
-    step = Step(patient.model, parameters)
+    step = Step(patient.model, parameters, optimizer)
     if rate is not None:
         for group in optimizer.param_groups:
             group["lr"] = rate
@@ -283,8 +290,9 @@ def _step(
         if optimizer is not None:
             step.pairs = pairs_of(optimizer)
         step.schedulers.put_back()
-        if optimizer is not None:
-            optimizer.load_state_dict(state)
+        for each, its in [*step.others.items(), (optimizer, state)]:
+            if each is not None:
+                each.load_state_dict(its)
     return step
 
 
