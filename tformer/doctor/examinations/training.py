@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import copy
-import sys
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.optim.optimizer import register_optimizer_step_pre_hook
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch import Tensor
 
 from tformer.doctor import _anatomy
 from tformer.doctor._keep import as_found
 from tformer.doctor._loop import Loop
 from tformer.doctor._patient import Patient, Skip
-from tformer.doctor._rates import Schedulers, multiplies, pairs_of, rate_of
-from tformer.doctor._watch import name_of_op
+from tformer.doctor._rates import multiplies, pairs_of
+from tformer.doctor._step import FRESH, Step, gradients_of, held, make_step
 from tformer.doctor.examinations.accumulation import NoDropout
 from tformer.doctor.examinations.schedule import HIGH, highest, known_rate
 from tformer.doctor.report import Finding, Remark
@@ -29,13 +22,11 @@ CHAPTER = "Training"
 ARGUMENT = "train_step"
 APART = 0.5  # of the gradient: noise of dropout stays below
 UPHILL = 0.3  # cosine of what a step changes and of the gradient's signs
-CLIPPING = ("clip_grad_norm_", "clip_grad_value_")
 SAME = 0.999  # of one batch without dropout
 UNLIKE = 0.95  # of two gradients that are not of one loss
 NOTHING = 1e-7  # beside Adam's eps
 FAR_OFF = 20  # times as long
 SURE = 0.9  # cosine of two gradients that are one but for details of the loss
-FRESH = ("Adam", "AdamW", "SGD")  # they begin without a state
 CALLS = 16  # of a step: more than accumulate their gradients
 SOME = 1e-3  # a rate to try a step with that has none
 MISUSED = (TypeError, KeyError, AttributeError)  # the step wants other arguments
@@ -46,18 +37,18 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
     if patient.train_step is None or patient.batches is None:
         missing = "train_step=…" if patient.train_step is None else "batches=…"
         raise Skip(f"{missing} was not given")
-    parameters = _held(patient)
+    parameters = held(patient)
     patient.model.zero_grad(set_to_none=True)
     try:
-        step = _step(patient, parameters)
+        step = make_step(patient, parameters)
         if step.arrived[0] and not step.n_steps:
-            several = _step(patient, parameters, CALLS)
+            several = make_step(patient, parameters, CALLS)
             if several.n_steps:  # it accumulates gradients over several calls
                 if several.empties:
                     yield _emptied(max(several.times.values()))
                 return
         if step.rates and not any(step.rates):  # a warm-up may begin at 0
-            step = _step(
+            step = make_step(
                 patient, parameters, CALLS, rate=_until_scheduled(patient, step)
             )
     except MISUSED:
@@ -80,7 +71,7 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
     scale = 1e3 * size / float(_flat(noise).norm())
     for each, other in zip(parameters, noise, strict=True):
         each.grad = other * scale
-    again = _step(patient, parameters).left
+    again = make_step(patient, parameters).left
     alike = float(torch.cosine_similarity(_flat(left), _flat(again), dim=0))
     for each in parameters:
         each.grad = None
@@ -96,204 +87,12 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
         )
 
 
-def _held(patient: Patient) -> list[Tensor]:
-    """The weights that the optimizer holds; all of them if that isn't known."""
-    own: list[Tensor] = list(patient.model.parameters())
-    if patient.optimizer is None:
-        return own
-    held = {id(p) for group in patient.optimizer.param_groups for p in group["params"]}
-    return [each for each in own if id(each) in held] or own
-
-
 def _finding(code: str, title: str, tried: str, seen: str, means: str, look: str,
              **more: Any) -> Finding:  # fmt: skip
     because = ["not-in-optimizer", "ids-out-of-range", "keys-from-wrong-side"]
     if code == "step-moves-nothing":
         because += ["rate-is-zero", "schedule-of-another-optimizer"]
     return Finding(code, title, tried, seen, means, look, because=(*because,), **more)
-
-
-@dataclass
-class Step(TorchDispatchMode):
-    """What happened in one call of ``train_step``.
-
-    Attributes:
-        model: the model.
-        parameters: the weights that are watched.
-        own: the reader's optimizer, if that was given.
-        read: ids that were looked up, in order.
-        modes: whether modules were in training mode, at any look-up.
-        clips: for each time that gradients are clipped, whether one had arrived that
-            was not used yet.
-        late: the same, whether they had been used.
-        unscales_late: whether they were clipped first, and then divided by the factor
-            by which a scaler had multiplied the loss.
-        empties: whether gradients that had arrived were emptied, and not yet used.
-        drops: whether dropout struck anything out.
-        n_steps: how often an optimizer stepped.
-        n_in_vain: how often it did so once more with the gradients it had used before.
-        arrived: whether a gradient arrived at a weight: before a step, after the last.
-        times: how often one arrived at each weight before the first step.
-        full: the gradients that the first step found, or clipping before it.
-        used: the gradients that the first step found.
-        steppers: the optimizers that stepped.
-        others: those that are not the reader's, and their states before they stepped.
-        rates: the highest rate at each step, the reader's if that is known.
-        pairs: the rates of the reader's optimizer, as of `pairs_of`, after the last.
-        schedulers: those that the call moved on.
-        left: those that the call left.
-        moves: by how much each weight changed.
-        ends_off: whether the model was left in evaluation mode.
-    """
-
-    model: nn.Module
-    parameters: list[Tensor]
-    own: Any = None
-    modes: set[bool] = field(default_factory=set)
-    read: list[Tensor] = field(default_factory=list)
-    clips: list[bool] = field(default_factory=list)
-    late: list[bool] = field(default_factory=list)
-    unscales_late: bool = False
-    empties: bool = False
-    drops: bool = False
-    n_steps: int = 0
-    n_in_vain: int = 0
-    arrived: list[bool] = field(default_factory=lambda: [False, False])
-    times: Counter[int] = field(default_factory=Counter)
-    full: list[Tensor | None] = field(default_factory=list)
-    used: list[Tensor | None] = field(default_factory=list)
-    steppers: list[Any] = field(default_factory=list)
-    others: dict[Any, Any] = field(default_factory=dict)
-    rates: list[float] = field(default_factory=list)
-    pairs: list[tuple[float, float]] = field(default_factory=list)
-    schedulers: Schedulers = field(default_factory=Schedulers)
-    left: list[Tensor | None] = field(default_factory=list)
-    moves: list[Tensor] = field(default_factory=list)
-    ends_off: bool = False
-    _stepped: set[int] = field(default_factory=set)
-    _is_new: bool = False
-
-    def __post_init__(self) -> None:
-        super().__init__()
-        self._before = self._versions()
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
-        name = name_of_op(func)
-        if name == "embedding":
-            self.read.append(args[1].detach().cpu().clone())
-            self.modes.add(any(each.training for each in self.model.modules()))
-        self.drops |= name in ("native_dropout", "bernoulli_")
-        return func(*args, **(kwargs or {}))
-
-    @contextlib.contextmanager
-    def watching(self) -> Iterator[None]:
-        """Watches gradients arrive, and optimizers step."""
-        hooks = [register_optimizer_step_pre_hook(self._steps)]
-        hooks += [each.register_post_accumulate_grad_hook(self._arrives)
-                  for each in self.parameters if each.requires_grad]  # fmt: skip
-        profiler = sys.getprofile()
-        sys.setprofile(self._calls)
-        try:
-            with self:
-                yield
-        finally:
-            sys.setprofile(profiler)
-            for hook in hooks:
-                hook.remove()
-
-    def _calls(self, frame: Any, event: str, _: Any) -> None:
-        """Hears of each call, by whatever name clipping was imported."""
-        if event != "call":
-            return
-        name, waits = frame.f_code.co_name, self.arrived[0] and not self.n_steps
-        if name == "step":
-            self.schedulers.hear(frame, self.n_steps)
-        elif name == "zero_grad" and waits:
-            self.empties |= self._versions() == self._before
-        elif name == "unscale_" and waits and any(self.clips):
-            self.unscales_late |= frame.f_locals["self"].get_scale() != 1
-        elif name in CLIPPING:
-            self.clips.append(self._is_new)
-            self.late.append(self.n_steps > 0 and not self._is_new)
-            if self.arrived[0]:
-                self.full = self.full or _gradients(self.parameters)
-
-    def _versions(self) -> list[int]:
-        """How often each weight was changed in place."""
-        return [each._version for each in self.parameters]
-
-    def _arrives(self, parameter: Tensor) -> None:
-        if parameter.grad is not None and bool(parameter.grad.any()):
-            self.arrived[self.n_steps > 0] = True
-            self.times[id(parameter)] += not self.n_steps
-            self._stepped.clear()
-            self._is_new = True
-
-    def _steps(self, optimizer: Any, *_: Any) -> None:
-        if not self.n_steps:
-            self.used = _gradients(self.parameters)
-            self.full = self.full or self.used
-        self.n_steps += 1
-        self.n_in_vain += id(optimizer) in self._stepped
-        self.steppers.append(optimizer)
-        if self.own is None or optimizer.param_groups is self.own.param_groups:
-            self.rates.append(max(map(rate_of, optimizer.param_groups)))
-        if optimizer not in self.others and optimizer is not self.own:
-            self.others[optimizer] = copy.deepcopy(optimizer.state_dict())
-        self._stepped.add(id(optimizer))
-        self._is_new = False
-
-
-def _gradients(parameters: list[Tensor]) -> list[Tensor | None]:
-    return [None if e.grad is None else e.grad.clone() for e in parameters]
-
-
-def _step(
-    patient: Patient, parameters: list[Tensor], n: int = 1, *, mode: bool = True,
-    rate: float | None = None,
-) -> Step:  # fmt: skip
-    """Up to n calls, until an optimizer steps at all, and with a rate.
-
-    Weights, its state and that of schedulers are put back.
-    """
-    assert patient.train_step is not None and patient.batches is not None
-    optimizer: Any = patient.optimizer
-    state = None if optimizer is None else copy.deepcopy(optimizer.state_dict())
-    before = [each.detach().clone() for each in parameters]
-    given = [each.grad for each in parameters]
-    step = Step(patient.model, parameters, optimizer)
-    if rate is not None:
-        for group in optimizer.param_groups:
-            group["lr"] = rate
-    if type(optimizer).__name__ in FRESH:  # so that its step is this batch's alone
-        optimizer.state.clear()
-    try:
-        with as_found(patient.model):
-            for each, grad in zip(parameters, given, strict=True):
-                each.grad = grad
-            patient.model.train(mode)
-            torch.manual_seed(3)
-            with torch.enable_grad(), step.watching():
-                while n and not any(step.rates):
-                    batch = tuple(each.clone() for each in patient.batches[0])
-                    patient.train_step(patient.model, batch)
-                    n -= 1
-            step.ends_off = not any(each.training for each in patient.model.modules())
-            step.left = _gradients(parameters)
-            step.moves = [
-                each.detach() - old
-                for each, old in zip(parameters, before, strict=True)
-            ]
-    finally:
-        if optimizer is not None:
-            step.pairs = pairs_of(optimizer)
-        step.schedulers.put_back()
-        for each, its in [*step.others.items(), (optimizer, state)]:
-            if each is not None:
-                each.load_state_dict(its)
-    return step
 
 
 def _stops(patient: Patient, problem: Exception) -> Finding:
@@ -450,15 +249,6 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
             "what the step passes to the model: the words before, ids[:, :-1], or "
             "those in which some are hidden.",
         )
-    elif _scores_input(patient, step):
-        yield _finding(
-            "step-scores-its-input",
-            "a step of training compares the output with what the decoder read",
-            "compared the step's gradient with that of the loss.",
-            "it is the gradient that the loss has with what it reads as labels.",
-            "the model learns to say the word that it has just read, not the next.",
-            "the second argument of the loss: the labels, ids[:, 1:].",
-        )
     elif n := _cut(patient, step):
         yield _finding(
             "step-cuts-source",
@@ -502,7 +292,7 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
 def _switched_off(patient: Patient, step: Step, tried: str) -> Iterator[Finding]:
     """Is dropout off in a step, at once or after the loop has written?"""
     stays = step.modes == {False} or not step.ends_off
-    later = step if stays else _step(patient, step.parameters, mode=False)
+    later = step if stays else make_step(patient, step.parameters, mode=False)
     is_off = later.modes == {False} and not later.drops
     if is_off and any(map(_anatomy.strikes_out, patient.watch_training())):
         where = "" if later is step else "in the second step "
@@ -540,7 +330,7 @@ def _left_off(patient: Patient, step: Step) -> bool:
             return False
         if patient.model.training:
             return False
-    off = _step(patient, step.parameters, mode=False)
+    off = make_step(patient, step.parameters, mode=False)
     drops = any(map(_anatomy.strikes_out, patient.watch_training()))
     return off.modes == {False} and not off.drops and drops
 
@@ -553,9 +343,11 @@ def _compared(patient: Patient, step: Step) -> Iterator[Finding]:
             yield _emptied(n)
         return
     with NoDropout():
-        full = _step(patient, step.parameters).full
+        full = make_step(patient, step.parameters).full
         whole = _gradient(patient, step)
-    alike = _cosine(full, whole) or 0.0
+        alike = other = _cosine(full, whole) or 0.0
+        if alike < SURE:  # is it the loss with what is read as labels?
+            other = _cosine(full, _gradient(patient, step, at=-2)) or 0.0
     size = float(_flat(full).norm() / _flat(whole).norm())
     tried = "compared the step's gradient, before clipping, with that of the loss."
     if step.empties and n > 1 and alike < SAME:
@@ -581,7 +373,16 @@ def _compared(patient: Patient, step: Step) -> Iterator[Finding]:
             "scaler.unscale_(optimizer) and scaler.step(optimizer).",
             design="Adam evens that out, as long as nothing is clipped.",
         )
-    elif alike < UNLIKE and size:
+    elif other > max(SURE, alike + 0.05):
+        yield _finding(
+            "step-scores-its-input",
+            "a step of training compares the output with what the decoder read",
+            tried,
+            "it is the gradient that the loss has with what it reads as labels.",
+            "the model learns to say the word that it has just read, not the next.",
+            "the second argument of the loss: the labels, ids[:, 1:].",
+        )
+    elif -SURE < alike < UNLIKE:
         yield _finding(
             "step-differs-from-loss",
             "the gradient of a step isn't that of the loss on its batch",
@@ -710,17 +511,6 @@ def _slope(patient: Patient, step: Step) -> float | None:
     )
 
 
-def _scores_input(patient: Patient, step: Step) -> bool:
-    """Whether the step's gradient is the loss's with what is read as labels."""
-    if patient.loss is None:
-        return False
-    right = _cosine(step.used, _gradient(patient, step)) or 0.0
-    if right > SURE:
-        return False
-    wrong = _cosine(step.used, _gradient(patient, step, at=-2)) or 0.0
-    return wrong > max(SURE, right + 0.05)
-
-
 def _gradient(patient: Patient, step: Step, at: int = -1) -> list[Tensor | None]:
     """The loss's own gradient for the batch, with a part of it as labels."""
     assert patient.loss is not None and patient.batches is not None
@@ -733,7 +523,7 @@ def _gradient(patient: Patient, step: Step, at: int = -1) -> list[Tensor | None]
         logits = patient.run(sources[0] if sources else None, read)
         value = patient.loss(logits, patient.batches[0][at].clone())
         (value[0] if isinstance(value, tuple) else value).backward()
-    found = _gradients(step.parameters)
+    found = gradients_of(step.parameters)
     for each in step.parameters:
         each.grad = None
     return found
