@@ -451,7 +451,7 @@ OTHERS = {  # changes, options, the code, a consequence, and what is said
          "nn.Linear(", "(lambda *a, **_: nn.Linear(*a, bias=False))(",
          "x = self.words(ids)\n", "x = self.words(ids) * 0.001\n"),
         {"positions": "rotary", "norm": "rms"}, "norm-not-normalising",
-        "no-positions", "",
+        "scores-all-equal", "",
     ),
     "one filling for three masks": (
         ("masked_fill(~mask, -math.inf)", "masked_fill(~mask, 1e-9)"),
