@@ -780,9 +780,13 @@ def softmax_twice(ops: list[Op]) -> list[Op]:
 def weak_fill(each: Attention) -> float | None:
     """What the scores that a mask hides become, or get added, if that is too little.
 
-    It is 1 if a mask of 0 and 1 is added.
+    It is 1 if a mask of 0 and 1 is added. A soft cap after the mask brings back what
+    the mask hides.
     """
+    capped = WEAK
     for op, others in _line_of_scores(each):
+        if op.name == "tanh":
+            capped = float(each.softmax.inputs[0].numbers.min())
         masks = [e.tensor for e in op.inputs if e.tensor.dtype == torch.bool]
         if op.name in ("masked_fill", "masked_fill_", "where") and masks:
             numbers = [a for a in op.arguments if isinstance(a, int | float)]
@@ -790,11 +794,16 @@ def weak_fill(each: Attention) -> float | None:
                         and e.tensor.is_floating_point()]  # fmt: skip
             if any(number > WEAK for number in numbers) and masks[0].numel() > 1:
                 return max(numbers)
+            if numbers and capped > WEAK:
+                return capped
         elif op.name in SUMS | {"baddbmm"}:
             for other in others:
                 values = other.unique().tolist() if other.numel() > 1 else []
-                if len(values) == 2 and 0 in values and WEAK < sum(values) <= 1:
+                is_mask = len(values) == 2 and 0 in values
+                if is_mask and WEAK < sum(values) <= 1:
                     return float(sum(values))
+                if is_mask and sum(values) < WEAK < capped:
+                    return capped
     return None
 
 

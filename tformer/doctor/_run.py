@@ -9,6 +9,8 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
+from itertools import compress
+from operator import not_
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
@@ -102,8 +104,8 @@ def examine(
             come back with it. If it takes a third argument, it is given the reference.
             It is tried with one source and with three of equal length at once.
         optimizer: the one that trains the model.
-        schedule: step, from 1, to learning rate or factor; it is examined by itself,
-            not multiplied by the optimizer's own rate.
+        schedule: step, from 1, to learning rate or factor. Which of the two it is, the
+            optimizer's rates tell, once a scheduler or your step has set them.
         steps: how many steps you are going to train; for `schedule`.
         tied: whether the table of the target words is meant to be the output
             projection as well; None if either is fine.
@@ -112,8 +114,9 @@ def examine(
         test_pairs: those to test on.
         test_batches: batches to test on; their rows must be new to `batches`.
         train_step: ``(model, batch) -> None``: one whole step of your training, with
-            `optimizer`, which is put back like the model. It is called with the first
-            batch, once or twice, and more often if no optimizer steps.
+            `optimizer`, which is put back like the model, and so are other optimizers
+            and schedulers of torch that it moves. It is called with the first batch,
+            a few times, and more often if no optimizer steps, or at a rate of 0.
         accept: codes of findings that are meant, such as ``["layers-shared"]``.
         seconds: of computing that it may take, or None; the report says what was not
             reached. A busy machine costs nothing; one pass is never interrupted.
@@ -146,10 +149,11 @@ def examine(
     accepted |= {each.code for each in remarks} & {*accept}
     found = [each for each in found if each.code not in accepted]
     codes = {finding.code for finding in found}
+    follows = [_follows(found, i) for i in range(len(found))]
     return Report(
         model=type(model).__name__,
-        findings=tuple(f for f in found if not codes & set(f.because)),
-        consequences=tuple(f for f in found if codes & set(f.because)),
+        findings=tuple(compress(found, map(not_, follows))),
+        consequences=tuple(compress(found, follows)),
         sound=tuple(sound),
         not_tried=tuple(not_tried),
         seconds=time.perf_counter() - began,
@@ -160,6 +164,14 @@ def examine(
         ),
         accepted=tuple(sorted(accepted)),
         saw_attention=saw,
+    )
+
+
+def _follows(found: list[Finding], i: int) -> bool:
+    """Whether others explain a finding, or an earlier one of the same code."""
+    return any(
+        other.code in found[i].because and (other.code != found[i].code or k < i)
+        for k, other in enumerate(found)
     )
 
 

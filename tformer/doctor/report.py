@@ -41,7 +41,8 @@ class Finding:
         chapter: the title of the book's chapter that explains it; without it, the
             ``CHAPTER`` of the examination.
         because: codes of findings that would explain this one. If one of them is
-            found, too, this one is listed as a consequence.
+            found, too, this one is listed as a consequence. If its own is among them,
+            the first of that code explains the others.
         design: in which sound design this is right, and which argument says so; then
             the report has it as a remark.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from designs import BOS, EOS, MASK, PAD
-from test_designs import batches_of, examined
+from test_designs import batches_of, examined, loss
 
 GUESSES = {"pad_id": PAD, "bos_id": BOS, "eos_id": EOS, "bidirectional": True}
 
@@ -136,3 +136,62 @@ def test_what_is_wrong_with_rows_is_named(name):
 def test_a_few_pairs_many_times_over_are_named(pairs, codes):
     report = examined(given={"pairs": pairs}, kind="translates")
     assert report.codes == codes, str(report)
+
+
+SEP = 4
+
+
+def answered(*, less=1, pad=PAD, ends=True, inside=False, by_id=True, sep=SEP):
+    """Prompts of words and a sign, then an answer: the prompt is hidden from the loss.
+
+    Args:
+        less: how many of a prompt's ids are not hidden, as labels are shifted by one.
+        inside: whether the loss shifts the labels.
+        by_id: whether the labels of padding are hidden by its id, and not by length.
+        sep: the sign, or None.
+    """
+    g = torch.Generator().manual_seed(3)
+    rows, prompts = [], []
+    for _ in range(12):
+        n, m = (int(torch.randint(2, 7, (), generator=g)) for _ in range(2))
+        words = torch.randint(5, MASK, (n + m,), generator=g).tolist()
+        prompts.append([BOS, *words[:n], *([] if sep is None else [sep])])
+        rows.append(prompts[-1] + words[n:] + [EOS] * ends)
+    longest = max(map(len, rows))
+    ids = torch.tensor([row + [pad] * (longest - len(row)) for row in rows])
+    labels = ids.clone()
+    for label, row, prompt in zip(labels, rows, prompts, strict=True):
+        label[len(row) :] = -100
+        label[: len(prompt) + 1 - less] = -100
+    labels[(ids == pad) & by_id] = -100
+    return (ids, labels) if inside else (ids[:, :-1], labels[:, 1:])
+
+
+def shifted(logits, labels):
+    return loss(logits[:, :-1], labels[:, 1:])
+
+
+@pytest.mark.parametrize("inside", [True, False])
+@pytest.mark.parametrize(
+    ("settings", "codes", "confirm", "says"),
+    [
+        ({}, (), (), ""),
+        ({"less": 0}, (), ("answer-begins-hidden",), "4 stands before it"),
+        ({"sep": None}, (), (), ""),
+        ({"pad": EOS, "by_id": False}, (), (), ""),
+        ({"pad": EOS}, ("labels-without-end",), (), "pad_id = eos_id hides both"),
+        ({"ends": False}, ("labels-without-end",), (), "append eos_id to each target"),
+        (
+            {"ends": False, "pad": EOS},
+            ("labels-without-end",), (), "hide labels by length alone",
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_prompt_and_its_answer_hide_is_told(
+    settings, codes, confirm, says, inside
+):
+    given = {"batches": [answered(**settings, inside=inside)], "bidirectional": False}
+    given |= {"pad_id": settings.get("pad", PAD), "bos_id": BOS, "eos_id": EOS}
+    report = examined(given=given | {"loss": shifted if inside else loss})
+    assert report.codes == codes and report.to_confirm == confirm, str(report)
+    assert says in " ".join(str(report).split())

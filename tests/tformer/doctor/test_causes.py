@@ -436,3 +436,51 @@ def test_rows_are_looked_up_among_the_pairs(rows, codes):
     given = {"batches": [batch], "pairs": pairs, "tokenizer": Letters(), "loss": None}
     report = examined(made(kind="translates"), given=given, kind="translates")
     assert report.codes == codes, str(report)
+
+
+# --- what one cause makes of several -------------------------------------------------
+
+TURNED = (
+    "a, b = x.chunk(2, dim=-1)\n    return torch.cat([a * cos - b * sin, "
+    "a * sin + b * cos], dim=-1)"
+)
+OTHERS = {  # changes, options, the code, a consequence, and what is said
+    "a norm that multiplies": (
+        ("x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.gain",
+         "x * torch.sqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.gain",
+         "nn.Linear(", "(lambda *a, **_: nn.Linear(*a, bias=False))(",
+         "x = self.words(ids)\n", "x = self.words(ids) * 0.001\n"),
+        {"positions": "rotary", "norm": "rms"}, "norm-not-normalising",
+        "scores-all-equal", "",
+    ),
+    "one filling for three masks": (
+        ("masked_fill(~mask, -math.inf)", "masked_fill(~mask, 1e-9)"),
+        {"kind": "translates"}, "mask-fills-weakly", "mask-fills-weakly", "1e-09",
+    ),
+    "matrices of zeros": (
+        ("self.back = nn.Linear(o.width, 40), nn.Linear(40, o.width)",
+         "self.back = nn.Linear(o.width, 40), nn.Linear(40, o.width)\n"
+         "        nn.init.zeros_(self.up.weight)",
+         "self.last(x)", "self.last(x) * self.zero",
+         "self.words = nn.Embedding",
+         "self.zero = nn.Parameter(torch.zeros(o.width, o.width)[0])\n"
+         "        self.words = nn.Embedding"),
+        {}, "output-constant", "", "on the input at all: whole matrices are zeros",
+    ),
+    "tables of neighbours, and halves that turn": (
+        (TURNED, "cos, sin = (e.repeat_interleave(2, dim=-1) for e in (cos, sin))\n"
+         "    a, b = x.chunk(2, dim=-1)\n"
+         "    return x * cos + torch.cat([-b, a], dim=-1) * sin"),
+        {"positions": "rotary"}, "rotary-not-relative", "",
+        "cat([angles, angles]) where halves are turned",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_one_cause_is_one_finding(name):
+    changes, options, code, consequence, says = OTHERS[name]
+    report = examined(broken(*changes, **options), **options)
+    assert report.codes == (code,), str(report)
+    assert not consequence or consequence in {e.code for e in report.consequences}
+    assert says in said(report)

@@ -142,7 +142,12 @@ def _writing(patient: Patient, source: Tensor, labels: Tensor) -> Iterator[Findi
             means="the more often a word has been written, the likelier it gets; a "
             "model that doesn't know what it has covered is caught in a loop.",
             look="the other findings of this report; then train longer.",
-            because=("no-positions", "future-leak", "mask-off-by-one"),
+            because=(
+                "no-positions",
+                "scores-all-equal",
+                "future-leak",
+                "mask-off-by-one",
+            ),
             design="A sound model does so, too, before it has trained for long "
             '(accept=["repeats-itself"]).',
         )

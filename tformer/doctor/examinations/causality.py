@@ -211,7 +211,8 @@ def _leak(
     elif fills:
         code, title = "mask-fills-weakly", "the mask's filling doesn't hide a score"
         seen += f" Where the mask hides, scores become {fills[0]:.3g}."
-        look = 'the value in masked_fill: float("-inf"), before the softmax.'
+        look = 'the value in masked_fill: float("-inf"), before the softmax and after '
+        look += "a soft cap."
     elif open_ and _is_causal_in_training(patient):
         code, title = (
             "mask-only-in-training",
@@ -343,7 +344,7 @@ def _length(patient: Patient) -> Iterator[Finding]:
             f"hides, scores become {fills[0]:.3g}, and keep some weight.",
             means=LEAKS,
             look='the value in masked_fill: float("-inf"), before the softmax.',
-            because=SPOILED,
+            because=(*SPOILED, "mask-fills-weakly"),
         )
     else:
         yield Finding(

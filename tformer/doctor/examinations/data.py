@@ -178,11 +178,12 @@ def _windows(
             seen=f"{len(shared)} ({len(shared) / len(test):.0%}) have such a part in "
             "common with one.",
             means="the score measures memory as well as skill.",
-            look="cut the text in two first, then draw windows from each part.",
+            look="the order: the text is cut in two, and then windows are drawn from "
+            "each part.",
             design=""
             if len(shared) > len(test) / 2
-            else "That is right where a text repeats itself, and windows come from "
-            'parts of it that don\'t overlap (accept=["train-test-overlap"]).',
+            else "That is right where the text was cut in two before windows were "
+            'drawn, and repeats itself (accept=["train-test-overlap"]).',
         )
 
 

@@ -784,12 +784,18 @@ def _near_tie(loop: Loop, alone: Written, words: list[int]) -> int | None:
     return first if gap <= loop.apart * float(scores.std()) else None
 
 
-def _stale(loop: Loop, sources: Tensor, problem: Exception) -> Iterator[Finding]:
+def _stale(
+    loop: Loop, sources: Tensor, problem: Exception
+) -> Iterator[Finding | Remark]:
     """Does it stop on a batch only because it wrote for one sentence before?"""
     loop.patient.empty_caches()
     try:
         loop.listen(sources)
     except Exception:  # it was made for one sentence, which is nobody's fault
+        yield Remark(
+            "it writes for one source at a time: with three at once it stops "
+            f"({str(problem)[:100]})"
+        )
         return
     yield Finding(
         code="decoding-cache-not-reset",

@@ -90,7 +90,6 @@ def _signs(
     known = torch.tensor([*patient.signs])
     hidden = real & (read != labels)
     n = int((hidden & torch.isin(labels, known)).sum())
-    behind = read[hidden].unique()
     if n:
         which = int(labels[hidden & torch.isin(labels, known)][0])
         yield Finding(
@@ -104,13 +103,17 @@ def _signs(
             look="where words are chosen to be hidden: ids > last_sign, or a mask of "
             "the special ids.",
         )
-    if len(behind) == 1 and int(behind) in patient.signs:
+    if not bool(hidden.any()):
+        return
+    behind = read[hidden].mode().values
+    n_behind = int((read[hidden] == behind).sum())
+    if n_behind >= 0.7 * int(hidden.sum()) and int(behind) in patient.signs:
         yield Finding(
             code="hidden-behind-sign",
             title="hidden words look like another sign",
             tried="looked at what is read where a word is asked for.",
-            seen=f"it is {patient.named(int(behind))} at each of {int(hidden.sum())} "
-            "places.",
+            seen=f"it is {patient.named(int(behind))} at {n_behind} of "
+            f"{int(hidden.sum())} places.",
             means="the masks hide padding, and so these places; any other sign means "
             "something else.",
             look="ids[chosen] = mask_id, an id that nothing else has.",

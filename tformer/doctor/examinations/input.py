@@ -22,7 +22,14 @@ def examine(patient: Patient) -> Iterator[Finding]:
         readout = len(widths) == 1 and patient.sizes[1] in widths[0]
         yield Finding(
             code="output-constant",
-            title="the output does not depend on the input at all",
+            title="the output does not depend on the input at all"
+            + (
+                ": whole matrices are zeros"
+                if any(each.dim() > 1 for each in patient.asleep.values())
+                else ": what multiplies it is all zeros"
+                if zero
+                else ""
+            ),
             tried="ran two inputs that share no word.",
             seen="the logits are the same"
             + (f"; {listed(zero)} {'is' if len(zero) == 1 else 'are'} all zeros."

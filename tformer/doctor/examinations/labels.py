@@ -47,6 +47,7 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
         return
     yield from _counted(patient)
     yield from _ended(patient)
+    yield from _begun(patient)
     yield from _signs_twice(patient)
     yield from _wrapped(patient)
     if writes(patient) is not False:
@@ -132,7 +133,7 @@ def _ended(patient: Patient) -> Iterator[Finding | Remark]:
     rows = torch.cat([(end & real).any(dim=1) for end, real in is_end])
     n_hidden = sum(int((end & ~real).any(dim=1).sum()) for end, real in is_end)
     if n_hidden == len(rows) and "eos_id" in patient.knows and not bool(rows.any()):
-        yield _end_ignored(patient, n_hidden)
+        yield _end_ignored(patient, n_hidden, len(rows))
         return
     if patient.decoder_only:
         short = any(
@@ -147,6 +148,9 @@ def _ended(patient: Patient) -> Iterator[Finding | Remark]:
                 "text is begun with it when the model writes, training needs it, too"
             )
     if not bool(rows.any()):
+        if n := _ends_hidden(patient):
+            yield _end_ignored(patient, n, len(rows))
+            return
         yield Finding(
             code="labels-without-end",
             title="no label is the end sign",
@@ -154,23 +158,85 @@ def _ended(patient: Patient) -> Iterator[Finding | Remark]:
             seen=f"{patient.eos_id} is in none of {len(rows)}.",
             means="the model never learns to stop: it writes until the limit.",
             look="append eos_id to each target before it is cut into input and labels. "
-            "(If your end sign has another id, give eos_id=….)",
+            + (
+                "(If your end sign has another id, give eos_id=….)"
+                if patient.eos_id != patient.pad_id
+                else "And since it is pad_id, too, hide labels by length alone."
+            ),
             because=("labels-not-shifted", "labels-shifted-wrongly"),
         )
 
 
-def _end_ignored(patient: Patient, n: int) -> Finding:
+def _ends_hidden(patient: Patient) -> int:
+    """In how many rows the end sign is read right after the last word asked for.
+
+    0 unless that shows that a label of it was hidden: where rows are padded with the
+    end sign, too, only those that end before their batch does, and none may be asked
+    up to its last place.
+    """
+    n = 0
+    for *_, read, labels in patient.batches or ():
+        real = asked(patient, labels)
+        lengths = (real * torch.arange(1, real.size(1) + 1).to(real.device)).amax(dim=1)
+        next_ = lengths + 1 - (shift(patient) if patient.decoder_only else 0)
+        if patient.eos_id == patient.pad_id and bool(real[:, -1].any()):
+            return 0
+        for row, at, length in zip(read.tolist(), next_.tolist(), lengths, strict=True):
+            n += bool(length) and at < len(row) and row[at] == patient.eos_id
+    return n
+
+
+def _end_ignored(patient: Patient, n: int, of: int) -> Finding:
     nothing = ignored(patient)
+    reads = [row for *_, read, _ in patient.batches or () for row in read]
+    same = any(bool((row[-2:] == patient.eos_id).all()) for row in reads)
+    same |= patient.pad_id == patient.eos_id
     return Finding(
         code="labels-without-end",
         title="the end sign is what the loss leaves out",
-        tried="looked for eos_id in the labels of each sentence.",
-        seen=f"{n} of {n} rows have it, {patient.eos_id}, and the loss leaves out "
-        f"{nothing}"
-        + (", which is pad_id, too." if patient.pad_id == patient.eos_id else "."),
+        tried="looked for eos_id in the labels of each sentence, and in what is read.",
+        seen=f"{n} of {of} rows have it, {patient.eos_id}, and the loss leaves out "
+        + ("that" if nothing == patient.eos_id else f"its label, {nothing}")
+        + (", since it is padding, too." if same else "."),
         means="the model never learns to stop: it writes until the limit.",
-        look="pad_id = eos_id hides both: labels get -100 at padding alone, or padding "
-        "an id of its own.",
+        look="pad_id = eos_id hides both: labels get -100 at padding alone (by length, "
+        "or by an attention mask), or padding an id of its own."
+        if same
+        else "what hides labels: labels == pad_id, with the id of padding and not that "
+        "of the end; a length that is one too short.",
+    )
+
+
+def _begun(patient: Patient) -> Iterator[Finding]:
+    """Is the first word of an answer hidden with the prompt before it?
+
+    Then it is what is read where the asking begins, and differs from row to row, and
+    the sign that ends the prompt stands before it, the same in each.
+    """
+    if not patient.decoder_only or writes(patient) is False:
+        return
+    ends: list[tuple[int, int, int]] = []  # the place, what is read there, and before
+    for *_, read, labels in patient.batches or ():
+        for row, real in zip(read.tolist(), asked(patient, labels), strict=True):
+            first = int(real.int().argmax()) - shift(patient)
+            if not bool(real.any()) or first < 2:
+                return
+            ends.append((first, row[first], row[first - 1]))
+    places, words, before = (set(each) for each in zip(*ends, strict=True))
+    if len(ends) < 8 or len(places) < 2 or len(words) < 4 or len(before) > 1:
+        return
+    (sign,) = before
+    yield Finding(
+        code="answer-begins-hidden",
+        title="the first word of each answer seems to be hidden with its prompt",
+        tried="looked at what is read where the labels begin to ask.",
+        seen=f"in {len(ends)} of {len(ends)} rows that is one of {len(words)} ids, and "
+        f"{patient.named(sign)} stands before it: no label asks what follows {sign}.",
+        means="the model is never taught to write the first word of an answer, and "
+        "the others build on it.",
+        look="labels that are shifted already: the prompt's n ids hide n − 1 of them, "
+        "labels[:n - 1] = -100.",
+        design="That is right if each prompt ends in that id and one more word.",
     )
 
 

@@ -15,13 +15,14 @@ from tformer.doctor.examinations.causality import FLOATS
 from tformer.doctor.report import INITIAL, Finding, listed
 
 CHAPTER = "Masks"
+LEFT = 3  # columns of padding in front
 REAL = 5
 MOST = 0.9  # of the sources
 UNSAID = "If the model has no padding at all, say so (pad_id=None)."
 SPOILED = (
     "weights-all-equal", "state-between-calls", "dropout-while-evaluating",
     "ignores-source", "future-leak", "length-leak", "softmax-wrong-axis",
-    "softmax-twice",
+    "softmax-twice", "scores-all-equal",
     "weights-transposed", "words-in-reverse", "norm-wrong-axis", "heads-split-wrongly",
     "heads-merged-wrongly",
 )  # fmt: skip
@@ -63,9 +64,11 @@ def _knows_padding(patient: Patient) -> bool:
 def _tried(patient: Patient) -> Iterator[Finding]:
     if patient.pad_id is not None:
         yield from _target(patient)
+        yield from _on_the_left(patient, 1)
     if patient.decoder_only or patient.pads[0] is None:
         return
     yield from _source(patient)
+    yield from _on_the_left(patient, 0)
     if len({*patient.pads}) == 2 and None not in patient.pads:
         yield from _other_side(patient)
 
@@ -117,9 +120,39 @@ def _target(patient: Patient) -> Iterator[Finding]:
         look=look,
         because=(
             *SPOILED, "mask-off-by-one", "mask-inverted", "mask-hides-signs",
-            "bias-after-softmax", *({"mask-fills-weakly"} - {code}),
+            "bias-after-softmax", "mask-fills-weakly",
         ),
     )  # fmt: skip
+
+
+def _on_the_left(patient: Patient, side: int) -> Iterator[Finding]:
+    """If rows of the batches have their padding in front, does it change the words?"""
+    pad = patient.pads[side]
+    rows = [row for batch in patient.batches or ()
+            for row in batch[side if len(batch) > 2 else 0].tolist()]  # fmt: skip
+    n = sum(row[:2] == [pad, pad] != row[-2:] for row in rows)
+    source, target = patient.source(), patient.target()[:, :REAL]
+    ids = target if side else source
+    if not n or pad is None or ids is None:
+        return
+    longer = torch.cat([torch.full((1, LEFT), pad), ids], dim=1)
+    plain = patient.logits(source, target)
+    moved = patient.logits(*((source, longer) if side else (longer, target)))
+    moved = patient.moved(plain, moved[:, LEFT:] if side else moved)
+    if not float(moved.max()) <= patient.tolerance:  # NaN is none either
+        yield Finding(
+            code="padding-before-words",
+            title="padding in front of the words changes what is made of them",
+            tried=f"put {LEFT} columns of padding before a row, as {n} of {len(rows)} "
+            "rows of your batches have it.",
+            seen=f"the logits of its words moved by up to {float(moved.max()):.2g}.",
+            means="the same sentence is another one beside a longer one.",
+            look="positions that begin at the first word, mask.cumsum(1) - 1, and the "
+            "padding mask; or padding behind the words.",
+            because=("labels-in-reverse", "words-in-reverse", "source-in-reverse"),
+            design="That is right if the model is always trained and used that way, "
+            "with a mask, and learns what its shifted positions mean.",
+        )
 
 
 def _harmless(
@@ -260,7 +293,7 @@ def _leak(
         if fills
         else "the padding mask: is it made with the right pad_id, passed to every "
         "layer of encoder and decoder, and broadcast over keys (…, 1, S)?",
-        because=(*SPOILED, "mask-after-softmax"),
+        because=(*SPOILED, "mask-after-softmax", "mask-fills-weakly"),
     )
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -117,7 +120,7 @@ def _twice(
 def _not_held(patient: Patient, named: Mapping[str, Tensor]) -> Iterator[Finding]:
     """Does the optimizer hold every weight?"""
     if patient.optimizer is not None:
-        held = {id(p) for group in patient.optimizer.param_groups
+        held = {id(p) for each in _optimizers(patient) for group in each.param_groups
                 for p in group["params"]}  # fmt: skip
         left = [n for n, p in named.items() if p.requires_grad and id(p) not in held]
         if left:
@@ -131,6 +134,18 @@ def _not_held(patient: Patient, named: Mapping[str, Tensor]) -> Iterator[Finding
                 "after its last change, and whether layers are kept in a plain list.",
                 chapter="Training",
             )
+
+
+def _optimizers(patient: Patient) -> list[Any]:
+    """The reader's optimizer, and others that the step of training speaks of."""
+    step, found = patient.train_step, [patient.optimizer]
+    if inspect.isfunction(step) or inspect.ismethod(step):
+        names = inspect.getclosurevars(step)
+        spoken = [*names.nonlocals.values(), *names.globals.values()]
+        spoken += vars(getattr(step, "__self__", SimpleNamespace())).values()
+        for each in spoken:
+            found += each if isinstance(each, list | tuple) else [each]
+    return [each for each in found if isinstance(each, torch.optim.Optimizer)]
 
 
 def _places(ops: list[_anatomy.Op], tables: set[int]) -> set[int]:
@@ -482,7 +497,7 @@ def _without_gradient(
         chapter="Training",
         because=(
             "ignores-source", "keys-from-wrong-side", "mask-inverted", "no-positions",
-            "no-final-norm", "weights-mix-nothing", *INITIAL,
+            "no-final-norm", "weights-mix-nothing", "scores-all-equal", *INITIAL,
         ),
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from tformer.doctor import _anatomy
-from tformer.doctor._patient import Patient, Skip
+from tformer.doctor._patient import FAR, Patient, Skip
 from tformer.doctor._watch import FACTORS, PRODUCTS, Input, Op, storage
 from tformer.doctor.report import INITIAL, Finding
 
@@ -17,6 +17,7 @@ CHAPTER = "Positions"
 SIDES = ("source", "target")
 WORDS = 12  # whose queries show how a rotation turns
 FASTEST = 1.2  # angle from one place to the next; a sound one's is 1
+SAME = 1e-6  # of a query's length: rounding stays below
 STILL = 1e-3  # such an angle is none
 FAST = 0.85  # of the columns of a table of waves; half of a sound one's are slow
 
@@ -35,6 +36,9 @@ def examine(patient: Patient) -> Iterator[Finding]:
         if layers and (finding := _one_sided(layers[0], SIDES[side])):
             yield finding
         elif layers and all(_anatomy.uniform(each.weights) for each in layers):
+            if all(_anatomy.uniform(e.weights) for e in patient.self_attention(side)):
+                yield _all_equal(SIDES[side], len(layers))
+                continue
             bare.append(side)
             is_causal = not any(bool(each.weights.triu(1).any()) for each in layers)
             unused = _unused_table(patient, n)
@@ -50,12 +54,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
                 else "nothing but the causal mask tells words that came earlier apart.",
                 look="whether the positions are added to the embeddings, and on both "
                 "sides; x + pe(x) has to be kept, since + makes a new tensor.",
-                because=(
-                    "positions-along-batch",
-                    "norm-eps-too-large",
-                    "mask-inverted",
-                    *INITIAL,
-                ),
+                because=BARE,
                 design=NOPE
                 if is_causal
                 and not (unused or _has_places(patient))
@@ -68,6 +67,28 @@ def examine(patient: Patient) -> Iterator[Finding]:
             yield from _turned(patient, layers[0], side)
     yield from _places_as_words(patient)
     yield from _added(patient)
+    yield from _again(patient)
+
+
+BARE = (  # what leaves positions, or scores, without any effect
+    "positions-along-batch", "norm-eps-too-large", "norm-not-normalising",
+    "mask-inverted", *INITIAL,
+)  # fmt: skip
+
+
+def _all_equal(side: str, n: int) -> Finding:
+    return Finding(
+        code="scores-all-equal",
+        title=f"attention in the {side} gives every word the same weight",
+        tried="fed one word over and over, and different ones.",
+        seen=f"in {n} of {n} layers every place that may be seen gets exactly the same "
+        "weight, whatever stands there.",
+        means="nothing is chosen: each word gets the average of all.",
+        look="what the scores are multiplied by: a mask of 0 and −inf is added, not "
+        "multiplied; queries or keys that are all zeros, or next to it.",
+        chapter="Attention",
+        because=BARE,
+    )
 
 
 def _biased(first: _anatomy.Attention, side: str) -> Iterator[Finding]:
@@ -106,15 +127,52 @@ def _biased(first: _anatomy.Attention, side: str) -> Iterator[Finding]:
             means="what stands next to a word and what stands far away look the same.",
             look="the distance that is looked up: clamp(-reach, reach) + reach, not "
             "clamp(0, reach), abs() on one side, or a negative index.",
+            because=("future-leak", "mask-fills-weakly"),
         )
 
 
-def _of_one_word(patient: Patient, seed: int) -> list[_anatomy.Attention]:
-    """The attentions where each side is one word over and over."""
+def _of_one_word(
+    patient: Patient, seed: int, n: int | None = None
+) -> list[_anatomy.Attention]:
+    """The attentions where each side is one word over and over, n times if given."""
     word_s = None if patient.decoder_only else patient.words(1, seed=seed, side=0)
     word_t = patient.words(1, seed=seed + 1)
-    source = None if word_s is None else word_s.expand(1, patient.n_source).clone()
-    return patient.watch(source, word_t.expand(1, patient.n_target).clone())[1]
+    source = None if word_s is None else word_s.expand(1, n or patient.n_source).clone()
+    return patient.watch(source, word_t.expand(1, n or patient.n_target).clone())[1]
+
+
+def _again(patient: Patient) -> Iterator[Finding]:
+    """Does a place further on look like an earlier one, with others in between?"""
+    n = min(patient.longest or FAR, FAR)
+    try:
+        found = _of_one_word(patient, 51, n)
+    except Skip:
+        raise
+    except Exception:  # sources have a limit of their own
+        return
+    for each in found:
+        if each.shape != (n, n):
+            continue
+        rows = each.query.transpose(0, 1).flatten(1).double()  # (T, H Dh)
+        same = torch.cdist(rows, rows) < SAME * float(rows.norm(dim=-1).max())
+        for first in range(n):
+            other = (~same[first, first:]).nonzero().flatten()
+            again = same[first, first + int(other[0]) :] if len(other) else other
+            if bool(again.any()):
+                place = first + int(other[0]) + int(again.int().argmax())
+                yield Finding(
+                    code="places-repeat",
+                    title="two places have the same position",
+                    tried=f"fed one word {n} times, and compared its queries.",
+                    seen=f"place {place} looks like place {first}, and those in "
+                    "between don't.",
+                    means="the model can't tell such places apart, nor how far away "
+                    "they are.",
+                    look="a remainder (%), or a counter that is reset, where positions "
+                    "are numbered; a table that is too short for the text.",
+                    because=(*BARE, "positions-repeat", "positions-too-fast"),
+                )
+                return
 
 
 def _places_as_words(patient: Patient) -> Iterator[Finding]:
@@ -313,8 +371,10 @@ def _turned(
             "(a cos − b sin, a sin + b cos), and the same pairs of features "
             "(neighbours, or halves)."
             if keeps
-            else "the rotation: cos and sin both there, with their signs; complex "
-            "numbers lose their imaginary part in .to(torch.float32).",
+            else "the rotation: cos and sin both there, with their signs. The tables "
+            "have to fit the pairs: cat([angles, angles]) where halves are turned, "
+            "repeat_interleave(2) where neighbours are. Complex numbers lose their "
+            "imaginary part in .to(torch.float32).",
         )
     elif keeps and (angles := _angles(patient, side, n)) is not None:
         yield from _rates(angles, SIDES[side])

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from tformer.doctor._patient import Patient, Skip
+from tformer.doctor._rates import is_adam, multiplies, own_rate, pairs_of, rate_of
 from tformer.doctor.report import Finding
 
 CHAPTER = "Training"
@@ -15,6 +16,7 @@ ARGUMENT = "schedule"
 HIGH = 0.05  # Adam moves each weight by up to about the rate
 LOW = 1e-7  # so many steps move a weight by nothing
 SMALL = 5e-6  # a rate with which nothing is learned from the beginning
+SLOW = 1e-4  # one that is unusual from the beginning
 LARGE_EPS = 1e-2  # beside the size of gradients
 NOTHING = 1e-5  # of the highest rate: a step that moves nothing
 IDLE = 0.1  # of the steps: more than the end of any decay
@@ -193,13 +195,13 @@ def _never_falls(at: list[int], rates: list[float], tried: str) -> Finding:
 def _decay(patient: Patient) -> Iterator[Finding]:
     """Is the weight decay too strong, or is it none, but a part of the gradient?"""
     optimizer = patient.optimizer
-    if optimizer is None or "adam" not in type(optimizer).__name__.lower():
+    if optimizer is None or not is_adam(optimizer):
         return
     strongest = max(
         optimizer.param_groups, key=lambda group: float(group.get("weight_decay", 0))
     )
     decay = float(strongest.get("weight_decay", 0))
-    slow = min(0.01, float(strongest["lr"]))
+    slow = min(0.01, rate_of(strongest, "max_lr", "initial_lr"))
     if decay >= 1 and slow * decay > 2e-3:
         yield Finding(
             code="decay-too-strong",
@@ -261,13 +263,57 @@ def _settings(optimizer: Any, rate: float) -> Iterator[Finding]:
 def _too_high(patient: Patient, top: float | None) -> Iterator[Finding]:
     """Is the rate too high, whether the schedule gives it or multiplies it?"""
     optimizer = patient.optimizer
-    if optimizer is None or "adam" not in type(optimizer).__name__.lower():
+    if optimizer is None:
         return
-    own = max(float(group["lr"]) for group in optimizer.param_groups)
-    rate = own if top is None else top * min(1.0, own)
-    itself = top is not None and HIGH < top < 0.5 and rate <= HIGH
-    rate = top if itself and top is not None else rate
-    yield from _settings(optimizer, own if top is None or top >= 0.5 else max(own, top))
+    if top is None and is_adam(optimizer):  # what a scheduler makes of it isn't known
+        yield from _settings(optimizer, own_rate(optimizer, "max_lr"))
+        now = max(rate_of(each, "max_lr") for each in optimizer.param_groups)
+        yield from _far_too_high(now, None)
+    if top is None:
+        return
+    own = own_rate(optimizer)
+    is_factor = multiplies(patient, pairs_of(optimizer))
+    if is_factor is not None:
+        yield from known_rate(patient, top, is_factor=is_factor)
+    elif is_adam(optimizer):
+        itself = HIGH < top < 0.5 and top * min(1.0, own) <= HIGH
+        yield from _settings(optimizer, own if top >= 0.5 else max(own, top))
+        yield from _far_too_high(
+            top if itself else top * min(1.0, own),
+            "That is right if the schedule is a factor by which the optimizer's "
+            f"own rate, {own:.2g}, is multiplied."
+            if itself and own <= HIGH
+            else None,
+        )
+
+
+def known_rate(patient: Patient, top: float, *, is_factor: bool) -> Iterator[Finding]:
+    """Is the highest rate one that the optimizer bears, and that moves anything?"""
+    optimizer: Any = patient.optimizer
+    own = own_rate(optimizer)
+    highest = top * own if is_factor else top
+    same = own < 0.5 and math.isclose(top, own, rel_tol=0.01)
+    small = is_adam(optimizer) and top <= HIGH and 0 < highest < SLOW
+    if is_factor and (same or small):
+        yield Finding(
+            code="rate-multiplied-twice",
+            title="the learning rate is multiplied by itself",
+            tried="compared the schedule with the optimizer's rate, before and after.",
+            seen=f"the optimizer was made with {own:.3g}, the schedule's highest value "
+            f"is {top:.3g}, and the rate becomes their product: {highest:.2g} at most.",
+            means="steps are so small that next to nothing is learned.",
+            look="what the scheduler's function returns: LambdaLR multiplies, so it "
+            "wants a factor whose highest value is 1. Or make the optimizer with lr=1.",
+            design=""
+            if same or highest < SMALL
+            else "That is right if so small a rate is meant.",
+        )
+    elif is_adam(optimizer):
+        yield from _settings(optimizer, highest)
+        yield from _far_too_high(highest, None)
+
+
+def _far_too_high(rate: float, design: str | None) -> Iterator[Finding]:
     if rate > HIGH:
         yield Finding(
             code="rate-too-high",
@@ -277,10 +323,7 @@ def _too_high(patient: Patient, top: float | None) -> Iterator[Finding]:
             "weights of a Transformer are smaller than that.",
             means="the loss jumps, or stays at that of a model that knows only which "
             "words are frequent.",
-            look="rates from 1e-4 to 5e-3 are usual. The paper's formula is the rate "
-            "itself: it goes with lr=1.0.",
-            design="That is right if the schedule is a factor by which the optimizer's "
-            f"own rate, {own:.2g}, is multiplied."
-            if itself and own <= HIGH
-            else "",
+            look="rates from 1e-4 to 5e-3 are usual. The paper's formula, with "
+            "d_model ** -0.5, is the rate itself: it goes with lr=1.0.",
+            design=design or "",
         )

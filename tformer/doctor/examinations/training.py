@@ -2,59 +2,61 @@
 
 from __future__ import annotations
 
-import contextlib
-import copy
-import sys
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.optim.optimizer import register_optimizer_step_pre_hook
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch import Tensor
 
 from tformer.doctor import _anatomy
 from tformer.doctor._keep import as_found
 from tformer.doctor._loop import Loop
 from tformer.doctor._patient import Patient, Skip
-from tformer.doctor._watch import name_of_op
+from tformer.doctor._rates import multiplies, pairs_of
+from tformer.doctor._step import FRESH, Step, gradients_of, held, make_step
 from tformer.doctor.examinations.accumulation import NoDropout
-from tformer.doctor.examinations.schedule import HIGH, highest
-from tformer.doctor.report import Finding
+from tformer.doctor.examinations.schedule import HIGH, highest, known_rate
+from tformer.doctor.report import Finding, Remark
 
 CHAPTER = "Training"
 ARGUMENT = "train_step"
 APART = 0.5  # of the gradient: noise of dropout stays below
 UPHILL = 0.3  # cosine of what a step changes and of the gradient's signs
-CLIPPING = ("clip_grad_norm_", "clip_grad_value_")
+SAME = 0.999  # of one batch without dropout
+UNLIKE = 0.95  # of two gradients that are not of one loss
+NOTHING = 1e-7  # beside Adam's eps
+FAR_OFF = 20  # times as long
 SURE = 0.9  # cosine of two gradients that are one but for details of the loss
-FRESH = ("Adam", "AdamW", "SGD")  # they begin without a state
 CALLS = 16  # of a step: more than accumulate their gradients
+SOME = 1e-3  # a rate to try a step with that has none
 MISUSED = (TypeError, KeyError, AttributeError)  # the step wants other arguments
 
 
-def examine(patient: Patient) -> Iterator[Finding]:
+def examine(patient: Patient) -> Iterator[Finding | Remark]:
     """Make one step twice from the same weights, the second with old gradients."""
     if patient.train_step is None or patient.batches is None:
         missing = "train_step=…" if patient.train_step is None else "batches=…"
         raise Skip(f"{missing} was not given")
-    parameters = _held(patient)
+    parameters = held(patient)
     patient.model.zero_grad(set_to_none=True)
     try:
-        step = _step(patient, parameters)
-        if (
-            step.arrived[0]
-            and not step.n_steps
-            and _step(patient, parameters, CALLS).n_steps
-        ):
-            return  # it accumulates gradients over several calls
+        step = make_step(patient, parameters)
+        if step.arrived[0] and not step.n_steps:
+            several = make_step(patient, parameters, CALLS)
+            if several.n_steps:  # it accumulates gradients over several calls
+                if several.empties:
+                    yield _emptied(max(several.times.values()))
+                return
+        if step.rates and not any(step.rates):  # a warm-up may begin at 0
+            step = make_step(
+                patient, parameters, CALLS, rate=_until_scheduled(patient, step)
+            )
     except MISUSED:
         raise
     except Exception as problem:
         yield _stops(patient, problem)
         return
+    yield from _scheduled(patient, step)
     if not any(bool(each.any()) for each in step.moves):
         yield _still(step)
     else:
@@ -69,7 +71,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     scale = 1e3 * size / float(_flat(noise).norm())
     for each, other in zip(parameters, noise, strict=True):
         each.grad = other * scale
-    again = _step(patient, parameters).left
+    again = make_step(patient, parameters).left
     alike = float(torch.cosine_similarity(_flat(left), _flat(again), dim=0))
     for each in parameters:
         each.grad = None
@@ -85,151 +87,12 @@ def examine(patient: Patient) -> Iterator[Finding]:
         )
 
 
-def _held(patient: Patient) -> list[Tensor]:
-    """The weights that the optimizer holds; all of them if that isn't known."""
-    own: list[Tensor] = list(patient.model.parameters())
-    if patient.optimizer is None:
-        return own
-    held = {id(p) for group in patient.optimizer.param_groups for p in group["params"]}
-    return [each for each in own if id(each) in held] or own
-
-
 def _finding(code: str, title: str, tried: str, seen: str, means: str, look: str,
              **more: Any) -> Finding:  # fmt: skip
-    because = ("not-in-optimizer", "ids-out-of-range", "keys-from-wrong-side")
-    return Finding(code, title, tried, seen, means, look, because=because, **more)
-
-
-@dataclass
-class Step(TorchDispatchMode):
-    """What happened in one call of ``train_step``.
-
-    Attributes:
-        model: the model.
-        parameters: the weights that are watched.
-        read: ids that were looked up, in order.
-        modes: whether modules were in training mode, at any look-up.
-        clips: for each time that gradients are clipped, whether one had arrived.
-        drops: whether dropout struck anything out.
-        n_steps: how often an optimizer stepped.
-        n_in_vain: how often it did so once more with the gradients it had used before.
-        arrived: whether a gradient arrived at a weight: before a step, after the last.
-        times: how often one arrived at each weight before the first step.
-        full: the gradients that the first step found, or clipping before it.
-        used: the gradients that the first step found.
-        steppers: the optimizers that stepped.
-        left: those that the call left.
-        moves: by how much each weight changed.
-        ends_off: whether the model was left in evaluation mode.
-    """
-
-    model: nn.Module
-    parameters: list[Tensor]
-    modes: set[bool] = field(default_factory=set)
-    read: list[Tensor] = field(default_factory=list)
-    clips: list[bool] = field(default_factory=list)
-    drops: bool = False
-    n_steps: int = 0
-    n_in_vain: int = 0
-    arrived: list[bool] = field(default_factory=lambda: [False, False])
-    times: Counter[int] = field(default_factory=Counter)
-    full: list[Tensor | None] = field(default_factory=list)
-    used: list[Tensor | None] = field(default_factory=list)
-    steppers: list[Any] = field(default_factory=list)
-    left: list[Tensor | None] = field(default_factory=list)
-    moves: list[Tensor] = field(default_factory=list)
-    ends_off: bool = False
-    _stepped: set[int] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        super().__init__()
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
-        name = name_of_op(func)
-        if name == "embedding":
-            self.read.append(args[1].detach().cpu().clone())
-            self.modes.add(any(each.training for each in self.model.modules()))
-        self.drops |= name in ("native_dropout", "bernoulli_")
-        return func(*args, **(kwargs or {}))
-
-    @contextlib.contextmanager
-    def watching(self) -> Iterator[None]:
-        """Watches gradients arrive, and optimizers step."""
-        hooks = [register_optimizer_step_pre_hook(self._steps)]
-        hooks += [each.register_post_accumulate_grad_hook(self._arrives)
-                  for each in self.parameters if each.requires_grad]  # fmt: skip
-        profiler = sys.getprofile()
-        sys.setprofile(self._calls)
-        try:
-            with self:
-                yield
-        finally:
-            sys.setprofile(profiler)
-            for hook in hooks:
-                hook.remove()
-
-    def _calls(self, frame: Any, event: str, _: Any) -> None:
-        """Hears of each call, by whatever name clipping was imported."""
-        if event == "call" and frame.f_code.co_name in CLIPPING:
-            self.clips.append(self.arrived[0])
-            if self.arrived[0]:
-                self.full = self.full or _gradients(self.parameters)
-
-    def _arrives(self, parameter: Tensor) -> None:
-        if parameter.grad is not None and bool(parameter.grad.any()):
-            self.arrived[self.n_steps > 0] = True
-            self.times[id(parameter)] += not self.n_steps
-            self._stepped.clear()
-
-    def _steps(self, optimizer: Any, *_: Any) -> None:
-        if not self.n_steps:
-            self.used = _gradients(self.parameters)
-            self.full = self.full or self.used
-        self.n_steps += 1
-        self.n_in_vain += id(optimizer) in self._stepped
-        self.steppers.append(optimizer)
-        self._stepped.add(id(optimizer))
-
-
-def _gradients(parameters: list[Tensor]) -> list[Tensor | None]:
-    return [None if e.grad is None else e.grad.clone() for e in parameters]
-
-
-def _step(
-    patient: Patient, parameters: list[Tensor], n: int = 1, *, mode: bool = True
-) -> Step:
-    """Up to n calls, until an optimizer steps. Weights and its state are put back."""
-    assert patient.train_step is not None and patient.batches is not None
-    optimizer: Any = patient.optimizer
-    state = None if optimizer is None else copy.deepcopy(optimizer.state_dict())
-    before = [each.detach().clone() for each in parameters]
-    given = [each.grad for each in parameters]
-    step = Step(patient.model, parameters)
-    if type(optimizer).__name__ in FRESH:  # so that its step is this batch's alone
-        optimizer.state.clear()
-    try:
-        with as_found(patient.model):
-            for each, grad in zip(parameters, given, strict=True):
-                each.grad = grad
-            patient.model.train(mode)
-            torch.manual_seed(3)
-            with torch.enable_grad(), step.watching():
-                while n and not step.n_steps:
-                    batch = tuple(each.clone() for each in patient.batches[0])
-                    patient.train_step(patient.model, batch)
-                    n -= 1
-            step.ends_off = not any(each.training for each in patient.model.modules())
-            step.left = _gradients(parameters)
-            step.moves = [
-                each.detach() - old
-                for each, old in zip(parameters, before, strict=True)
-            ]
-    finally:
-        if optimizer is not None:
-            optimizer.load_state_dict(state)
-    return step
+    because = ["not-in-optimizer", "ids-out-of-range", "keys-from-wrong-side"]
+    if code == "step-moves-nothing":
+        because += ["rate-is-zero", "schedule-of-another-optimizer"]
+    return Finding(code, title, tried, seen, means, look, because=(*because,), **more)
 
 
 def _stops(patient: Patient, problem: Exception) -> Finding:
@@ -256,6 +119,55 @@ def _stops(patient: Patient, problem: Exception) -> Finding:
     )
 
 
+def _until_scheduled(patient: Patient, step: Step) -> float | None:
+    """A rate for an optimizer whose scheduler is moved on elsewhere, and begins at 0.
+
+    None if there is no such thing.
+    """
+    waits = patient.optimizer is not None and not step.schedulers and any(step.pairs)
+    return SOME if waits and all(made > now == 0 for made, now in step.pairs) else None
+
+
+def _scheduled(patient: Patient, step: Step) -> Iterator[Finding | Remark]:
+    """Do the schedulers that a step moves on do what they should?"""
+    if patient.optimizer is not None and patient.schedule is not None:
+        before = multiplies(patient, pairs_of(patient.optimizer))
+        after = multiplies(patient, step.pairs)
+        if before is None is not after and (top := highest(patient)):
+            yield from known_rate(patient, top, is_factor=after)
+    tried = "watched the schedulers of torch.optim in one step."
+    for each in step.schedulers.values():
+        name = type(each.scheduler).__name__
+        own = each.scheduler.optimizer.param_groups
+        if step.n_steps and not any(e.param_groups is own for e in step.steppers):
+            yield _finding(
+                "schedule-of-another-optimizer",
+                "a scheduler changes the rate of an optimizer that doesn't step",
+                tried,
+                f"a {name} was moved on, and what stepped is another optimizer than "
+                "the one it was made with.",
+                "the rate that training uses stays as it is.",
+                "the order: the optimizer, once, then the scheduler of that optimizer.",
+            )
+        elif each.n > step.n_steps > 0:
+            yield _finding(
+                "schedule-steps-twice",
+                "a scheduler moves on twice in one step",
+                tried,
+                f"a {name} was moved on {each.n} times, and optimizers {step.n_steps}.",
+                "the warm-up and the decay are over in half the time.",
+                "scheduler.step(), in the loop and once more in a helper.",
+                design="That is right if the schedule counts so "
+                '(accept=["schedule-steps-twice"]).',
+            )
+        elif each.n_early and step.n_steps:
+            yield Remark(
+                f"a {name} is moved on before the optimizer steps: the first rate of "
+                "the schedule is never used. Usual is optimizer.step(), then "
+                "scheduler.step()."
+            )
+
+
 def _still(step: Step) -> Finding:
     """Why a step left every weight as it was."""
     before, after = step.arrived
@@ -275,9 +187,12 @@ def _still(step: Step) -> Finding:
     elif not used:
         why = "Gradients arrived, and were gone when the optimizer stepped."
         look = "zero_grad() between backward() and step(): it goes before backward()."
+    elif not any(step.rates):
+        why = f"An optimizer stepped, {step.n_steps} times, with a rate of 0."
+        look = "the schedule: step / warmup, not step // warmup; is it moved on at all?"
     else:
         why = "An optimizer stepped."
-        look = "a learning rate of 0 in the first step, another model's optimizer."
+        look = "another model's optimizer, a rate that is next to nothing."
     return _finding(
         "step-moves-nothing",
         "a step of training doesn't change the weights",
@@ -322,27 +237,32 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
         )
     yield from _stranger(patient, step, tried)
     yield from _clipped(step, tried)
-    yield from _summed(patient, step)
     yield from _switched_off(patient, step, tried)
     if _reads_labels(patient, step):
         yield _finding(
             "step-reads-labels",
-            "a step of training gives the decoder its labels to read",
+            "a step of training gives the model its labels to read",
             tried,
-            "the labels of the batch were looked up, and what it has for the decoder "
+            "the labels of the batch were looked up, and what it has for the model "
             "to read was not.",
             "each position reads the word that it has to say: the loss falls to 0.",
-            "what the step passes to the model: the words before, ids[:, :-1].",
+            "what the step passes to the model: the words before, ids[:, :-1], or "
+            "those in which some are hidden.",
         )
-    elif _scores_input(patient, step):
+    elif n := _cut(patient, step):
         yield _finding(
-            "step-scores-its-input",
-            "a step of training compares the output with what the decoder read",
-            "compared the step's gradient with that of the loss.",
-            "it is the gradient that the loss has with what it reads as labels.",
-            "the model learns to say the word that it has just read, not the next.",
-            "the second argument of the loss: the labels, ids[:, 1:].",
+            "step-cuts-source",
+            "a step of training reads the beginning of the source only",
+            tried,
+            f"{n} columns of the first batch's source were looked up, and words follow "
+            "them.",
+            "the model is asked to translate words that it has not read.",
+            "what the step passes to the model: a length that is the target's.",
+            design="That is right if sources are cut on purpose, and short ones stay "
+            "whole.",
         )
+    else:
+        yield from _compared(patient, step)
     if (slope := _slope(patient, step)) is not None and slope > UPHILL:
         yield _finding(
             "loss-goes-up",
@@ -372,7 +292,7 @@ def _moved(patient: Patient, step: Step) -> Iterator[Finding]:
 def _switched_off(patient: Patient, step: Step, tried: str) -> Iterator[Finding]:
     """Is dropout off in a step, at once or after the loop has written?"""
     stays = step.modes == {False} or not step.ends_off
-    later = step if stays else _step(patient, step.parameters, mode=False)
+    later = step if stays else make_step(patient, step.parameters, mode=False)
     is_off = later.modes == {False} and not later.drops
     if is_off and any(map(_anatomy.strikes_out, patient.watch_training())):
         where = "" if later is step else "in the second step "
@@ -410,39 +330,114 @@ def _left_off(patient: Patient, step: Step) -> bool:
             return False
         if patient.model.training:
             return False
-    off = _step(patient, step.parameters, mode=False)
+    off = make_step(patient, step.parameters, mode=False)
     drops = any(map(_anatomy.strikes_out, patient.watch_training()))
     return off.modes == {False} and not off.drops and drops
 
 
-def _summed(patient: Patient, step: Step) -> Iterator[Finding]:
-    """Is the gradient of a batch in several parts their sum, and not their mean?"""
+def _compared(patient: Patient, step: Step) -> Iterator[Finding]:
+    """Is the step's gradient that of the loss, without dropout and before clipping?"""
     n = max(step.times.values(), default=0)
-    if n < 2 or patient.loss is None or patient.gradients is not None:
+    if patient.loss is None:
+        if step.empties and n > 1:
+            yield _emptied(n)
         return
     with NoDropout():
-        parts = _step(patient, step.parameters).full
+        full = make_step(patient, step.parameters).full
         whole = _gradient(patient, step)
-    size = float(_flat(parts).norm() / _flat(whole).norm())
-    if (_cosine(parts, whole) or 0.0) > SURE and abs(size / n - 1) < 0.1:
+        alike = other = _cosine(full, whole) or 0.0
+        if alike < SURE:  # is it the loss with what is read as labels?
+            other = _cosine(full, _gradient(patient, step, at=-2)) or 0.0
+    size = float(_flat(full).norm() / _flat(whole).norm())
+    tried = "compared the step's gradient, before clipping, with that of the loss."
+    if step.empties and n > 1 and alike < SAME:
+        yield _emptied(n)
+    elif alike > SURE and n > 1 and abs(size / n - 1) < 0.1 and not patient.gradients:
         yield _finding(
             "accumulation-not-averaged",
             "a step adds up the gradients of its parts and doesn't average them",
-            "compared the step's gradient, before clipping, with that of the loss.",
+            tried,
             f"gradients arrive {n} times, and their sum is {size:.2f} times as long.",
             "steps change with the number of parts. Adam evens that out; plain "
             "gradient descent and clipping don't.",
             "divide each part's loss by the number of parts, before backward().",
         )
+    elif alike > SURE and not 1 / FAR_OFF < size < FAR_OFF and not step.unscales_late:
+        yield _finding(
+            "step-scales-gradient",
+            "the gradient of a step is not as long as that of the loss",
+            tried,
+            f"they point the same way, and the step's is {size:.3g} times as long.",
+            "clipping and plain gradient descent take it for a different size.",
+            "a loss that is divided twice, or summed; scaler.scale(loss) without "
+            "scaler.unscale_(optimizer) and scaler.step(optimizer).",
+            design="Adam evens that out, as long as nothing is clipped.",
+        )
+    elif other > max(SURE, alike + 0.05):
+        yield _finding(
+            "step-scores-its-input",
+            "a step of training compares the output with what the decoder read",
+            tried,
+            "it is the gradient that the loss has with what it reads as labels.",
+            "the model learns to say the word that it has just read, not the next.",
+            "the second argument of the loss: the labels, ids[:, 1:].",
+        )
+    elif -SURE < alike < UNLIKE:
+        yield _finding(
+            "step-differs-from-loss",
+            "the gradient of a step isn't that of the loss on its batch",
+            tried,
+            f"their directions agree by {alike:.0%} only.",
+            "what is trained is not what you gave as model, loss and batch.",
+            "what the step passes to the model and to the loss: the same rows, all of "
+            "them, shifted once.",
+            design="That is right if a step changes its batch at random, or adds "
+            "something to the loss.",
+        )
+
+
+def _emptied(n: int) -> Finding:
+    """Of the parts of a step the last one's gradients alone are used."""
+    return _finding(
+        "accumulation-forgets",
+        "the gradients are emptied between the parts of a step",
+        "made a step, and watched when gradients arrive and when they are emptied.",
+        f"they arrived {n} times before the optimizer stepped, and zero_grad() was "
+        "called in between.",
+        "the last part alone counts; the others are computed for nothing.",
+        "zero_grad() in the loop over the parts: once, before the first of them.",
+    )
 
 
 def _clipped(step: Step, tried: str) -> Iterator[Finding]:
-    """Are the gradients clipped before they have arrived, or after their use?"""
+    """Are gradients clipped before they arrive, after their use, or to nothing?"""
     seen = ""
     if _is_shorter(step):
         used, left = (float(_flat(each).norm()) for each in (step.used, step.left))
         seen = f"a gradient of length {used:.3g} was used; afterwards it was cut to "
         seen += f"{left:.3g}."
+    elif step.late and all(step.late):
+        seen = "they were clipped after the optimizer's last step only."
+    elif step.unscales_late:
+        yield _finding(
+            "clipped-before-unscaling",
+            "the gradients are clipped while they are still scaled up",
+            tried,
+            "they were clipped first, and then divided by the scaler's factor.",
+            "what is cut is the factor's size, so each step is cut to the same tiny "
+            "length. Adam evens that out in part; gradient descent stands still.",
+            "scaler.unscale_(optimizer), then clip_grad_norm_, then "
+            "scaler.step(optimizer).",
+        )
+    elif step.clips and (told := _is_nothing(step)):
+        yield _finding(
+            "clipped-to-nothing",
+            "clipping leaves nothing of the gradients",
+            tried,
+            told,
+            "the optimizer has nothing to go by; only weight decay moves the weights.",
+            "the limit: clip_grad_norm_(parameters, 1.0) is usual.",
+        )
     elif step.clips and not any(step.clips) and step.arrived[0]:
         seen = "when they were clipped, no gradient of this batch had arrived."
     if seen:
@@ -454,6 +449,14 @@ def _clipped(step: Step, tried: str) -> Iterator[Finding]:
             "a wild gradient goes into the weights as it is.",
             "clip_grad_norm_ between backward() and step().",
         )
+
+
+def _is_nothing(step: Step) -> str:
+    """What is seen if clipping cuts gradients to less than optimizers tell from 0."""
+    before, after = (float(_flat(each).abs().max()) for each in (step.full, step.used))
+    if not after < min(NOTHING, before / 1000):
+        return ""
+    return f"the largest number of a gradient was {before:.2g}, and then {after:.2g}."
 
 
 def _is_shorter(step: Step) -> bool:
@@ -474,7 +477,25 @@ def _reads_labels(patient: Patient, step: Step) -> bool:
             for each in step.read
         )
 
-    return was_read(labels.clamp_min(0)) and not was_read(read)
+    whole = torch.where(labels < 0, read, labels)  # of hidden words
+    return not was_read(read) and (was_read(labels.clamp_min(0)) or was_read(whole))
+
+
+def _cut(patient: Patient, step: Step) -> int:
+    """How many columns of the source a step reads, if words follow those; else 0."""
+    source, *rest = (each.cpu() for each in patient.batches[0])  # type: ignore[index]
+    if len(rest) < 2:
+        return 0
+    for each in step.read:
+        ids = each if each.dim() == 2 and len(each) == len(source) else each.t()
+        n = ids.size(-1)
+        if ids.dim() == 2 and 1 < n < source.size(1) and len(ids) == len(source):
+            words = source[:, n:] != (
+                -1 if patient.pads[0] is None else patient.pads[0]
+            )
+            if torch.equal(ids, source[:, :n]) and bool(words.any()):
+                return n
+    return 0
 
 
 def _slope(patient: Patient, step: Step) -> float | None:
@@ -490,17 +511,6 @@ def _slope(patient: Patient, step: Step) -> float | None:
     )
 
 
-def _scores_input(patient: Patient, step: Step) -> bool:
-    """Whether the step's gradient is the loss's with what is read as labels."""
-    if patient.loss is None:
-        return False
-    right = _cosine(step.used, _gradient(patient, step)) or 0.0
-    if right > SURE:
-        return False
-    wrong = _cosine(step.used, _gradient(patient, step, at=-2)) or 0.0
-    return wrong > max(SURE, right + 0.05)
-
-
 def _gradient(patient: Patient, step: Step, at: int = -1) -> list[Tensor | None]:
     """The loss's own gradient for the batch, with a part of it as labels."""
     assert patient.loss is not None and patient.batches is not None
@@ -513,7 +523,7 @@ def _gradient(patient: Patient, step: Step, at: int = -1) -> list[Tensor | None]
         logits = patient.run(sources[0] if sources else None, read)
         value = patient.loss(logits, patient.batches[0][at].clone())
         (value[0] if isinstance(value, tuple) else value).backward()
-    found = _gradients(step.parameters)
+    found = gradients_of(step.parameters)
     for each in step.parameters:
         each.grad = None
     return found
