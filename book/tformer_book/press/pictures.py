@@ -77,7 +77,7 @@ HEIGHTS = """async (width) => {
 ROOM = {"wide": "--tf-height", "phone": "--tf-height-narrow"}  # of `tformer.css`
 
 
-WHITE = ":root { --pst-color-background: #fff !important; }"
+WHITE = "html, body, .bd-article { --pst-color-background: #fff; background: #fff; }"
 
 
 def on_paper() -> str:
