@@ -152,11 +152,11 @@ def take(site: str, pages: dict[str, Path]) -> None:
 
 def main() -> int:
     """Take the missing pictures, and put all of them where pages look for them."""
-    pages = {}
+    pages, look = {}, on_paper() + WHITE
     for path in sorted((HTML / "book").glob("*.html")):
         text = path.read_text("utf-8")
         if FIGURE.search(text):
-            state = "".join(STATES.findall(text))
+            state = look + "".join(STATES.findall(text))
             pages[path.stem] = KEPT / hashlib.sha256(state.encode()).hexdigest()[:16]
     missing = {page: folder for page, folder in pages.items() if not folder.exists()}
     if missing:

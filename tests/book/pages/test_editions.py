@@ -218,3 +218,32 @@ def test_without_a_site_or_with_a_strange_page_there_is_one_clear_message(
     assert program.main(["epub", "--out", str(tmp_path)]) == 2
     assert "run: make book" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_table_of_the_epub_says_the_name_of_a_column_once(documents):
+    tree = documents["book/notation.xhtml"]
+    assert not tree.xpath("//*[contains(@class, 'tf-label')]")
+    blocks = tree.xpath("//h:td//m:math[@display='block']", namespaces=XHTML)
+    assert tree.xpath("//h:td//m:math", namespaces=XHTML) and not blocks
+
+
+def test_figures_that_begin_empty_are_shown_at_their_end(chromium, site):
+    [part] = chosen(HTML, ["training"])
+    with opened(chromium, site, part.chapters[0], width=epub.WIDTH) as it:
+        figure = it.page.locator("#figure-one-gradient")
+        assert figure.locator('[data-control="end"]').is_disabled()
+        assert figure.locator('[data-control="start"]').is_enabled()
+        assert it.page.locator(".bd-article .tf-dock").count() == 0
+
+
+def test_letters_keep_their_own_widths_on_paper(monkeypatch, tmp_path):
+    """With those of a screen, words stand unevenly, and some run together."""
+    given = []
+
+    def chromium(*flags):
+        given.extend(flags)
+        raise driver.NoBrowserError("none")
+
+    monkeypatch.setattr(program, "chromium", chromium)
+    assert program.main(["pdf", "--out", str(tmp_path)]) == 2
+    assert "--font-render-hinting=none" in given

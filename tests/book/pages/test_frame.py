@@ -177,3 +177,25 @@ def test_the_page_for_wrong_addresses_follows_the_books_own_switch(chromium, mod
     page.get_by_role("button", name="Search").click()
     page.wait_for_url("**/search.html?q=beam+search")
     context.close()
+
+
+def test_the_ways_in_are_on_the_first_screen_however_low_it_is(visit):
+    with visit(address("intro"), size="desk", settle=False) as seen:
+        doors = seen.page.locator(".tf-doors a").first
+        figure = seen.page.locator("#figure-first-translation")
+        for height, is_before in ((900, False), (780, True), (700, True)):
+            seen.page.set_viewport_size({"width": 1440, "height": height})
+            box, below = doors.bounding_box(), figure.bounding_box()
+            assert box["y"] + box["height"] < height
+            assert (box["y"] < below["y"]) == is_before
+            text = seen.page.locator(".bd-article section > p").nth(1)
+            assert text.bounding_box()["width"] < 660  # no wider than elsewhere
+
+
+def test_the_first_sentence_is_there_before_any_script(visit):
+    with visit(address("intro"), size="desk", settle=False) as seen:
+        box = seen.page.locator("#figure-first-translation .tf-widget")
+        assert box.get_attribute("data-words") == "Why did you not call me yesterday?"
+        box.evaluate("box => delete box.dataset.ready")
+        shown = "box => getComputedStyle(box, '::before').content"
+        assert "call me" in box.evaluate(shown)

@@ -280,7 +280,10 @@ def test_heads_are_sorted_by_the_cell_that_the_reader_keeps(explorer, translator
     weights = translator.attention(RUNNING).cross[:, :, 1, 1]
     explorer.pick("sort-2")  # nothing is kept yet: by place
     assert explorer.root.locator(".tfh-overview small").count() == 0
+    missing = explorer.root.get_by_text("No cell is kept yet")
+    assert missing.is_visible()
     explorer.cell(1, 1).click()
+    assert missing.count() == 0
     assert "attends most to" in explorer.where()
     shown = explorer.root.locator("[data-head]").evaluate_all(
         "all => all.map(e => e.dataset.head.split('-').map(Number))"

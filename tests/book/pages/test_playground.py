@@ -99,6 +99,16 @@ def test_it_learns_to_reverse_and_pauses_when_told(opened):
     )
 
 
+def test_a_chart_says_what_will_grow_in_it_until_it_does(opened):
+    waits = opened.root.locator(".tfpg-awaits")
+    assert waits.all_text_contents() == [
+        "Press Play: here the loss falls.",
+        "And here grows what it gets right.",
+    ]
+    opened.one_step()
+    assert waits.count() == 0
+
+
 def test_the_same_seed_gives_the_same_numbers_and_another_one_others(opened):
     def three_steps():
         for _ in range(3):

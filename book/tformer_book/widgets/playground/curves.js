@@ -45,7 +45,7 @@ function uprightOf(values, { most = null, isLog = false }) {
 
 // curves: a list of [step, value] for each of the names, and one of an earlier run; last: a
 // step that the axis has to reach. most: of the upright axis, null to follow the curves;
-// isLog: whether it counts in powers of ten; awaits: what a chart without a curve says.
+// isLog: whether it counts in powers of ten; awaits: what a chart says before the first step.
 export function chart(
   { title, names, text, awaits = "", ...axis },
   curves,
@@ -75,7 +75,7 @@ export function chart(
         title: "step",
         centred: true,
       })}
-      ${all.length ? nothing : svg`<text class="tfpg-awaits" x=${(BOX.left + BOX.width - BOX.right) / 2} y="88" text-anchor="middle">${awaits}</text>`}
+      ${all.some(([step]) => step > 0) ? nothing : svg`<text class="tfpg-awaits" x=${(BOX.left + BOX.width - BOX.right) / 2} y="88" text-anchor="middle">${awaits}</text>`}
       ${line("tfpg-before", earlier)}
       ${curves.map((points, i) => line(`tfpg-curve-${i}`, points))}
     </svg>
