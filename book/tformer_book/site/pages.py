@@ -59,7 +59,6 @@ TOGGLE = re.compile(
 TAG = re.compile(r"<[^>]*>")
 ALWAYS_FITS = 40  # columns: the width of a narrow phone
 ON_A_PHONE = 43  # columns of code on a screen of 390 pixels
-LONG = 24  # lines: on paper, such a block of code may go over two pages
 HANG, DEEPEST = 4, 12  # columns: how far a wrapped line hangs, beyond its own indent
 # Where the theme's script measures everything that could scroll, again and again.
 MEASURED = re.compile(r'\["pre","\.nboutput[^\]]*\]\.join\(", "\)')
@@ -214,8 +213,7 @@ def with_lines(found: re.Match[str]) -> str:
     if wrapped > code.count("\n"):
         lines += f";--tf-lines-phone:{wrapped}"
         code = "\n".join(map(hanging, rows, code.split("\n")))
-    long = " data-tf-long" if len(rows) > LONG else ""
-    return f'{start}{long} style="{lines}"><pre{stop}>{code}</pre>'
+    return f'{start} style="{lines}"><pre{stop}>{code}</pre>'
 
 
 def hang(row: str) -> int:
