@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -36,8 +36,8 @@ CONSTANT = (
 def examine(patient: Patient) -> Iterator[Finding]:
     """Ask the schedule for every step of the training."""
     yield from _decay(patient)
-    if patient.schedule is None:
-        yield from _too_high(patient, None)
+    if patient.schedule is None and patient.train_step is None:
+        yield from without_schedule(patient)
     if patient.schedule is None or not patient.steps:
         missing = "schedule=…" if patient.schedule is None else "steps=…"
         raise Skip(f"{missing} was not given")
@@ -231,8 +231,10 @@ def _decay(patient: Patient) -> Iterator[Finding]:
         )
 
 
-def _settings(optimizer: Any, rate: float) -> Iterator[Finding]:
-    """Are Adam's rate, betas and eps such that the weights move as they should?"""
+def _settings(optimizer: Any, rate: float | None) -> Iterator[Finding]:
+    """Are Adam's rate, if known, betas and eps such that the weights move well?"""
+    said = "" if rate is None else f"the highest rate is {rate:.2g}, "
+    rate = rate or 0.0
     group = optimizer.param_groups[0]
     first, second = group.get("betas", (0.0, 1.0))
     eps = float(group.get("eps", 0.0))
@@ -244,8 +246,7 @@ def _settings(optimizer: Any, rate: float) -> Iterator[Finding]:
             if first <= second
             else "Adam's two betas are exchanged",
             tried="looked at the optimizer's rate, betas and eps.",
-            seen=f"the highest rate is {rate:.2g}, betas are {first:.3g} and "
-            f"{second:.3g}, eps is {eps:.2g}.",
+            seen=f"{said}betas are {first:.3g} and {second:.3g}, eps is {eps:.2g}.",
             means="a step divides the gradient by its own size plus eps, and "
             "gradients are far smaller than that; or the rate is next to nothing."
             if first <= second
@@ -260,16 +261,32 @@ def _settings(optimizer: Any, rate: float) -> Iterator[Finding]:
         )
 
 
-def _too_high(patient: Patient, top: float | None) -> Iterator[Finding]:
+def without_schedule(
+    patient: Patient, used: Sequence[float] = ()
+) -> Iterator[Finding]:
+    """Is the optimizer's rate too high, or one that moves nothing?
+
+    Args:
+        patient: without a schedule.
+        used: the rates at which it was seen to step; where they are not its own, a step
+            of training sets them, and no later one is known.
+    """
+    optimizer = patient.optimizer
+    if optimizer is None or not is_adam(optimizer):
+        return
+    now = max(rate_of(each, "max_lr") for each in optimizer.param_groups)
+    if used and max(used) != max(map(rate_of, optimizer.param_groups)):
+        yield from _settings(optimizer, None)
+        now = max(used)
+    else:  # what a scheduler makes of it isn't known
+        yield from _settings(optimizer, own_rate(optimizer, "max_lr"))
+    yield from _far_too_high(now, None)
+
+
+def _too_high(patient: Patient, top: float) -> Iterator[Finding]:
     """Is the rate too high, whether the schedule gives it or multiplies it?"""
     optimizer = patient.optimizer
     if optimizer is None:
-        return
-    if top is None and is_adam(optimizer):  # what a scheduler makes of it isn't known
-        yield from _settings(optimizer, own_rate(optimizer, "max_lr"))
-        now = max(rate_of(each, "max_lr") for each in optimizer.param_groups)
-        yield from _far_too_high(now, None)
-    if top is None:
         return
     own = own_rate(optimizer)
     is_factor = multiplies(patient, pairs_of(optimizer))

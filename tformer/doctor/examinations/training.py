@@ -15,7 +15,12 @@ from tformer.doctor._patient import Patient, Skip
 from tformer.doctor._rates import multiplies, pairs_of
 from tformer.doctor._step import FRESH, Step, gradients_of, held, make_step
 from tformer.doctor.examinations.accumulation import NoDropout
-from tformer.doctor.examinations.schedule import HIGH, highest, known_rate
+from tformer.doctor.examinations.schedule import (
+    HIGH,
+    highest,
+    known_rate,
+    without_schedule,
+)
 from tformer.doctor.report import Finding, Remark
 
 CHAPTER = "Training"
@@ -44,6 +49,7 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
         if step.arrived[0] and not step.n_steps:
             several = make_step(patient, parameters, CALLS)
             if several.n_steps:  # it accumulates gradients over several calls
+                yield from _rates(patient, several)
                 if several.empties:
                     yield _emptied(max(several.times.values()))
                 return
@@ -56,6 +62,7 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
     except Exception as problem:
         yield _stops(patient, problem)
         return
+    yield from _rates(patient, step)
     yield from _scheduled(patient, step)
     if not any(bool(each.any()) for each in step.moves):
         yield _still(step)
@@ -117,6 +124,12 @@ def _stops(patient: Patient, problem: Exception) -> Finding:
         "no training with such batches.",
         look,
     )
+
+
+def _rates(patient: Patient, step: Step) -> Iterator[Finding]:
+    """Without a schedule, is the rate at which it steps one that the model bears?"""
+    if patient.schedule is None and step.rates:
+        yield from without_schedule(patient, step.rates)
 
 
 def _until_scheduled(patient: Patient, step: Step) -> float | None:
