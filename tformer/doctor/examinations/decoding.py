@@ -168,6 +168,7 @@ def _end(loop: Loop) -> Iterator[Finding | Remark]:
             "stop at the end sign, compare each word with eos_id"
         )
         return
+    is_cut = _cuts_at_end(loop.patient)
     yield Finding(
         code="decoding-ignores-eos",
         title="the decoding loop goes on after the end",
@@ -175,7 +176,26 @@ def _end(loop: Loop) -> Iterator[Finding | Remark]:
         seen=f"it took {steps} steps and wrote the end sign {n} times.",
         means="whatever comes after the end is rubbish, and it is kept.",
         look="the comparison with eos_id, for every row of the batch, and the break.",
+        design="Your tokenizer's decode leaves out the end and what follows, so this "
+        "costs only time; scores of ids would still count it."
+        if is_cut
+        else "",
     )
+
+
+def _cuts_at_end(patient: Patient) -> bool:
+    """Whether the tokenizer that was given decodes ids up to the end sign only."""
+    one, other = patient.words(2, seed=89)[0].tolist()
+
+    def decoded(*ids: int) -> str:
+        return str(patient.tokenizer.decode([*ids])).strip()
+
+    try:
+        alone = decoded(one)
+        cut = decoded(one, patient.eos_id, other)
+        return alone == cut != decoded(one, other)
+    except Exception:  # it was given for something else
+        return False
 
 
 def _cap(loop: Loop) -> Iterator[Finding]:
