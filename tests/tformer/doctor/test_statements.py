@@ -1,0 +1,35 @@
+"""What a finding says is so, and its advice is for the fault that is there."""
+
+from __future__ import annotations
+
+import pytest
+from test_designs import broken, examined
+
+NETWORK = (
+    "self.up, self.back = nn.Linear(o.width, 40), nn.Linear(40, o.width)",
+    "self.up, self.back = nn.Conv1d(o.width, 40, 3), nn.Linear(40, o.width)",
+)
+PROMPT = ("tril(diagonal=old)", "tril(diagonal=old if kept is None else n + old)")
+UP = "self.back(F.gelu(self.up(x)))"
+
+
+def text_of(finding) -> str:
+    return " ".join(str(finding).split())
+
+
+@pytest.mark.parametrize("left", [1, 2])
+def test_a_convolution_that_looks_ahead_is_told_from_a_mask(left):
+    within = f"self.back(F.gelu(self.up(F.pad(x.mT, ({left}, {2 - left}))).mT))"
+    report = examined(broken(*NETWORK, UP, within))
+    assert report.codes == (() if left == 2 else ("future-leak",)), str(report)
+    if left == 1:
+        assert "diagonal" not in text_of(report)
+        assert "outside the masked attention" in report.findings[0].look
+
+
+def test_a_convolution_that_pads_both_ends_is_named():
+    padded = NETWORK[1].replace("40, 3)", "40, 3, padding=1)")
+    model = broken(NETWORK[0], padded, UP, "self.back(F.gelu(self.up(x.mT).mT))")
+    [finding] = examined(model).findings
+    assert "stack.layers.0.feed_forward.up" in finding.look
+    assert "on the left alone" in finding.look
