@@ -33,3 +33,19 @@ def test_a_convolution_that_pads_both_ends_is_named():
     [finding] = examined(model).findings
     assert "stack.layers.0.feed_forward.up" in finding.look
     assert "on the left alone" in finding.look
+
+
+def test_an_output_projection_that_nobody_trains_is_named():
+    loose = "self.loose = self.stack.words.weight.detach().clone()"
+    model = broken(
+        "self.o, self.stack = o, Stack(o)",
+        f"self.o, self.stack = o, Stack(o)\n        {loose}",
+        "self.head = nn.Linear(o.width, VOCAB, bias=False)",
+        "self.head = nn.Identity()",
+        "logits = self.head(x)",
+        "logits = x @ self.loose.t()",
+    )
+    for tied in (True, None):
+        report = examined(model, given={"tied": tied})
+        assert report.codes == ("untied-tables",), str(report)
+        assert "neither parameter nor buffer" in text_of(report)
