@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import pytest
+import torch
+from cases import admitted
 from test_designs import broken, examined
+
+from tformer import doctor
 
 NETWORK = (
     "self.up, self.back = nn.Linear(o.width, 40), nn.Linear(40, o.width)",
@@ -49,3 +53,11 @@ def test_an_output_projection_that_nobody_trains_is_named():
         report = examined(model, given={"tied": tied})
         assert report.codes == ("untied-tables",), str(report)
         assert "neither parameter nor buffer" in text_of(report)
+
+
+def test_a_loop_takes_the_likeliest_word_however_large_logits_are():
+    model, given = admitted("annotated")
+    with torch.no_grad():
+        model.generator.proj.weight.mul_(1e5)
+    report = doctor.examine(model, **given)
+    assert not any(code.startswith("decoding") for code in report.codes), str(report)
