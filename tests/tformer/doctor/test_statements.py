@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 from cases import admitted
+from designs import made
 from test_designs import broken, examined
+from torch import optim
 
 from tformer import doctor
 
@@ -61,3 +63,20 @@ def test_a_loop_takes_the_likeliest_word_however_large_logits_are():
         model.generator.proj.weight.mul_(1e5)
     report = doctor.examine(model, **given)
     assert not any(code.startswith("decoding") for code in report.codes), str(report)
+
+
+@pytest.mark.parametrize("has_stepped", [True, False])
+def test_a_decay_made_trained_weights_small_and_the_start_made_new_ones_so(has_stepped):
+    model = made()
+    optimizer = optim.Adam(model.parameters(), lr=1e-3, weight_decay=0.1)
+    if has_stepped:
+        for each in model.parameters():
+            each.grad = torch.ones_like(each)
+        optimizer.step()
+        optimizer.zero_grad()
+    with torch.no_grad():
+        for each in model.parameters():
+            each.mul_(1e-5 if each.dim() > 1 else 1)
+    report = examined(model, given={"optimizer": optimizer})
+    assert "decay-in-gradient" in report.codes
+    assert ("weights-too-small" in report.codes) != has_stepped, str(report)
