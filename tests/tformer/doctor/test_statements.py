@@ -6,7 +6,7 @@ import pytest
 import torch
 from cases import admitted
 from designs import made
-from test_designs import broken, examined
+from test_designs import batches_of, broken, examined
 from torch import optim
 
 from tformer import doctor
@@ -80,3 +80,18 @@ def test_a_decay_made_trained_weights_small_and_the_start_made_new_ones_so(has_s
     report = examined(model, given={"optimizer": optimizer})
     assert "decay-in-gradient" in report.codes
     assert ("weights-too-small" in report.codes) != has_stepped, str(report)
+
+
+def test_labels_that_were_taken_after_words_were_hidden_are_told_so():
+    """Of the words that are chosen, as BERT's are, some are changed, or stay."""
+    late = []
+    for read, labels in batches_of(kind="guesses"):
+        some = (labels >= 0) & (torch.arange(read.size(1)) % 4 == 0)
+        read = read.masked_fill(some, 7)
+        late.append((read, read.masked_fill(labels < 0, -100)))
+    report = examined(kind="guesses", given={"batches": late})
+    assert report.codes == ("labels-overwritten",), str(report)
+    seen = [(labels.where(labels >= 0, read), labels)
+            for read, labels in batches_of(kind="guesses")]  # fmt: skip
+    report = examined(kind="guesses", given={"batches": seen})
+    assert report.codes == ("labels-not-hidden",), str(report)
