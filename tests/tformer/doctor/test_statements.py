@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from cases import admitted
+from cases import examined as patient
 from designs import made
 from test_designs import batches_of, broken, examined
 from torch import optim
@@ -95,3 +96,9 @@ def test_labels_that_were_taken_after_words_were_hidden_are_told_so():
             for read, labels in batches_of(kind="guesses")]  # fmt: skip
     report = examined(kind="guesses", given={"batches": seen})
     assert report.codes == ("labels-not-hidden",), str(report)
+
+
+def test_a_prompt_that_is_read_without_the_causal_mask_is_told_so():
+    report = patient("cached", PROMPT)
+    [finding] = [e for e in report.findings if e.code == "decoding-disagrees"]
+    assert finding.title == "the prompt is read without the causal mask"
