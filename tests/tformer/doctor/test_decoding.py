@@ -124,7 +124,9 @@ class Words:
 
     def decode(self, ids):
         ids = [*map(int, ids)]
-        return " ".join(map(str, ids[: ids.index(self.end)] if self.end in ids else ids))
+        return " ".join(
+            map(str, ids[: ids.index(self.end)] if self.end in ids else ids)
+        )
 
 
 @pytest.mark.parametrize("end", [2, -1])

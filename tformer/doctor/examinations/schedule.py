@@ -261,9 +261,7 @@ def _settings(optimizer: Any, rate: float | None) -> Iterator[Finding]:
         )
 
 
-def without_schedule(
-    patient: Patient, used: Sequence[float] = ()
-) -> Iterator[Finding]:
+def without_schedule(patient: Patient, used: Sequence[float] = ()) -> Iterator[Finding]:
     """Is the optimizer's rate too high, or one that moves nothing?
 
     Args:
