@@ -102,3 +102,20 @@ def test_a_prompt_that_is_read_without_the_causal_mask_is_told_so():
     report = patient("cached", PROMPT)
     [finding] = [e for e in report.findings if e.code == "decoding-disagrees"]
     assert finding.title == "the prompt is read without the causal mask"
+
+
+SILU = "F.silu(self.gate(x)) * self.up(x)"
+
+
+@pytest.mark.parametrize(
+    ("bend", "is_sound"),
+    [
+        ("self.gate(x) + self.up(x)", False),
+        ("F.silu(self.gate(x) + self.up(x))", True),
+        ("self.gate(x) + F.silu(self.up(x))", True),
+        ("self.gate(x) * self.up(x)", True),
+    ],
+)
+def test_two_projections_that_are_added_up_are_linear(bend, is_sound):
+    report = examined(broken(SILU, bend, more="gated"), more="gated")
+    assert report.codes == (() if is_sound else ("linear-feed-forward",)), str(report)
