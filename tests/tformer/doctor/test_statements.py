@@ -119,3 +119,19 @@ SILU = "F.silu(self.gate(x)) * self.up(x)"
 def test_two_projections_that_are_added_up_are_linear(bend, is_sound):
     report = examined(broken(SILU, bend, more="gated"), more="gated")
     assert report.codes == (() if is_sound else ("linear-feed-forward",)), str(report)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "codes"),
+    [
+        (lambda s: max(0.02, (900 - s) // 840) if s > 59 else s / 60, True),
+        (lambda s: max(0.02, (900 - s) / 840) if s > 59 else s / 60, False),
+        (lambda s: 1e-3 * 0.1 ** (s // 150), False),
+        (lambda s: 1e-3 * 0.02 ** (s // 600), False),
+        (lambda s: min(s / 60, 1) * 0.99**s, False),
+        (lambda s: min(s % 300 / 60, 1) * (1 - s % 300 / 300), False),
+    ],
+)
+def test_a_rate_that_falls_to_its_floor_in_one_step_is_named(schedule, codes):
+    report = patient("gpt", schedule=schedule, steps=900)
+    assert ("rate-falls-at-once" in report.codes) == codes, str(report)

@@ -19,6 +19,7 @@ SMALL = 5e-6  # a rate with which nothing is learned from the beginning
 SLOW = 1e-4  # one that is unusual from the beginning
 LARGE_EPS = 1e-2  # beside the size of gradients
 NOTHING = 1e-5  # of the highest rate: a step that moves nothing
+LITTLE = 0.05  # of the highest rate
 IDLE = 0.1  # of the steps: more than the end of any decay
 COUPLED = ("Adam", "Adamax", "NAdam", "RAdam")  # their decay is in the gradient
 STRONG = 0.05  # a decay that is usual with AdamW only
@@ -81,6 +82,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
             look="the number of steps for which the decay is made, and its unit: is it "
             "a decay for each epoch that is asked for each step?",
         )
+    elif (cliff := _cliff(patient, at, rates)) is not None:
+        yield _falls(tried, *cliff, sum(r < LITTLE * top for r in rates) / len(at))
     elif (valley := _rises_again(rates)) is not None:
         yield _restarts(tried, at, rates, *valley)
     elif rates[0] >= 0.9 * top:
@@ -100,6 +103,39 @@ def _rates(patient: Patient) -> tuple[list[int], list[float]]:
 def highest(patient: Patient) -> float:
     """The highest rate of the schedule, as far as the training is known."""
     return max(_rates(patient)[1]) if patient.schedule and patient.steps else 0.0
+
+
+def _cliff(
+    patient: Patient, at: list[int], rates: list[float]
+) -> tuple[int, float, float] | None:
+    """From one step to the next, a fall from a high rate to what is next to none.
+
+    Only where most of the training lies after it, and none of that is high again.
+    """
+    assert patient.schedule is not None
+    top = max(rates)
+    low = next((i for i in range(1, len(at)) if all(r < LITTLE * top for r in rates[i:])
+                ), len(at))  # fmt: skip
+    if len(at) - low <= len(at) / 2:
+        return None
+    steps = range(at[low - 1], at[low] + 1)
+    near = [float(patient.schedule(step)) for step in steps]
+    for step, (before, after) in zip(steps, pairwise(near), strict=False):
+        if before > top / 2 and after < LITTLE * top:
+            return step, before, after
+    return None
+
+
+def _falls(tried: str, step: int, before: float, after: float, n: float) -> Finding:
+    return Finding(
+        code="rate-falls-at-once",
+        title="the learning rate falls to next to nothing in a single step",
+        tried=tried,
+        seen=f"it is {before:.3g} at step {step}, {after:.3g} at the next, and for "
+        f"{n:.0%} of the training less than {LITTLE:.0%} of its maximum.",
+        means="hardly anything is learned after that step.",
+        look="/ and not // in what the decay is made of; the unit of its length.",
+    )
 
 
 def _rises_again(rates: list[float]) -> tuple[int, int] | None:
