@@ -150,6 +150,18 @@ def test_the_rate_that_counts_is_the_one_with_which_a_step_is_made(lr):
     assert without, str(without)
 
 
+@pytest.mark.parametrize("begun", [True, False])
+def test_a_rate_that_never_follows_its_schedule_is_to_be_confirmed(begun):
+    given = {"schedule": noam, "steps": STEPS, "lr": noam(1) if begun else 1.0}
+    report = set_in_the_step(lambda calls: noam(1), **given)
+    assert report and report.to_confirm == ("rate-stays",), str(report)
+    report = set_in_the_step(noam, **given)
+    assert report and not report.to_confirm, str(report)
+    flat = {**given, "schedule": lambda step: 1e-3 * warm(step // 40 * 40 + 40)}
+    report = set_in_the_step(lambda calls: flat["schedule"](calls), **flat)
+    assert "rate-stays" not in report.to_confirm
+
+
 @pytest.mark.filterwarnings("ignore:Detected call of `lr_scheduler")
 def test_a_scheduler_is_watched_in_a_step():
     report = trained(optim.AdamW, 1e-3, by_lambda(warm), n=2)
