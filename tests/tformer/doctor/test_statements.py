@@ -135,3 +135,23 @@ def test_two_projections_that_are_added_up_are_linear(bend, is_sound):
 def test_a_rate_that_falls_to_its_floor_in_one_step_is_named(schedule, codes):
     report = patient("gpt", schedule=schedule, steps=900)
     assert ("rate-falls-at-once" in report.codes) == codes, str(report)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "rate", "is_found", "confirms"),
+    [
+        (torch.bfloat16, 1e-5, True, False),
+        (torch.bfloat16, 1e-2, False, True),
+        (torch.float16, 1e-7, True, False),
+        (torch.float32, 1e-5, False, False),
+    ],
+)
+def test_steps_that_weights_of_16_bits_lose_are_named(dtype, rate, is_found, confirms):
+    model = made(dtype=dtype)
+    for make in (optim.AdamW, optim.SGD):
+        given = {"optimizer": make(model.parameters(), lr=rate)}
+        report = examined(model, given=given)
+        is_adam = make is optim.AdamW
+        code = "weights-too-coarse"
+        assert (code in report.codes) == (is_found and is_adam), str(report)
+        assert (code in report.to_confirm) == (confirms and is_adam)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor._rates import is_adam, multiplies, own_rate, pairs_of, rate_of
-from tformer.doctor.report import Finding
+from tformer.doctor.report import Finding, listed
 
 CHAPTER = "Training"
 ARGUMENT = "schedule"
@@ -37,6 +37,7 @@ CONSTANT = (
 def examine(patient: Patient) -> Iterator[Finding]:
     """Ask the schedule for every step of the training."""
     yield from _decay(patient)
+    yield from _rounded(patient)
     if patient.schedule is None and patient.train_step is None:
         yield from without_schedule(patient)
     if patient.schedule is None or not patient.steps:
@@ -264,6 +265,45 @@ def _decay(patient: Patient) -> Iterator[Finding]:
             design=""
             if decay >= STRONG
             else 'Small ones do little harm (accept=["decay-in-gradient"]).',
+        )
+
+
+def _rounded(patient: Patient) -> Iterator[Finding]:
+    """Does Adam train weights of 16 bits, and are most of its steps lost in these?"""
+    optimizer = patient.optimizer
+    if not is_adam(optimizer) or not type(optimizer).__module__.startswith("torch."):
+        return
+    assert optimizer is not None
+    rate = own_rate(optimizer)
+    if patient.schedule is not None and patient.steps:
+        values = sorted(_rates(patient)[1])
+        is_factor = values[-1] >= 0.5 or multiplies(patient, pairs_of(optimizer))
+        rate = values[len(values) // 2] * (rate if is_factor else 1)
+    n = lost = 0
+    types = set()
+    for each in (e for group in optimizer.param_groups for e in group["params"]):
+        if (kind := patient.stored.get(id(each))) is not None:
+            weight = each.detach().to(kind)
+            moved = [(weight.float() + by).to(kind) for by in (rate, -rate)]
+            n += weight.numel()
+            lost += int(((moved[0] == weight) & (moved[1] == weight)).sum())
+            types.add(str(kind).removeprefix("torch."))
+    if n:
+        yield Finding(
+            code="weights-too-coarse",
+            title="the weights that are trained are kept in 16 bits",
+            tried="looked at the types of the weights that the optimizer holds, and "
+            "added the rate to each, which is about the length of a step of Adam.",
+            seen=f"they are {listed(sorted(types))}, and with a rate of {rate:.2g}, "
+            f"half-way through a training, {lost / n:.0%} of them stay as they are.",
+            means="the nearest number that such a weight could become is further away "
+            "than the step goes; the smaller the rate gets, the more of them.",
+            look="weights in float32, and torch.autocast around the forward pass; not "
+            "model.to(torch.bfloat16) or .half().",
+            design=""
+            if lost > n / 2
+            else "That is right for a short training with large steps "
+            '(accept=["weights-too-coarse"]).',
         )
 
 
