@@ -155,3 +155,9 @@ def test_steps_that_weights_of_16_bits_lose_are_named(dtype, rate, is_found, con
         code = "weights-too-coarse"
         assert (code in report.codes) == (is_found and is_adam), str(report)
         assert (code in report.to_confirm) == (confirms and is_adam)
+
+
+def test_what_a_few_batches_share_with_the_test_is_said_to_be_a_part():
+    report = examined(given={"test_batches": batches_of()})
+    assert "train-test-overlap" in report.codes
+    assert "there may be more" in text_of(report)

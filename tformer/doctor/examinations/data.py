@@ -38,7 +38,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if patient.test_batches is not None and patient.batches is not None:
         known = list(_rows(patient, patient.all_batches))
         test = list(_rows(patient, patient.test_batches))
-        shared += _overlap({*known}, test, is_text=patient.decoder_only)
+        shared += _overlap({*known}, test, is_text=patient.decoder_only, is_all=False)
         k = 3 * max(map(len, test), default=0) // 4
         if patient.decoder_only and k >= LONG and not shared:
             shared += _windows(known[:MANY], test, k)
@@ -140,7 +140,11 @@ def _runs(row: tuple[int, ...], k: int) -> set[tuple[int, ...]]:
 
 
 def _overlap(
-    known: set[Any], test: Sequence[Any], *, is_text: bool = False
+    known: set[Any],
+    test: Sequence[Any],
+    *,
+    is_text: bool = False,
+    is_all: bool = True,
 ) -> Iterator[Finding]:
     """Are whole sentences of the test, or rows of a text, among those of training?"""
     shared = [each for each in test if _key(each) in known]
@@ -153,7 +157,8 @@ def _overlap(
             title=f"{kind}s of the test set are in the training set",
             tried=f"looked up each of {len(test)} test {kind}s among {len(known)}.",
             seen=f"{len(shared)} ({len(shared) / len(test):.0%}) are there, such as "
-            f"{shown}.",
+            f"{shown}."
+            + ("" if is_all else " With more of your batches, there may be more."),
             means="the score measures memory as well as skill.",
             look="remove duplicates, then split, before anything is sampled or "
             "repeated" + ("." if is_text else "; split by sentence, not by pair."),
