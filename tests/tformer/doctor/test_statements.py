@@ -161,3 +161,26 @@ def test_what_a_few_batches_share_with_the_test_is_said_to_be_a_part():
     report = examined(given={"test_batches": batches_of()})
     assert "train-test-overlap" in report.codes
     assert "there may be more" in text_of(report)
+
+
+class Closed:
+    """An alphabet of a few words; others have the id 7."""
+
+    def encode(self, text):
+        return [int(e) if e.isdigit() else 7 for e in text.split()]
+
+    def decode(self, ids):
+        return " ".join(map(str, ids))
+
+
+@pytest.mark.parametrize("often", [True, False])
+def test_unknown_words_that_training_reads_often_are_no_matter_of_the_alphabet(often):
+    def without(ids):
+        chosen = (ids > 2) & (torch.rand(ids.shape) < 0.3)
+        return ids.masked_fill(chosen, 7) if often else ids
+
+    torch.manual_seed(0)
+    batches = [tuple(map(without, each)) for each in batches_of()]
+    report = examined(given={"batches": batches, "tokenizer": Closed()})
+    said = report.codes if often else report.to_confirm
+    assert "tokenizer-loses-text" in said, str(report)
