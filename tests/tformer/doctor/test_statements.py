@@ -184,3 +184,12 @@ def test_unknown_words_that_training_reads_often_are_no_matter_of_the_alphabet(o
     report = examined(given={"batches": batches, "tokenizer": Closed()})
     said = report.codes if often else report.to_confirm
     assert "tokenizer-loses-text" in said, str(report)
+
+
+@pytest.mark.parametrize("at", [range(2, 9, 2), range(2, 6), range(2, 4), []])
+def test_a_word_that_has_the_id_of_padding_is_named(at):
+    read = torch.arange(3, 27).view(1, 24).expand(8, 24)[:, :11].clone()
+    read[:, [*at]] = 0
+    report = examined(given={"batches": [(read[:, :-1], read[:, 1:])], "pad_id": 0})
+    is_found = any("id of padding" in each.title for each in report.findings)
+    assert is_found == (at == range(2, 9, 2)), str(report)

@@ -46,10 +46,13 @@ def examine(patient: Patient) -> Iterator[Finding]:
     yield from _alike(patient)
     yield from _few_pairs(patient)
     yield from _filled(patient)
+    yield from _amid(patient)
     if patient.batches is not None and not patient.decoder_only:
         yield from _batches(patient)
-        yield from _torn(patient)
-        yield from _lengths(patient)
+        torn = list(_torn(patient))
+        yield from torn
+        if not any(each.code == "pairs-torn-apart" for each in torn):
+            yield from _lengths(patient)
         yield from _answered(patient)
 
 
@@ -113,6 +116,38 @@ def _filled(patient: Patient) -> Iterator[Finding]:
                     look="padding_value=pad_id in pad_sequence, whose default is 0.",
                 )
                 return
+
+
+def _amid(patient: Patient) -> Iterator[Finding]:
+    """Does padding stand between words, here and there, as a word would?"""
+    if not patient.knows_pad:
+        return
+    batches = patient.batches or [()]
+    for at in range(-len(batches[0]), -1):
+        pad = patient.pads[at == -2]
+        if pad is None or pad in (patient.eos_id, patient.bos_id):
+            continue
+        rows = [row for batch in batches for row in batch[at].tolist()]
+        n = sum(_has_single(row, pad) for row in rows)
+        if n > max(4, 0.05 * len(rows)):
+            yield Finding(
+                code="word-has-special-id",
+                title="a word seems to have the id of padding",
+                tried="looked for padding with words on both sides of it.",
+                seen=f"in {n} of {len(rows)} rows {patient.named(pad)} stands by "
+                "itself between words, and more than once.",
+                means="masks hide that word, the loss leaves it out, and decoding "
+                "drops it.",
+                look="the id at which the words begin: it comes after all special ids.",
+            )
+            return
+
+
+def _has_single(row: list[int], pad: int) -> bool:
+    """Whether a row has padding amid its words in several places, no two in a row."""
+    real = [k for k, i in enumerate(row) if i != pad]
+    runs = [b - a - 1 for a, b in itertools.pairwise(real) if b - a > 1]
+    return len(runs) > 1 and max(runs) == 1
 
 
 def _key(sentence: Any) -> Any:
