@@ -191,5 +191,8 @@ def test_a_word_that_has_the_id_of_padding_is_named(at):
     read = torch.arange(3, 27).view(1, 24).expand(8, 24)[:, :11].clone()
     read[:, [*at]] = 0
     report = examined(given={"batches": [(read[:, :-1], read[:, 1:])], "pad_id": 0})
+    labels = read[:, 1:].masked_fill(read[:, 1:] == 0, 9)
+    dropped = examined(given={"batches": [(read[:, :-1], labels)], "pad_id": 0})
+    assert "id of padding" not in str(dropped)  # words are dropped from the input
     is_found = any("id of padding" in each.title for each in report.findings)
     assert is_found == (at == range(2, 9, 2)), str(report)

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tformer.doctor._labels import asked, writes
+from tformer.doctor._labels import asked, shift, writes
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
@@ -127,27 +127,49 @@ def _amid(patient: Patient) -> Iterator[Finding]:
         pad = patient.pads[at == -2]
         if pad is None or pad in (patient.eos_id, patient.bos_id):
             continue
-        rows = [row for batch in batches for row in batch[at].tolist()]
-        n = sum(_has_single(row, pad) for row in rows)
+        rows = [
+            set() if at == -2 and any(map(answers.__getitem__, places)) else places
+            for batch in batches
+            for row, answers in zip(
+                batch[at].tolist(), _answers(patient, batch[-1]), strict=True
+            )
+            for places in [_singles(row, pad)]
+        ]
+        n = sum(len(places) > 1 for places in rows)
         if n > max(4, 0.05 * len(rows)):
             yield Finding(
                 code="word-has-special-id",
                 title="a word seems to have the id of padding",
                 tried="looked for padding with words on both sides of it.",
                 seen=f"in {n} of {len(rows)} rows {patient.named(pad)} stands by "
-                "itself between words, and more than once.",
+                "itself between words, and more than once"
+                + (", and no label asks for a word there." if at == -2 else "."),
                 means="masks hide that word, the loss leaves it out, and decoding "
                 "drops it.",
                 look="the id at which the words begin: it comes after all special ids.",
+                design=""
+                if at == -2
+                else "That is right where words of the source are dropped on purpose.",
             )
             return
 
 
-def _has_single(row: list[int], pad: int) -> bool:
-    """Whether a row has padding amid its words in several places, no two in a row."""
+def _answers(patient: Patient, labels: Tensor) -> list[list[bool]]:
+    """For each word that the decoder reads, whether a label says what it is."""
+    real = asked(patient, labels)
+    if patient.pads[1] is not None:
+        real &= labels != patient.pads[1]
+    by = 0 if writes(patient) is False else 1 - shift(patient)
+    if by:
+        real = torch.cat([torch.zeros_like(real[:, :1]), real[:, :-1]], dim=1)
+    return real.tolist()
+
+
+def _singles(row: list[int], pad: int) -> set[int]:
+    """Where a row has padding amid its words, if no two stand side by side."""
     real = [k for k, i in enumerate(row) if i != pad]
-    runs = [b - a - 1 for a, b in itertools.pairwise(real) if b - a > 1]
-    return len(runs) > 1 and max(runs) == 1
+    holes = [(a, b) for a, b in itertools.pairwise(real) if b - a > 1]
+    return {b - 1 for a, b in holes} if all(b - a == 2 for a, b in holes) else set()
 
 
 def _key(sentence: Any) -> Any:
