@@ -481,13 +481,23 @@ def _product_before(product: Op) -> tuple[Op | None, bool]:
         full = [each for each in before if each.tensor.numel() == op.output.numel()]
         if op.name in SUMS and len(full) > 1:
             parts = {_origin(each, VIEWS | DROPS) for each in full}
-            if len(parts) > 1:  # else both are parts of one product, as in a GLU
-                return None, bends
+            if len(parts) > 1 and (bends or not _read_one(parts)):
+                return None, bends  # else all are parts of one product, as in a GLU
         linear = VIEWS | DROPS | SUMS
         if op.name not in linear and not (op.name in FACTORS and len(full) == 1):
             bends = True
         op = _main(before, op).made_by if before else None
     return None, bends
+
+
+def _read_one(parts: set[Op | None]) -> bool:
+    """Whether all are products with weights of one and the same tensor."""
+    reads = [
+        states(each) if each is not None and each.name in PRODUCTS else None
+        for each in parts
+    ]
+    first = {None if each is None else _origin(each, VIEWS) for each in reads}
+    return None not in first and len(first) == 1
 
 
 BENDS = frozenset({"silu", "gelu", "relu", "sigmoid"})

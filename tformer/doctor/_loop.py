@@ -94,9 +94,11 @@ class Listener(TorchDispatchMode):
         self.in_training |= any(each.training for each in self._model.modules())
         if self._say is not None:
             last, others = self._say(len(self.scores) - 1)
-            rows[:, others] = FAR
-            rows[-1, others] = -FAR
-            rows[-1, last] = FAR
+            size = 2 * float(rows.abs().nan_to_num(posinf=0.0).max())
+            far = min(max(FAR, size), torch.finfo(rows.dtype).max)
+            rows[:, others] = far
+            rows[-1, others] = -far
+            rows[-1, last] = far
         if len(self.scores) > STEPS:
             raise Skip(f"it was still writing after {STEPS} steps")
 

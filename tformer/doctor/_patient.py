@@ -54,6 +54,8 @@ class Patient:
         strangers: parameters that a pass used, and that the model doesn't know of.
         is_constant: whether the output was the same for two inputs.
         changes_ids: whether a pass changed the ids that it was given.
+        stored: the types of those weights that have 16 bits, by their ids; they are
+            looked at in 32.
         asleep: weights that were all zeros, until `wake`.
         returns_start: whether decode's rows begin with the sign that begins a target;
             None until it was tried.
@@ -93,6 +95,7 @@ class Patient:
     is_constant: bool = False
     changes_ids: bool = False
     asleep: dict[str, Tensor] = field(default_factory=dict)
+    stored: dict[int, torch.dtype] = field(default_factory=dict)
     _passes: dict[Any, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

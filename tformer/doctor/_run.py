@@ -199,11 +199,11 @@ def _examined(
     model: nn.Module, given: dict[str, Any], batches: Any, until: float
 ) -> Said:
     """Everything, in float32 if the weights are coarser and the model allows that."""
-    is_half_ = any(map(is_half, model.parameters()))
-    for width in (in_float32, None) if is_half_ else (None,):
+    stored = {id(each): each.dtype for each in model.parameters() if is_half(each)}
+    for width in (in_float32, None) if stored else (None,):
         try:
             with contextlib.nullcontext() if width is None else width(model):
-                patient = Patient(model, **given)
+                patient = Patient(model, **given, stored=stored)
                 patient.admit()
                 patient.wake()
                 patient.deadline = until

@@ -172,9 +172,9 @@ def gradients_of(parameters: list[Tensor]) -> list[Tensor | None]:
 
 def make_step(
     patient: Patient, parameters: list[Tensor], n: int = 1, *, mode: bool = True,
-    rate: float | None = None,
+    rate: float | None = None, least: int = 1,
 ) -> Step:  # fmt: skip
-    """Up to n calls, until an optimizer steps at all, and with a rate.
+    """Up to n calls, until optimizers have stepped at least so often, with a rate.
 
     Weights, its state and that of schedulers are put back.
     """
@@ -196,7 +196,7 @@ def make_step(
             patient.model.train(mode)
             torch.manual_seed(3)
             with torch.enable_grad(), step.watching():
-                while n and not any(step.rates):
+                while n and sum(map(bool, step.rates)) < least:
                     batch = tuple(each.clone() for each in patient.batches[0])
                     patient.train_step(patient.model, batch)
                     n -= 1

@@ -216,6 +216,19 @@ def said(report):
     return " ".join(str(report).split())
 
 
+@pytest.mark.parametrize("collapsed", ["to_query", "to_key", "words, places", "all"])
+def test_weights_that_have_collapsed_are_not_taken_for_a_rotation(collapsed):
+    model = made(norm="none", seed=1)
+    with torch.no_grad():
+        for name, each in model.named_parameters():
+            within = collapsed == "all" or any(e in name for e in collapsed.split(", "))
+            if within and each.dim() > 1:
+                each.mul_(1e-9)
+    report = examined(model)
+    said = {each.code for each in (*report.findings, *report.consequences)}
+    assert not any(each.startswith("rotary") for each in said), str(report)
+
+
 def test_what_is_used_in_place_of_an_unused_part_is_named():
     change = ("self.split(self.to_value(read))", "self.split(self.to_key(read))")
     report = examined(broken(*change))

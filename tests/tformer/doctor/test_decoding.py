@@ -111,3 +111,28 @@ def test_a_cache_that_stays_from_call_to_call_is_named():
 
     report = doctor.examine(model, **{**given, "decode": kept})
     assert report.codes == ("decoding-cache-not-reset",), str(report)
+
+
+class Words:
+    """Ids as text, up to the end sign or not."""
+
+    def __init__(self, end):
+        self.end = end
+
+    def encode(self, text):
+        return [int(each) for each in text.split() if each.isdigit()]
+
+    def decode(self, ids):
+        ids = [*map(int, ids)]
+        return " ".join(
+            map(str, ids[: ids.index(self.end)] if self.end in ids else ids)
+        )
+
+
+@pytest.mark.parametrize("end", [2, -1])
+def test_what_a_tokenizer_leaves_out_after_the_end_is_not_said_to_be_kept(end):
+    never = ("if bool(done.all())", "if False")
+    report = examined("annotated", never, tokenizer=Words(end))
+    codes = report.to_confirm if end == 2 else report.codes
+    assert "decoding-ignores-eos" in codes, str(report)
+    assert ("decoding-ignores-eos" in report.codes) == ("it is kept" in str(report))

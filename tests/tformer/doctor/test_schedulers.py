@@ -123,6 +123,45 @@ def test_a_peak_that_a_cycle_keeps_for_later_is_seen_without_a_schedule():
     assert "rate-too-high" in trained(optim.AdamW, 1e-3, steep).codes
 
 
+def set_in_the_step(rate_at, *, lr, **more):
+    """What is said where each step writes the rate itself, as fairseq's does."""
+    model = made()
+    optimizer = optim.Adam(model.parameters(), lr=lr)
+    calls = 0
+
+    def step(model, batch):
+        nonlocal calls
+        calls += 1
+        for group in optimizer.param_groups:
+            group["lr"] = rate_at(calls)
+        optimizer.zero_grad()
+        loss(model(batch[0]), batch[1]).backward()
+        optimizer.step()
+
+    return examined(model, given={"optimizer": optimizer, "train_step": step, **more})
+
+
+@pytest.mark.parametrize("lr", [1.0, 1e-9, 1e-3])
+def test_the_rate_that_counts_is_the_one_with_which_a_step_is_made(lr):
+    report = set_in_the_step(noam, lr=lr)
+    assert report, str(report)
+    assert set_in_the_step(lambda _: 0.7, lr=lr).codes == ("rate-too-high",)
+    without = set_in_the_step(noam, lr=lr, batches=None)
+    assert without, str(without)
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_a_rate_that_never_follows_its_schedule_is_to_be_confirmed(begun):
+    given = {"schedule": noam, "steps": STEPS, "lr": noam(1) if begun else 1.0}
+    report = set_in_the_step(lambda calls: noam(1), **given)
+    assert report and report.to_confirm == ("rate-stays",), str(report)
+    report = set_in_the_step(noam, **given)
+    assert report and not report.to_confirm, str(report)
+    flat = {**given, "schedule": lambda step: 1e-3 * warm(step // 40 * 40 + 40)}
+    report = set_in_the_step(lambda calls: flat["schedule"](calls), **flat)
+    assert "rate-stays" not in report.to_confirm
+
+
 @pytest.mark.filterwarnings("ignore:Detected call of `lr_scheduler")
 def test_a_scheduler_is_watched_in_a_step():
     report = trained(optim.AdamW, 1e-3, by_lambda(warm), n=2)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from tformer.doctor import _anatomy
 from tformer.doctor._labels import writes
@@ -205,6 +206,7 @@ def _leak(
         "the padding mask rather than replaced by it?",
     )
     open_ = [e for e in attention if float(e.weights.triu(1).abs().max()) > 0]
+    is_outside = bool(attention) and not open_
     fills = [f for e in open_ if (f := _anatomy.weak_fill(e)) is not None]
     if 1 in fills:
         look = FLOATS
@@ -225,14 +227,21 @@ def _leak(
     elif open_ and (told := _hides_padding(patient)) is not None:
         seen += f" {told[0]}"
         look = told[1]
-    elif attention and not open_:
+    elif is_outside:
         seen += " No weight of an attention looks ahead."
         look = (
             "whatever mixes words outside the masked attention: a norm, convolution or "
             "mean over the length, a view that cuts across words."
         )
+        if (told := _mixer(patient)) is not None:
+            seen += f" {told[0]}"
+            look = told[1]
     next_only = open_ and not any(bool(e.weights.triu(2).any()) for e in open_)
-    if code == "future-leak" and (next_only or reach <= layers < n - 1):
+    if (
+        code == "future-leak"
+        and not is_outside
+        and (next_only or reach <= layers < n - 1)
+    ):
         code, title, look = (
             "mask-off-by-one",
             "each position sees the next word, which it has to predict",
@@ -249,6 +258,50 @@ def _leak(
         code=code, title=title, tried=tried, seen=seen, means=LEAKS, look=look,
         chapter="Masks", because=SPOILED,
     )  # fmt: skip
+
+
+def _mixer(patient: Patient) -> tuple[str, str] | None:
+    """The first part that hands the last word to earlier places, and where to look."""
+    n, target = patient.n_target, patient.target()
+    calls: list[list[tuple[nn.Module, Tensor, Tensor]]] = []
+
+    def note(module: nn.Module, given: Any, out: Any) -> None:
+        if given and isinstance(given[0], Tensor) and isinstance(out, Tensor):
+            calls[-1].append((module, given[0].clone(), out.clone()))
+
+    leaves = {m: name for name, m in patient.model.named_modules()
+              if not any(m.children())}  # fmt: skip
+    hooks = [each.register_forward_hook(note) for each in leaves]
+    try:
+        for ids in (target, patient.other(target, n - 1)):
+            calls.append([])
+            patient.logits(patient.source(), ids)
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+    def moves(one: Tensor, other: Tensor) -> bool | None:
+        """Whether two differ at any place before the last; None if that isn't known."""
+        axes = [i for i, size in enumerate(one.shape) if size == n]
+        if one.shape != other.shape or len(axes) != 1 or not one.is_floating_point():
+            return None
+        apart = (one - other).narrow(axes[0], 0, n - 1).abs().max()
+        return float(apart) > 1e-4 * float(one.abs().max())
+
+    for (module, *before), (again, *after) in zip(*calls, strict=False):
+        if module is not again:
+            return None
+        if moves(before[0], after[0]) is False and moves(before[1], after[1]):
+            kind = type(module).__name__
+            seen = f"The first part whose earlier places move is {leaves[module]}, a "
+            seen += f"{kind}, and those that it reads stay as they were."
+            look = f"{leaves[module]}: a {kind} outside the masked attention."
+            if isinstance(module, nn.Conv1d):
+                look = f"{leaves[module]}: its padding lets a word reach those before "
+                look += f"it. Pad {module.kernel_size[0] - 1} places, on the left "
+                look += "alone: F.pad(x, (k - 1, 0)), with padding=0."
+            return seen, look
+    return None
 
 
 def _hides_padding(patient: Patient) -> tuple[str, str] | None:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tformer.doctor._labels import asked, writes
+from tformer.doctor._labels import asked, shift, writes
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding
 
@@ -38,7 +38,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     if patient.test_batches is not None and patient.batches is not None:
         known = list(_rows(patient, patient.all_batches))
         test = list(_rows(patient, patient.test_batches))
-        shared += _overlap({*known}, test, is_text=patient.decoder_only)
+        shared += _overlap({*known}, test, is_text=patient.decoder_only, is_all=False)
         k = 3 * max(map(len, test), default=0) // 4
         if patient.decoder_only and k >= LONG and not shared:
             shared += _windows(known[:MANY], test, k)
@@ -46,10 +46,13 @@ def examine(patient: Patient) -> Iterator[Finding]:
     yield from _alike(patient)
     yield from _few_pairs(patient)
     yield from _filled(patient)
+    yield from _amid(patient)
     if patient.batches is not None and not patient.decoder_only:
         yield from _batches(patient)
-        yield from _torn(patient)
-        yield from _lengths(patient)
+        torn = list(_torn(patient))
+        yield from torn
+        if not any(each.code == "pairs-torn-apart" for each in torn):
+            yield from _lengths(patient)
         yield from _answered(patient)
 
 
@@ -115,6 +118,60 @@ def _filled(patient: Patient) -> Iterator[Finding]:
                 return
 
 
+def _amid(patient: Patient) -> Iterator[Finding]:
+    """Does padding stand between words, here and there, as a word would?"""
+    if not patient.knows_pad:
+        return
+    batches = patient.batches or [()]
+    for at in range(-len(batches[0]), -1):
+        pad = patient.pads[at == -2]
+        if pad is None or pad in (patient.eos_id, patient.bos_id):
+            continue
+        rows = [
+            set() if at == -2 and any(map(answers.__getitem__, places)) else places
+            for batch in batches
+            for row, answers in zip(
+                batch[at].tolist(), _answers(patient, batch[-1]), strict=True
+            )
+            for places in [_singles(row, pad)]
+        ]
+        n = sum(len(places) > 1 for places in rows)
+        if n > max(4, 0.05 * len(rows)):
+            yield Finding(
+                code="word-has-special-id",
+                title="a word seems to have the id of padding",
+                tried="looked for padding with words on both sides of it.",
+                seen=f"in {n} of {len(rows)} rows {patient.named(pad)} stands by "
+                "itself between words, and more than once"
+                + (", and no label asks for a word there." if at == -2 else "."),
+                means="masks hide that word, the loss leaves it out, and decoding "
+                "drops it.",
+                look="the id at which the words begin: it comes after all special ids.",
+                design=""
+                if at == -2
+                else "That is right where words of the source are dropped on purpose.",
+            )
+            return
+
+
+def _answers(patient: Patient, labels: Tensor) -> list[list[bool]]:
+    """For each word that the decoder reads, whether a label says what it is."""
+    real = asked(patient, labels)
+    if patient.pads[1] is not None:
+        real &= labels != patient.pads[1]
+    by = 0 if writes(patient) is False else 1 - shift(patient)
+    if by:
+        real = torch.cat([torch.zeros_like(real[:, :1]), real[:, :-1]], dim=1)
+    return real.tolist()
+
+
+def _singles(row: list[int], pad: int) -> set[int]:
+    """Where a row has padding amid its words, if no two stand side by side."""
+    real = [k for k, i in enumerate(row) if i != pad]
+    holes = [(a, b) for a, b in itertools.pairwise(real) if b - a > 1]
+    return {b - 1 for a, b in holes} if all(b - a == 2 for a, b in holes) else set()
+
+
 def _key(sentence: Any) -> Any:
     """What two sentences have in common that are one, as text or as ids."""
     if isinstance(sentence, str):
@@ -140,7 +197,11 @@ def _runs(row: tuple[int, ...], k: int) -> set[tuple[int, ...]]:
 
 
 def _overlap(
-    known: set[Any], test: Sequence[Any], *, is_text: bool = False
+    known: set[Any],
+    test: Sequence[Any],
+    *,
+    is_text: bool = False,
+    is_all: bool = True,
 ) -> Iterator[Finding]:
     """Are whole sentences of the test, or rows of a text, among those of training?"""
     shared = [each for each in test if _key(each) in known]
@@ -153,7 +214,8 @@ def _overlap(
             title=f"{kind}s of the test set are in the training set",
             tried=f"looked up each of {len(test)} test {kind}s among {len(known)}.",
             seen=f"{len(shared)} ({len(shared) / len(test):.0%}) are there, such as "
-            f"{shown}.",
+            f"{shown}."
+            + ("" if is_all else " With more of your batches, there may be more."),
             means="the score measures memory as well as skill.",
             look="remove duplicates, then split, before anything is sampled or "
             "repeated" + ("." if is_text else "; split by sentence, not by pair."),

@@ -168,6 +168,7 @@ def _end(loop: Loop) -> Iterator[Finding | Remark]:
             "stop at the end sign, compare each word with eos_id"
         )
         return
+    is_cut = _cuts_at_end(loop.patient)
     yield Finding(
         code="decoding-ignores-eos",
         title="the decoding loop goes on after the end",
@@ -175,7 +176,26 @@ def _end(loop: Loop) -> Iterator[Finding | Remark]:
         seen=f"it took {steps} steps and wrote the end sign {n} times.",
         means="whatever comes after the end is rubbish, and it is kept.",
         look="the comparison with eos_id, for every row of the batch, and the break.",
+        design="Your tokenizer's decode leaves out the end and what follows, so this "
+        "costs only time; scores of ids would still count it."
+        if is_cut
+        else "",
     )
+
+
+def _cuts_at_end(patient: Patient) -> bool:
+    """Whether the tokenizer that was given decodes ids up to the end sign only."""
+    one, other = patient.words(2, seed=89)[0].tolist()
+
+    def decoded(*ids: int) -> str:
+        return str(patient.tokenizer.decode([*ids])).strip()
+
+    try:
+        alone = decoded(one)
+        cut = decoded(one, patient.eos_id, other)
+        return alone == cut != decoded(one, other)
+    except Exception:  # it was given for something else
+        return False
 
 
 def _cap(loop: Loop) -> Iterator[Finding]:
@@ -263,12 +283,16 @@ def _against_one_pass(loop: Loop, source: Tensor) -> Iterator[Finding]:
         return
     if passed or len(written.words) < len(words) - 1:  # the last may be cut off
         yield _not_returned(written, words)
-    free = loop.write(source).words
+    by_itself = loop.write(source)
+    free, heard = by_itself.words, by_itself.scores
     ids, skip = _ids(loop, source, free)
     wide = None if patient.decoder_only else source
     right = patient.logits(wide, ids)[0, skip:] if free else right[:0]
-    missed = [i for i, each in enumerate(zip(right, free, strict=False))
-              if not _is_likeliest(patient, *each)]  # fmt: skip
+    missed = [
+        i
+        for i, each in enumerate(zip(right, heard, free, strict=False))
+        if not any(_is_likeliest(patient, e, each[-1]) for e in each[:2])
+    ]
     if missed:
         yield _wrong_row(missed, written)
     yield from _crops(loop)
@@ -602,8 +626,21 @@ def _by_attention(
         means = "what the cache gives back is not what one pass computes."
         look = (
             "the position of the new word; what is stored as k and as v; the mask "
-            "over past keys (a single new query may see all of them)."
+            "over past keys (a single new query may see all of them; the words of a "
+            "prompt, read at once, may not)."
         )
+        ahead = [
+            e for e in steps if e.shape == (at, at) and bool(e.weights.triu(1).any())
+        ]
+        is_causal = not any(bool(e.weights.triu(1).any()) for e in one_pass)
+        if first == 0 and at > 1 and ahead and one_pass and is_causal:
+            code, title = (
+                "decoding-disagrees",
+                "the prompt is read without the causal mask",
+            )
+            seen = f" While the loop reads the {at} words of the prompt, {len(ahead)} "
+            seen += "attentions look ahead; in one pass none does."
+            look = "the mask at the step that fills the cache: causal, as in training."
         return code, title, seen, means, look
     if first >= 1 and not whole and steps:
         own = [e for e in steps if e.shape[0] == 1 and e.shape[1] != across]

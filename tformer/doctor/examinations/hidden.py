@@ -26,8 +26,14 @@ def examine(patient: Patient) -> Iterator[Finding]:
     wanted = labels[real]
     if len(wanted) < 3:
         return  # another examination says that hardly anything is asked
-    if len(wanted.unique()) == 1 and bool((read[real] == wanted).all()):
-        yield _overwritten(patient, int(wanted[0]), len(wanted))
+    sign = wanted.mode().values
+    n = int((wanted == sign).sum())
+    if (
+        bool((read[real] == wanted).all())
+        and n > len(wanted) / 2
+        and (n == len(wanted) or not bool((read[~real] == sign).any()))
+    ):  # some of those that are chosen may be other words, or stay
+        yield _overwritten(patient, int(sign), n, len(wanted))
         return
     if same(patient, 0) > FEW:
         yield _seen(patient, read, labels, real)
@@ -50,12 +56,13 @@ def _flat(
     return torch.cat(read).cpu(), torch.cat(labels).cpu(), torch.cat(real).cpu()
 
 
-def _overwritten(patient: Patient, sign: int, n: int) -> Finding:
+def _overwritten(patient: Patient, sign: int, n: int, of: int) -> Finding:
     return Finding(
         code="labels-overwritten",
         title="the labels ask for the sign that hides a word",
         tried="compared what is asked with what is read at the same place.",
-        seen=f"all {n} labels are {patient.named(sign)}, and so is what is read there.",
+        seen=f"{n} of {of} labels are {patient.named(sign)}, and each is what is read "
+        "there.",
         means="the words that were hidden are in neither of the two.",
         look="labels = ids is the same tensor, and not a copy: labels = ids.clone(), "
         "before any word is hidden.",

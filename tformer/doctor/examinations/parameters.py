@@ -20,6 +20,7 @@ from tformer.doctor.report import INITIAL, Finding, listed
 CHAPTER = "The whole Transformer"
 LARGE = 4  # times the usual size; after training, few are
 TINY = 0.01  # of the usual size; where a matrix of width 8 has 0.02, it is 0.06
+DECAYS = ("decay-in-gradient", "decay-too-strong")  # they make trained weights small
 MANY = 64  # numbers, enough to have both signs
 PART = 0.3  # of a matrix that makes two or three things at once
 TRIES = 6  # inputs, each of which may wake other experts
@@ -90,7 +91,7 @@ def examine(patient: Patient) -> Iterator[Finding]:
     yield from _part([n for n in matrices if n not in silent], named, parts, outs, ops)
     yield from _never_wakes(patient, {*matrices} - {*silent})
     yield from _firsts(patient, ops)
-    yield from _sizes(ops)
+    yield from _sizes(patient, ops)
     thrown = _thrown_away(patient, ops, [n for n in silent if named[n].dim() > 1])
     for code, names in (
         ("gradient-cut", [n for n in silent if storage(named[n]) in used]),
@@ -342,7 +343,15 @@ def _weights(pair: tuple[_anatomy.Op, _anatomy.Op | None]) -> list[int | None]:
     ]
 
 
-def _sizes(ops: list[_anatomy.Op]) -> Iterator[Finding]:
+def _decayed(patient: Patient) -> float:
+    """The weight decay with which the weights have been trained; 0 if they weren't."""
+    optimizer = patient.optimizer
+    if optimizer is None or not optimizer.state:
+        return 0.0
+    return max(float(e.get("weight_decay", 0)) for e in optimizer.param_groups)
+
+
+def _sizes(patient: Patient, ops: list[_anatomy.Op]) -> Iterator[Finding]:
     """Do most matrices multiply the size of what they read, or leave hardly any?"""
     times: dict[int, float] = {}
     for op in ops:
@@ -354,6 +363,7 @@ def _sizes(ops: list[_anatomy.Op]) -> Iterator[Finding]:
     half = sorted(times.values())[len(times) // 2] if len(times) > 2 else 1.0
     if half > LARGE or half < TINY:
         is_large = half > LARGE
+        decay = 0.0 if is_large else _decayed(patient)
         yield Finding(
             code="weights-too-large" if is_large else "weights-too-small",
             title=f"the matrices are far too {'large' if is_large else 'small'}",
@@ -366,8 +376,16 @@ def _sizes(ops: list[_anatomy.Op]) -> Iterator[Finding]:
             else "sublayers add nothing, attention is even, and the gradients are as "
             "small.",
             look="the standard deviation of the initialisation: 0.02 or 1/√n. "
-            "normal_(w, 0.02) sets the mean.",
-            because=("norm-not-normalising", "weights-all-equal", "weights-one-sided"),
+            "normal_(w, 0.02) sets the mean."
+            if not decay
+            else f"this model has been trained, with a weight_decay of {decay:.3g}: is "
+            "that too much for its rate? If not, the initialisation.",
+            because=(
+                "norm-not-normalising",
+                "weights-all-equal",
+                "weights-one-sided",
+                *(DECAYS if decay else ()),
+            ),
         )
 
 

@@ -287,8 +287,13 @@ def _buffers(patient: Patient) -> list[tuple[str, Tensor]]:
 def _one_sided(first: _anatomy.Attention, side: str) -> Finding | None:
     """Are queries of one word turned from place to place, and its keys are not?
 
-    A query that is longer further on, and points the same way, is sound.
+    A query that is longer further on, and points the same way, is sound. So is one that
+    is hardly made of what it reads, where places differ in all that is read.
     """
+    reads = (first.into_query, first.into_key)
+    n = first.shape[0]
+    if all(e is not None and not _is_one_vector(e, n) for e in reads):
+        return None
     turns = [1 - torch.cosine_similarity(e[:, :1], e, dim=-1).min()
              for e in (first.query, first.key)]  # fmt: skip
     if not (min(turns) < 1e-5 and max(turns) > 1e-2):
@@ -306,7 +311,8 @@ def _is_one_vector(read: Input | None, n: int) -> bool:
     if read is None:
         return False
     rows = read.numbers.reshape(-1, read.numbers.size(-1))
-    return len(rows) == n and torch.allclose(rows, rows[:1].expand_as(rows), atol=1e-5)
+    apart, size = (rows - rows[:1]).abs().max(), rows.abs().max()
+    return len(rows) == n and bool(apart <= 1e-5 * size)
 
 
 def _turned_values(first: _anatomy.Attention, side: str) -> Iterator[Finding]:
@@ -362,7 +368,8 @@ def _turned(
     apart = max(float((e.amax(-1) - e.amin(-1)).max()) for e in steps)
     lengths = first.query.norm(dim=-1)
     keeps = float(lengths.std(dim=-1).max()) < 1e-2 * float(lengths.mean())
-    if apart > max(1e-2, 30 * patient.epsilon) * spread and spread > 1e-6:
+    least = 1e-5 * float(lengths.max() * first.key.norm(dim=-1).max())
+    if apart > max(1e-2, 30 * patient.epsilon) * spread > max(1e-6, least) / 100:
         yield _rotary(
             f"the rotary positions of the {SIDES[side]} don't measure distance",
             f"these differ by up to {apart:.2g}; all scores span {spread:.2g}."

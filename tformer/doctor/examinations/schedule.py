@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor._rates import is_adam, multiplies, own_rate, pairs_of, rate_of
-from tformer.doctor.report import Finding
+from tformer.doctor.report import Finding, listed
 
 CHAPTER = "Training"
 ARGUMENT = "schedule"
@@ -19,6 +19,7 @@ SMALL = 5e-6  # a rate with which nothing is learned from the beginning
 SLOW = 1e-4  # one that is unusual from the beginning
 LARGE_EPS = 1e-2  # beside the size of gradients
 NOTHING = 1e-5  # of the highest rate: a step that moves nothing
+LITTLE = 0.05  # of the highest rate
 IDLE = 0.1  # of the steps: more than the end of any decay
 COUPLED = ("Adam", "Adamax", "NAdam", "RAdam")  # their decay is in the gradient
 STRONG = 0.05  # a decay that is usual with AdamW only
@@ -36,8 +37,9 @@ CONSTANT = (
 def examine(patient: Patient) -> Iterator[Finding]:
     """Ask the schedule for every step of the training."""
     yield from _decay(patient)
-    if patient.schedule is None:
-        yield from _too_high(patient, None)
+    yield from _rounded(patient)
+    if patient.schedule is None and patient.train_step is None:
+        yield from without_schedule(patient)
     if patient.schedule is None or not patient.steps:
         missing = "schedule=…" if patient.schedule is None else "steps=…"
         raise Skip(f"{missing} was not given")
@@ -81,6 +83,8 @@ def examine(patient: Patient) -> Iterator[Finding]:
             look="the number of steps for which the decay is made, and its unit: is it "
             "a decay for each epoch that is asked for each step?",
         )
+    elif (cliff := _cliff(patient, at, rates)) is not None:
+        yield _falls(tried, *cliff, sum(r < LITTLE * top for r in rates) / len(at))
     elif (valley := _rises_again(rates)) is not None:
         yield _restarts(tried, at, rates, *valley)
     elif rates[0] >= 0.9 * top:
@@ -100,6 +104,39 @@ def _rates(patient: Patient) -> tuple[list[int], list[float]]:
 def highest(patient: Patient) -> float:
     """The highest rate of the schedule, as far as the training is known."""
     return max(_rates(patient)[1]) if patient.schedule and patient.steps else 0.0
+
+
+def _cliff(
+    patient: Patient, at: list[int], rates: list[float]
+) -> tuple[int, float, float] | None:
+    """From one step to the next, a fall from a high rate to what is next to none.
+
+    Only where most of the training lies after it, and none of that is high again.
+    """
+    assert patient.schedule is not None
+    top = max(rates)
+    low = next((i for i in range(1, len(at)) if all(r < LITTLE * top for r in rates[i:])
+                ), len(at))  # fmt: skip
+    if len(at) - low <= len(at) / 2:
+        return None
+    steps = range(at[low - 1], at[low] + 1)
+    near = [float(patient.schedule(step)) for step in steps]
+    for step, (before, after) in zip(steps, pairwise(near), strict=False):
+        if before > top / 2 and after < LITTLE * top:
+            return step, before, after
+    return None
+
+
+def _falls(tried: str, step: int, before: float, after: float, n: float) -> Finding:
+    return Finding(
+        code="rate-falls-at-once",
+        title="the learning rate falls to next to nothing in a single step",
+        tried=tried,
+        seen=f"it is {before:.3g} at step {step}, {after:.3g} at the next, and for "
+        f"{n:.0%} of the training less than {LITTLE:.0%} of its maximum.",
+        means="hardly anything is learned after that step.",
+        look="/ and not // in what the decay is made of; the unit of its length.",
+    )
 
 
 def _rises_again(rates: list[float]) -> tuple[int, int] | None:
@@ -231,8 +268,49 @@ def _decay(patient: Patient) -> Iterator[Finding]:
         )
 
 
-def _settings(optimizer: Any, rate: float) -> Iterator[Finding]:
-    """Are Adam's rate, betas and eps such that the weights move as they should?"""
+def _rounded(patient: Patient) -> Iterator[Finding]:
+    """Does Adam train weights of 16 bits, and are most of its steps lost in these?"""
+    optimizer = patient.optimizer
+    if not is_adam(optimizer) or not type(optimizer).__module__.startswith("torch."):
+        return
+    assert optimizer is not None
+    rate = own_rate(optimizer)
+    if patient.schedule is not None and patient.steps:
+        values = sorted(_rates(patient)[1])
+        is_factor = values[-1] >= 0.5 or multiplies(patient, pairs_of(optimizer))
+        rate = values[len(values) // 2] * (rate if is_factor else 1)
+    n = lost = 0
+    types = set()
+    for each in (e for group in optimizer.param_groups for e in group["params"]):
+        if (kind := patient.stored.get(id(each))) is not None:
+            weight = each.detach().to(kind)
+            moved = [(weight.float() + by).to(kind) for by in (rate, -rate)]
+            n += weight.numel()
+            lost += int(((moved[0] == weight) & (moved[1] == weight)).sum())
+            types.add(str(kind).removeprefix("torch."))
+    if n:
+        yield Finding(
+            code="weights-too-coarse",
+            title="the weights that are trained are kept in 16 bits",
+            tried="looked at the types of the weights that the optimizer holds, and "
+            "added the rate to each, which is about the length of a step of Adam.",
+            seen=f"they are {listed(sorted(types))}, and with a rate of {rate:.2g}, "
+            f"half-way through a training, {lost / n:.0%} of them stay as they are.",
+            means="the nearest number that such a weight could become is further away "
+            "than the step goes; the smaller the rate gets, the more of them.",
+            look="weights in float32, and torch.autocast around the forward pass; not "
+            "model.to(torch.bfloat16) or .half().",
+            design=""
+            if lost > n / 2
+            else "That is right for a short training with large steps "
+            '(accept=["weights-too-coarse"]).',
+        )
+
+
+def _settings(optimizer: Any, rate: float | None) -> Iterator[Finding]:
+    """Are Adam's rate, if known, betas and eps such that the weights move well?"""
+    said = "" if rate is None else f"the highest rate is {rate:.2g}, "
+    rate = rate or 0.0
     group = optimizer.param_groups[0]
     first, second = group.get("betas", (0.0, 1.0))
     eps = float(group.get("eps", 0.0))
@@ -244,8 +322,7 @@ def _settings(optimizer: Any, rate: float) -> Iterator[Finding]:
             if first <= second
             else "Adam's two betas are exchanged",
             tried="looked at the optimizer's rate, betas and eps.",
-            seen=f"the highest rate is {rate:.2g}, betas are {first:.3g} and "
-            f"{second:.3g}, eps is {eps:.2g}.",
+            seen=f"{said}betas are {first:.3g} and {second:.3g}, eps is {eps:.2g}.",
             means="a step divides the gradient by its own size plus eps, and "
             "gradients are far smaller than that; or the rate is next to nothing."
             if first <= second
@@ -260,16 +337,30 @@ def _settings(optimizer: Any, rate: float) -> Iterator[Finding]:
         )
 
 
-def _too_high(patient: Patient, top: float | None) -> Iterator[Finding]:
+def without_schedule(patient: Patient, used: Sequence[float] = ()) -> Iterator[Finding]:
+    """Is the optimizer's rate too high, or one that moves nothing?
+
+    Args:
+        patient: without a schedule.
+        used: the rates at which it was seen to step; where they are not its own, a step
+            of training sets them, and no later one is known.
+    """
+    optimizer = patient.optimizer
+    if optimizer is None or not is_adam(optimizer):
+        return
+    now = max(rate_of(each, "max_lr") for each in optimizer.param_groups)
+    if used and max(used) != max(map(rate_of, optimizer.param_groups)):
+        yield from _settings(optimizer, None)
+        now = max(used)
+    else:  # what a scheduler makes of it isn't known
+        yield from _settings(optimizer, own_rate(optimizer, "max_lr"))
+    yield from _far_too_high(now, None)
+
+
+def _too_high(patient: Patient, top: float) -> Iterator[Finding]:
     """Is the rate too high, whether the schedule gives it or multiplies it?"""
     optimizer = patient.optimizer
     if optimizer is None:
-        return
-    if top is None and is_adam(optimizer):  # what a scheduler makes of it isn't known
-        yield from _settings(optimizer, own_rate(optimizer, "max_lr"))
-        now = max(rate_of(each, "max_lr") for each in optimizer.param_groups)
-        yield from _far_too_high(now, None)
-    if top is None:
         return
     own = own_rate(optimizer)
     is_factor = multiplies(patient, pairs_of(optimizer))

@@ -15,6 +15,7 @@ USUAL = (
     "Two dogs play in the snow, and a child watches them!",
     "Zwei Männer fahren über die Brücke.",
 )
+OFTEN = 0.15  # more unknown words than any vocabulary should leave
 
 
 class Undecodable(Exception):
@@ -45,20 +46,26 @@ def examine(patient: Patient) -> Iterator[Finding]:
             lost.append((before, back))
         marked += [(i, before) for i in _marks(patient, ids)]
         too_large += [i for i in ids if not 0 <= i < max(patient.sizes)]
+    unknown, share = _unknown(patient, [ids for ids, _, _ in trips])
     if lost:
         text, back = min(lost, key=lambda each: len(each[0]))
         yield Finding(
             code="tokenizer-loses-text",
             title="decoding doesn't give back what was encoded",
             tried=f"encoded and decoded {n} sentences (case and spaces may differ).",
-            seen=f"{len(lost)} come back changed: “{text}” as “{back}”.",
+            seen=f"{len(lost)} come back changed: “{text}” as “{back}”."
+            + (
+                f" {share:.0%} of the words in your batches are {unknown}, too."
+                if share > OFTEN
+                else ""
+            ),
             means="what is lost here can never be translated or scored.",
             look="unknown pieces, ids that are shifted by the special ones, stripped "
             "accents, decode of one language with the table of the other.",
             design="That is right for a closed alphabet that has all letters of your "
             "texts: those of the batches come back as they were (pairs=… shows your "
             "own)."
-            if not patient.pairs and _comes_back(patient)
+            if not patient.pairs and share <= OFTEN and _comes_back(patient)
             else "",
         )
     if marked:
@@ -111,6 +118,19 @@ def _trips(patient: Patient) -> Iterator[tuple[list[int], str, str]]:
         return
     for ids, text in zip(encoded, texts, strict=True):
         yield ids, text, decode(ids)
+
+
+def _unknown(patient: Patient, encoded: list[list[int]]) -> tuple[int, float]:
+    """The id that most of some texts get, and its share of the words in the batches."""
+    said = [i for ids in encoded for i in ids if i not in patient.special]
+    if not said or patient.pairs:
+        return -1, 0.0
+    most = max(set(said), key=said.count)
+    rows = [row for batch in patient.batches or () for row in batch[-2].tolist()]
+    words = [i for row in rows for i in row if i not in patient.special]
+    if said.count(most) < len(said) / 2 or not words:
+        return most, 0.0
+    return most, words.count(most) / len(words)
 
 
 def _comes_back(patient: Patient) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,10 +13,15 @@ from tformer.doctor import _anatomy
 from tformer.doctor._keep import as_found
 from tformer.doctor._loop import Loop
 from tformer.doctor._patient import Patient, Skip
-from tformer.doctor._rates import multiplies, pairs_of
+from tformer.doctor._rates import multiplies, own_rate, pairs_of, rate_of
 from tformer.doctor._step import FRESH, Step, gradients_of, held, make_step
 from tformer.doctor.examinations.accumulation import NoDropout
-from tformer.doctor.examinations.schedule import HIGH, highest, known_rate
+from tformer.doctor.examinations.schedule import (
+    HIGH,
+    highest,
+    known_rate,
+    without_schedule,
+)
 from tformer.doctor.report import Finding, Remark
 
 CHAPTER = "Training"
@@ -28,6 +34,8 @@ NOTHING = 1e-7  # beside Adam's eps
 FAR_OFF = 20  # times as long
 SURE = 0.9  # cosine of two gradients that are one but for details of the loss
 CALLS = 16  # of a step: more than accumulate their gradients
+IN_A_ROW = 3  # steps
+FEW = 2000  # of a schedule's steps
 SOME = 1e-3  # a rate to try a step with that has none
 MISUSED = (TypeError, KeyError, AttributeError)  # the step wants other arguments
 
@@ -44,6 +52,7 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
         if step.arrived[0] and not step.n_steps:
             several = make_step(patient, parameters, CALLS)
             if several.n_steps:  # it accumulates gradients over several calls
+                yield from _rates(patient, several)
                 if several.empties:
                     yield _emptied(max(several.times.values()))
                 return
@@ -56,7 +65,9 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
     except Exception as problem:
         yield _stops(patient, problem)
         return
+    yield from _rates(patient, step)
     yield from _scheduled(patient, step)
+    yield from _stuck(patient, parameters, step)
     if not any(bool(each.any()) for each in step.moves):
         yield _still(step)
     else:
@@ -119,6 +130,12 @@ def _stops(patient: Patient, problem: Exception) -> Finding:
     )
 
 
+def _rates(patient: Patient, step: Step) -> Iterator[Finding]:
+    """Without a schedule, is the rate at which it steps one that the model bears?"""
+    if patient.schedule is None and step.rates:
+        yield from without_schedule(patient, step.rates)
+
+
 def _until_scheduled(patient: Patient, step: Step) -> float | None:
     """A rate for an optimizer whose scheduler is moved on elsewhere, and begins at 0.
 
@@ -166,6 +183,41 @@ def _scheduled(patient: Patient, step: Step) -> Iterator[Finding | Remark]:
                 "the schedule is never used. Usual is optimizer.step(), then "
                 "scheduler.step()."
             )
+
+
+def _stuck(patient: Patient, parameters: list[Tensor], step: Step) -> Iterator[Finding]:
+    """Do several steps set one rate, though the schedule moves on there?"""
+    optimizer, schedule = patient.optimizer, patient.schedule
+    if optimizer is None or schedule is None or not patient.steps or step.schedulers:
+        return
+    if not step.rates:
+        return
+    now = max(map(rate_of, optimizer.param_groups))
+    other = 1.1 * now or SOME  # seen again if the rate is left to others
+    rates = make_step(patient, parameters, IN_A_ROW, rate=other, least=IN_A_ROW).rates
+    if len(rates) < IN_A_ROW or {*rates} != {rates[0]} or rates[0] == other:
+        return
+
+    own = own_rate(optimizer)
+
+    def is_rate(step: int) -> bool:
+        value = float(schedule(step))
+        return any(math.isclose(rates[0], value * by, rel_tol=1e-6) for by in (1, own))
+
+    at = {each for each in range(1, min(patient.steps, FEW) + 1) if is_rate(each)}
+    if at and not any({*range(each, each + IN_A_ROW)} <= at for each in at):
+        first = min(at)
+        yield Finding(
+            code="rate-stays",
+            title="each step of training sets the same rate",
+            tried=f"made {IN_A_ROW} steps, one after the other, and watched the rate.",
+            seen=f"it is {rates[0]:.3g} at each of them, which the schedule has at "
+            f"step {first}; at step {first + 1} it has {schedule(first + 1):.3g}.",
+            means="the rate never follows the schedule.",
+            look="what counts the steps: += 1 in each of them, kept from call to call.",
+            design="That is right if your loop counts the steps, and hands train_step "
+            "their number.",
+        )
 
 
 def _still(step: Step) -> Finding:

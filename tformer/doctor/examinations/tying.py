@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from tformer.doctor import _anatomy
 from tformer.doctor._patient import Patient, Skip
-from tformer.doctor._watch import Op, storage
+from tformer.doctor._watch import VIEWS, Op, storage
 from tformer.doctor.report import Finding, Remark
 
 CHAPTER = "Embeddings"
@@ -31,7 +31,10 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
         yield from crossed
         if crossed:
             return
-    if not weights or not all(table.numel() == each.numel() for each in weights):
+    if not weights:
+        yield from _loose(patient, table, last)
+        return
+    if not all(table.numel() == each.numel() for each in weights):
         if patient.tied is False:
             return
         raise Skip("the output projection differs in size from the table")
@@ -72,6 +75,36 @@ def examine(patient: Patient) -> Iterator[Finding | Remark]:
             look="out.weight = embedding.weight (the Parameter); .data.copy_(…), "
             "clone(), deepcopy or a later initialisation makes two.",
             because=("weights-all-equal",),
+        )
+
+
+def _loose(patient: Patient, table: Tensor, last: Op) -> Iterator[Finding]:
+    """Is what multiplies the last states a tensor that nobody trains?"""
+    known = {storage(each) for each in patient.model.buffers()}
+    loose = []
+    for each in last.inputs:
+        while each.made_by is not None and each.made_by.name in VIEWS:
+            each = each.made_by.inputs[0]
+        if each.made_by is None and storage(each.tensor) not in known:
+            loose.append(each.tensor)
+    loose = [each for each in loose if each.numel() == table.numel()]
+    if not loose:
+        if patient.tied is False:
+            return
+        raise Skip("no matrix that is trained was seen in the output projection")
+    alike = _alike(table, loose[-1])
+    if patient.tied or alike:
+        yield Finding(
+            code="untied-tables",
+            title="the output projection is not the table of words",
+            tried="compared the memory of the two.",
+            seen=f"two blocks of {table.numel():,} numbers each"
+            + (", with the same values" if alike else "")
+            + "; the output's is a plain tensor, neither parameter nor buffer.",
+            means="it keeps the numbers that it was made with: no optimizer trains it, "
+            "state_dict() leaves it out, and model.to(…) doesn't move it.",
+            look="the line that makes it (a clone(), detach() or .data of the table): "
+            "use embedding.weight itself.",
         )
 
 
