@@ -77,7 +77,7 @@ HEIGHTS = """async (width) => {
 ROOM = {"wide": "--tf-height", "phone": "--tf-height-narrow"}  # of `tformer.css`
 
 
-WHITE = "html, body, .bd-article { --pst-color-background: #fff; background: #fff; }"
+WHITE = "html, body, .bd-article { --pst-color-background: var(--tf-card); }"
 
 
 def on_paper() -> str:
