@@ -75,8 +75,6 @@ HEIGHTS = """async (width) => {
   return last;
 }"""
 ROOM = {"wide": "--tf-height", "phone": "--tf-height-narrow"}  # of `tformer.css`
-
-
 WHITE = "html, body, .bd-article { --pst-color-background: var(--tf-card); }"
 
 

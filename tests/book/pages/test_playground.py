@@ -102,8 +102,8 @@ def test_it_learns_to_reverse_and_pauses_when_told(opened):
 def test_a_chart_says_what_will_grow_in_it_until_it_does(opened):
     waits = opened.root.locator(".tfpg-awaits")
     assert waits.all_text_contents() == [
-        "Press Play: here the loss falls.",
-        "And here grows what it gets right.",
+        "Press Play and watch the loss fall here.",
+        "And here, watch what it gets right grow.",
     ]
     opened.one_step()
     assert waits.count() == 0

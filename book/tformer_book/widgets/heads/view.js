@@ -234,7 +234,7 @@ export class HeadsView {
           <div class="tfh-all">${overview.node}${this.panel.line()}</div>
           <details class="tfh-hint">
             <summary>How to use the small maps</summary>
-            Layers down, heads across. Click or tap a small map to see it large (a mouse over it is enough to look); the button below it knocks its head out, that of a mean the whole layer. By keyboard: arrows, Enter${this.engine ? ", K to knock out" : ""}. Sharpness is the largest weight of a row, on average. Which head goes from “Hund” to “dog”? Choose that cell in the large map, and sort by the kept cell. The row “Hund” finds heads that look at what was just written, and the row before it those that look at what comes next.
+            Layers down, heads across. Click or tap a small map to enlarge it (hovering shows a preview). The button below a map knocks out its head; below a mean, the whole layer. By keyboard: arrows, Enter${this.engine ? ", K to knock out" : ""}. Sharpness is the largest weight of a row, on average. Which head goes from “Hund” to “dog”? Choose that cell in the large map, and sort by the kept cell. A cell in the row “Hund” finds heads that look at the word just written; one in the row before it, heads that look at the word about to come.
           </details>
           <div class="tfh-large" data-preview=${this.#previewed ? "true" : nothing}>
             <div class="tfh-head">
@@ -246,7 +246,7 @@ export class HeadsView {
           </div>
         </div>
         ${this.tabs.node}
-        <p class="tfh-hint">All that is said about this one sentence. ${chapterLink(CHAPTERS.inside)} counts what each head is worth to hundreds of them.</p>
+        <p class="tfh-hint">All of this is about one sentence. ${chapterLink(CHAPTERS.inside)} counts what each head of our model is worth over hundreds of sentences.</p>
         ${pictures.tables}${live.node}`,
       this.node,
     );

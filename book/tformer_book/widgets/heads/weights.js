@@ -141,7 +141,7 @@ export function rowText(attention, state, i) {
   const [first, second] = mapsOf(attention, state);
   const kept =
     state.locked >= 0
-      ? " Kept: sort by the kept cell to see who else looks there. Choose it again, or press Escape, to let it go."
+      ? " Kept: sort by the kept cell to see who else looks there. Choose it again, or press Escape, to release it."
       : "";
   if (state.compare === "difference")
     return `${who}: largest differences ${list(first)}.${kept}`;

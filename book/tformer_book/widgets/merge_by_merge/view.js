@@ -27,7 +27,7 @@ export const page = (s, parts) => html`
   </div>
   <figure class="tfmm-figure">
     ${curve(s, s.width, parts.goTo)}
-    <figcaption class="tfk-how">Drag the line, or move the slider, to another vocabulary size.</figcaption>
+    <figcaption class="tfk-how">Drag the line or move the slider to change the vocabulary size.</figcaption>
   </figure>
   ${parts.behind.node} ${parts.announcer.node}`;
 

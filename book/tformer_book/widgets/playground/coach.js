@@ -17,7 +17,7 @@ const STEPS = [
   },
   {
     title: "Break it.",
-    text: "Switch Positions off, and the model learns again from nothing (if it stands still, press Play). The dotted curve is the run before. Before you look: which letters can it still get right if it can’t tell their order?",
+    text: "Switch Positions off, and the model starts learning again from scratch (if it is paused, press Play). The dotted curve is the previous run. Before you look: which letters can it still get right if it can’t tell their order?",
     done: ({ run, settings }) => !settings.positions && run.step > 0,
   },
 ];

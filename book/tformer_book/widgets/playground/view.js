@@ -8,14 +8,14 @@ const LOSS = {
   names: ["training", "new sequences"],
   text: (x) => format(x, x < 0.1 ? 3 : x < 1 ? 2 : 1),
   isLog: true,
-  awaits: "Press Play: here the loss falls.",
+  awaits: "Press Play and watch the loss fall here.",
 };
 const RIGHT = {
   title: "New sequences",
   names: ["written right", "symbols right"],
   text: (x) => percent(x, 0),
   most: 1,
-  awaits: "And here grows what it gets right.",
+  awaits: "And here, watch what it gets right grow.",
 };
 
 // What the evaluations of a run tell, step by step.
