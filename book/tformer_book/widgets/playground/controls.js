@@ -57,7 +57,7 @@ function switchOf(name, onChange) {
   const told = (on) => onChange({ [name]: on });
   const { box, input, show } = check(`switch-${name}`, text, true, told);
   const node = html`<div class="tfpg-switch">${box}<details class="tfpg-watch">
-    <summary aria-label="Without? ${text}: what happens">Without?</summary>${watch} (${chapterLink(chapter)}).</details></div>`;
+    <summary aria-label="Why? ${text}: what happens without it">Why?</summary>${watch} (${chapterLink(chapter)}).</details></div>`;
   return { node, input, show };
 }
 

@@ -75,7 +75,7 @@ export function chart(
         title: "step",
         centred: true,
       })}
-      ${all.some(([step]) => step > 0) ? nothing : svg`<text class="tfpg-awaits" x=${(BOX.left + BOX.width - BOX.right) / 2} y="88" text-anchor="middle">${awaits}</text>`}
+      ${all.some(([step]) => step > 0) ? nothing : svg`<text class="tfpg-awaits" x=${(BOX.left + BOX.width - BOX.right) / 2} y="60" text-anchor="middle">${awaits}</text>`}
       ${line("tfpg-before", earlier)}
       ${curves.map((points, i) => line(`tfpg-curve-${i}`, points))}
     </svg>
