@@ -2,6 +2,7 @@
 
     python -m studies.experiments candidates    recipes for Multi30k, on validation only
     python -m studies.experiments chosen        the best of them: three seeds, test sets
+    python -m studies.experiments chosen-before   … and the best as long as it was
     python -m studies.experiments ablations     one change at a time, three seeds
     python -m studies.experiments ablations --only heads --minutes 60
 
@@ -20,6 +21,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from tformer import TransformerConfig, data, evaluate, train
 from tformer.common.files import write_json
@@ -73,6 +76,7 @@ WIDE = R_DROP | {
     "last_step": 8500,
     "eval_every": 425,
 }
+WIDER = WIDE | {"d_model": 384, "d_ff": 768}
 
 
 @dataclass(frozen=True)
@@ -105,19 +109,24 @@ STUDIES = {
             "sampled pieces": {"sample_pieces": 0.2},
             "twice as long": {"last_step": 8000},
             "four times as long, averaged": {"last_step": 16000, "average_last": 10},
-            "R-Drop": R_DROP,  # this one and the next on a GPU
+            "R-Drop": R_DROP,  # this one and the next ones on a GPU
             "R-Drop, d_model 256": WIDE,
+            "d_model 256 without R-Drop": WIDE | {"r_drop": 0.0},
+            "R-Drop, d_model 384": WIDER,
         },
         seeds=(0, 1, 2),
         length_penalties=(0.6, 1.0, 1.4, 1.8),
     ),
-    "chosen": Study(
-        MULTI30K,
-        {"chosen": WIDE},
-        seeds=(0, 1, 2),
-        length_penalties=(0.6, 1.0, 1.4, 1.8),
-        on_tests=True,
-    ),
+    **{
+        name: Study(
+            MULTI30K,
+            {"chosen": recipe},
+            seeds=(0, 1, 2),
+            length_penalties=(0.6, 1.0, 1.4, 1.8),
+            on_tests=True,
+        )
+        for name, recipe in (("chosen", WIDER), ("chosen-before", WIDE))
+    },
     "ablations": Study(
         SMALL,
         {
@@ -191,6 +200,7 @@ def run(
         "seed": seed,
         "changes": study.variants[variant],
         **{name: report[name] for name in kept.split()},
+        "float32_matmul_precision": torch.get_float32_matmul_precision(),
         "load_average": [load, os.getloadavg()[0]],  # others may have run beside it
         "length_penalties": {x["length_penalty"]: x["bleu"] for x in tried},
         "scores": scores,
@@ -217,6 +227,7 @@ def main() -> None:
     arguments = parser.parse_args()
     study, started = STUDIES[arguments.study], time.monotonic()
     file = arguments.results / f"{arguments.study}.json"
+    arguments.results.mkdir(parents=True, exist_ok=True)  # now, not after the first run
     corpus = data.load("multi30k")
     for seed in study.seeds:  # so that a study cut off has all variants once
         for variant in study.variants:

@@ -35,15 +35,11 @@ class ProjectedCrossEntropy(torch.autograd.Function):
         at_once = ROWS_ON_A_CPU if hidden.device.type == "cpu" else ROWS_ON_A_GPU
         for start in range(0, len(labels), at_once):
             part = slice(start, start + at_once)
-            at_label = labels[part, None]
-            log_p = product(hidden[part], table).log_softmax(dim=1, dtype=wide)
-            total -= (1 - smoothing) * log_p.gather(1, at_label).sum()
-            total -= smoothing * log_p.mean(dim=1).sum()
-            if is_learning:
-                gradient = log_p.exp_().sub_(smoothing / len(table))
-                rest = torch.full_like(at_label, smoothing - 1, dtype=wide)
-                gradient.scatter_add_(1, at_label, rest)
-                gradient = gradient.div_(len(labels)).to(hidden.dtype)
+            logits = product(hidden[part], table)
+            n = len(labels) if is_learning else None
+            loss, gradient = of_logits(logits, labels[part], smoothing, n)
+            total += loss
+            if gradient is not None:
                 hidden_gradient[part] = product(gradient, table.T)
                 table_gradient += product(gradient.T, hidden[part].T)
         if is_learning:
@@ -56,6 +52,30 @@ class ProjectedCrossEntropy(torch.autograd.Function):
         """The gradients from `forward`, times the incoming gradient."""
         hidden_gradient, table_gradient = ctx.saved_tensors
         return hidden_gradient * outer, table_gradient * outer, None, None, None
+
+
+def of_logits(
+    logits: Tensor, labels: Tensor, smoothing: float, n_labels: int | None
+) -> tuple[Tensor, Tensor | None]:
+    """The losses of some rows, added up, and what they add to the logits' gradient.
+
+    Args:
+        logits: (R, V) float.
+        labels: (R,) int64.
+        smoothing: in [0, 1).
+        n_labels: of how many losses the mean is to be differentiated; None for no
+            gradient.
+    """
+    at_label = labels[:, None]
+    log_p = logits.log_softmax(dim=1, dtype=_wide(logits.dtype))
+    loss = (smoothing - 1) * log_p.gather(1, at_label).sum()
+    loss -= smoothing * log_p.mean(dim=1).sum()
+    if n_labels is None:
+        return loss, None
+    gradient = log_p.exp_().sub_(smoothing / logits.size(1))
+    rest = torch.full_like(at_label, smoothing - 1, dtype=gradient.dtype)
+    gradient = gradient.scatter_add_(1, at_label, rest).div_(n_labels)
+    return loss, gradient.to(logits.dtype)
 
 
 def without_padding(
