@@ -19,11 +19,10 @@ class Ours:
     def __init__(self, model: Transformer, precision: str) -> None:
         self.module, self.precision = model, precision
         self.hidden = model.hidden
-        self.products = faster_products(model, 2048)
         self.n_labels: int | None = None  # counted, if not known
 
     def loss(self, source_ids: Tensor, target_ids: Tensor, labels: Tensor) -> Tensor:
-        with self.products():
+        with faster_products(self.module, source_ids.numel())():
             return projected_cross_entropy(
                 self.hidden(source_ids, target_ids),
                 self.module.output_embedding.weight,

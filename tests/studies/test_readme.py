@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-
 from statistics import mean, stdev
 
 from tformer_book.press.chapters import ROOT

@@ -13,9 +13,10 @@ class Dropout(nn.Dropout):
     """Zero each entry with probability p while training, and scale up the rest.
 
     ``y = x * keep / (1 - p)`` with ``keep`` 0 or 1, so that the mean stays the same.
-    On a GPU this is PyTorch's own. On a CPU, PyTorch draws one random number for every
-    entry, which takes a seventh of a training step; here a single 64-bit number decides
-    four entries, and p is rounded to a multiple of 1 / 65,536.
+    On a GPU, and where it is compiled, this is PyTorch's own. On a CPU, PyTorch draws
+    one random number for every entry, which takes a seventh of a training step; here a
+    single 64-bit number decides four entries, and p is rounded to a multiple of
+    1 / 65,536.
 
     Args:
         p: probability of zeroing an entry.
@@ -29,7 +30,8 @@ class Dropout(nn.Dropout):
         if not self.training:
             return x
         dropped = round(self.p * STEPS)
-        if x.device.type != "cpu" or not 0 < dropped < STEPS:
+        is_fused = x.device.type != "cpu" or torch.compiler.is_compiling()
+        if is_fused or not 0 < dropped < STEPS:
             return super().forward(x)
         keep = random_steps(x.shape) >= dropped - STEPS // 2
         return x * (keep.to(x.dtype) * (1 / (1 - self.p)))

@@ -70,3 +70,9 @@ def test_all_sixteen_bits_are_random():
 def test_a_probability_is_between_0_and_1():
     with pytest.raises(ValueError, match="between 0 and 1"):
         Dropout(1.5)
+
+
+def test_a_compiled_model_drops_in_one_graph_at_any_length():
+    drop = torch.compile(Dropout(0.5), fullgraph=True, dynamic=True, backend="eager")
+    for n in (MANY, MANY // 2 + 1):
+        assert abs((drop(torch.ones(n)) == 0).double().mean().item() - 0.5) < 0.01
