@@ -17,7 +17,7 @@ PORT ?= 8000
 RUN ?= runs/first
 draft := $(if $(DRAFT),--draft)
 
-.PHONY: help setup book execute site serve offline pdf epub test test-package test-browsers lab train bench bench-growth bench-peers gpu-report mutate check course \
+.PHONY: help setup book execute site serve offline pdf epub test test-package test-browsers lab train bench bench-growth bench-factors bench-peers gpu-report mutate check course \
 	format kernel bundles declared strip setup-cells address lock dist uv-lock site-report clean
 
 help:  ## list these commands
@@ -91,6 +91,9 @@ bench: bench-peers  ## side by side with torch.nn, Marian, CTranslate2 (writes r
 
 bench-growth: setup  ## growth with length, batch, layers, vocabulary (writes results/)
 	@$(PY) -W ignore -m benchmarks.growth $(ARGS)
+
+bench-factors: bench-peers  ## the factors of bench at other widths and lengths (writes results/)
+	@$(PY) -W ignore -m benchmarks.factors $(ARGS)
 
 gpu-report: bench-peers  ## on a CUDA GPU: bf16, compiled, the paper's base model
 	@$(PY) -W ignore -m benchmarks.gpu_report $(ARGS)

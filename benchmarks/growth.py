@@ -142,6 +142,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--points", type=int, default=9, help="of each sweep at most")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
+    for name in ("results", "benchmarks"):  # now, not when all is measured
+        (options.folder / name).mkdir(parents=True, exist_ok=True)
     record = timing.circumstances(COMMAND, torch.device("cpu"))
     sweeps = {size: SWEEPS[size][: options.points] for size in options.only}
     found = measure(sweeps, options.rotations)
