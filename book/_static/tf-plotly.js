@@ -124,6 +124,10 @@
     { rootMargin: "600px" },
   );
   for (const box of boxes) near.observe(box);
+  // With the bundle there, all are drawn before anything is printed.
+  const { connection } = /** @type {any} */ (navigator);
+  if (boxes.length && matches("(hover: hover)") && !connection?.saveData)
+    addEventListener("load", () => setTimeout(plotly, 5000));
   addEventListener("beforeprint", () => waiting.forEach(start));
 
   new MutationObserver(() => {

@@ -12,7 +12,11 @@ function render({ model, el }) {
   const { sentences } = model.get("example");
   const view = pairView();
   const remark = h("p", { class: "tff-remark", role: "status" });
-  const further = h("a", { class: "tff-further" }, "All its heads, in the lab");
+  const further = h(
+    "a",
+    { class: "tff-further" },
+    "See all its attention heads, in the lab",
+  );
   const lead = (text) => {
     further.href = `lab.html#${new URLSearchParams({ text, view: "heads" })}`;
   };
@@ -22,6 +26,7 @@ function render({ model, el }) {
     say(remark, "");
     lead(texts[i]);
     view.show(sentences[i]);
+    view.reveal();
   });
   const ask = askBar(engine, model, {
     label: "Translate a sentence of your own",
@@ -33,6 +38,7 @@ function render({ model, el }) {
       choice.pick(texts.indexOf(text));
       lead(text);
       view.show(ofAttention(text, attention));
+      view.reveal();
     },
   });
   root.append(view.node, remark, ask.node, choice.set);

@@ -2,10 +2,11 @@
 import { ALONG, onArrows, within } from "../kit/arrows.js";
 import { h, liveRegion, wantsStillness } from "../kit/kit.js";
 import { html, nothing, render, repeat, svg } from "../kit/vendor/lit.js";
-import { linked, lookedAt, mostDecided } from "./words.js";
+import { linked, lookedAt, lookedFrom, mostDecided } from "./words.js";
 
 const BEAT = 650; // ms from one word to the next
 const LEAST = 0.04; // thinner lines are not drawn
+const NONE = { at: null, from: null, isPicked: false };
 
 // -> { node, beside (a place for more, beside what is told), show(attention), stop() }
 export function pairView() {
@@ -14,6 +15,8 @@ export function pairView() {
     round: 0, // counts pairs
     known: 0, // German words that stand there
     at: null, // the one whose lines are strong
+    from: null, // or the English word whose lines are
+    isPicked: false, // by the reader: then the other lines step back
     cursor: 0, // the one that Tab reaches
   };
   const node = h("div");
@@ -24,13 +27,18 @@ export function pairView() {
 
   function show(changes) {
     Object.assign(now, changes);
-    render(pairOf(now, heard.node, beside, { onKey, pick, play }), node);
+    const actions = { onKey, pick, pickEnglish, play };
+    render(pairOf(now, heard.node, beside, actions), node);
     drawLines(node, now);
   }
   // The German words can be pointed at, tapped, and walked along with the arrow keys.
   function pick(at) {
     clearInterval(timer);
-    show({ known: now.pair.german.length, at });
+    choose({ at, from: null });
+  }
+  const pickEnglish = (from) => choose({ at: null, from });
+  function choose(word) {
+    show({ known: now.pair.german.length, isPicked: true, ...word });
     heard.announce(told(now));
   }
   const onKey = onArrows(ALONG, (move, { currentTarget }) => {
@@ -52,7 +60,7 @@ export function pairView() {
   function play() {
     clearInterval(timer);
     if (wantsStillness()) return finish();
-    show({ known: 0, at: null });
+    show({ known: 0, ...NONE });
     timer = setInterval(step, BEAT);
   }
 
@@ -63,9 +71,17 @@ export function pairView() {
     node,
     beside,
     show(attention) {
-      Object.assign(now, { pair: linked(attention), cursor: 0 });
+      Object.assign(now, { pair: linked(attention), cursor: 0, ...NONE });
       now.round += 1;
       play();
+    },
+    // Whoever asked from further down sees the answer.
+    reveal() {
+      const stage = node.querySelector(".tff-pair");
+      const room = parseFloat(getComputedStyle(stage).scrollMarginTop);
+      if (stage.getBoundingClientRect().top >= room) return;
+      const behavior = wantsStillness() ? "instant" : "smooth";
+      stage.scrollIntoView({ block: "start", behavior });
     },
     stop() {
       clearInterval(timer);
@@ -76,37 +92,46 @@ export function pairView() {
   };
 }
 
-const told = ({ pair, at }) =>
-  at === null
+const told = ({ pair, at, from }) => {
+  if (from !== null) return `${lookedFrom(pair, from)}.`;
+  return at === null
     ? "The model reads the English sentence."
     : `To write “${pair.german[at].text}”, the model ${lookedAt(pair, at)}.`;
+};
+const hint = ({ pair, known, isPicked }) =>
+  known && known === pair.german.length && !isPicked
+    ? `${matchMedia("(hover: none)").matches ? "Tap" : "Point at"} another word.`
+    : "";
 
-function pairOf(now, heard, beside, { onKey, pick, play }) {
-  const { pair, round, known, at, cursor } = now;
+function pairOf(now, heard, beside, { onKey, pick, pickEnglish, play }) {
+  const { pair, round, known, at, from, cursor } = now;
   const point = (i) => i < known && pick(i);
+  const shareOf = (e) => (at === null ? Number(e === from) : pair.shares[at][e]);
+  const toEnglish = (e) => known === pair.german.length && pickEnglish(e);
   const english = ({ text }, e) =>
-    html`<span style="--share: ${at === null ? 0 : pair.shares[at][e]}">${text}</span>`;
+    html`<span style="--share: ${shareOf(e)}" @click=${() => toEnglish(e)}
+      @pointerenter=${() => toEnglish(e)}>${text}</span>`;
   const german = ({ text }, i) => html`
     <button type="button" data-control="word-${i}" tabindex=${i === cursor ? 0 : -1} aria-label="${text}: ${lookedAt(pair, i)}"
-      ?data-hidden=${i >= known} ?data-at=${i === at} aria-hidden=${i >= known ? "true" : nothing}
+      style="--share: ${from === null ? 0 : pair.shares[i][from]}" ?data-hidden=${i >= known} ?data-at=${i === at} aria-hidden=${i >= known ? "true" : nothing}
       @click=${() => pick(i)} @pointerenter=${() => point(i)} @focus=${() => point(i)}>${text}</button>`;
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
-    <div class="tff-pair">
+    <div class="tff-pair" ?data-picked=${now.isPicked}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <p class="tff-words tff-english" lang="en">${repeat(pair.english, key, english)}</p>
       <div class="tff-words tff-german" lang="de" role="group" aria-label="The translation, word by word"
         @keydown=${onKey}>${repeat(pair.german, key, german)}</div>
     </div>
     <div class="tff-below">
-      <p class="tff-told">${told(now)} ${beside}</p>
       <button type="button" class="tfk-do" data-control="again" @click=${play}>Play again</button>
+      <p class="tff-told">${told(now)} ${hint(now)} ${beside}</p>
     </div>
     ${heard}`;
 }
 
 // Lines from each word that stands there to what it looked at.
-function drawLines(node, { pair, known, at }) {
+function drawLines(node, { pair, known, at, from }) {
   const stage = node.querySelector(".tff-pair");
   const [drawing, english, german] = stage.children;
   const { offsetWidth: width, offsetHeight: height } = stage; // as the words' places
@@ -115,7 +140,7 @@ function drawLines(node, { pair, known, at }) {
   const line = (g) => (share, e) => {
     if (share < LEAST) return nothing;
     const d = between(english.children[e], german.children[g], isRow);
-    return svg`<path d=${d} ?data-at=${g === at} style="--share: ${share.toFixed(3)}" />`;
+    return svg`<path d=${d} ?data-at=${g === at || e === from} style="--share: ${share.toFixed(3)}" />`;
   };
   drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
   const words = pair.shares.slice(0, known);

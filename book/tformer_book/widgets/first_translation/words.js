@@ -49,6 +49,13 @@ export function linked({ sourcePieces, predictedPieces, weights }) {
   return { english, german, shares };
 }
 
+// Which German word the model wrote when it looked at an English one most.
+export function lookedFrom({ english, german, shares }, e) {
+  const most = Math.max(...shares.map((row) => row[e]));
+  const g = shares.findIndex((row) => row[e] === most);
+  return `The model looked at “${english[e].text}” most when it wrote “${german[g].text}” (${percent(most, 0)})`;
+}
+
 // What a German word looked at most, in words.
 export function lookedAt({ english, shares }, g) {
   const most = shares[g]

@@ -34,7 +34,7 @@ export function keyPlane(s, result, chosen, { onQuery, onKey, onChoose }) {
   const [x, y] = place(s.query);
   const below = y + (s.query[1] < 0 ? 22 : -12);
   return plane(
-    "Query and keys: drag a ringed tip",
+    html`Query and keys<span class="tfk-how">: drag a ringed tip</span>`,
     "A plane with the query and all keys as arrows. The numbers are in the table below.",
     svg`${line("tfq-ray", ZERO, shadow)} ${line("tfq-foot", s.keys[chosen], shadow)}
       ${keys} ${arrow("tfk-query", s.query)}
