@@ -494,6 +494,12 @@ class Patient:
             return True
         return False
 
+    @property
+    def tokenizers(self) -> tuple[Any, Any]:
+        """The source's and the target's, which may be the same one."""
+        both = self.tokenizer
+        return (both[0], both[1]) if isinstance(both, tuple | list) else (both, both)
+
     def wake(self) -> None:
         """Replace weights that are all zeros, so that what they hide can be seen.
 

@@ -109,7 +109,8 @@ def examine(
         steps: how many steps you are going to train; for `schedule`.
         tied: whether the table of the target words is meant to be the output
             projection as well; None if either is fine.
-        tokenizer: has ``encode(text) -> ids`` and ``decode(ids) -> text``.
+        tokenizer: has ``encode(text) -> ids`` and ``decode(ids) -> text``. If each
+            language has a vocabulary of its own: both, (the source's, the target's).
         pairs: (source, target) sentences to train on.
         test_pairs: those to test on.
         test_batches: batches to test on; their rows must be new to `batches`.

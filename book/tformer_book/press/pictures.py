@@ -1,10 +1,10 @@
 """Take a picture of every interactive figure, and measure how high the figure is.
 
-A picture shows a figure as it looks when its page opens, but without its controls, as
-on paper. Pages show the pictures where no scripts run, where a figure that was not
-drawn is printed, and on the cards of links to figures. The heights say how much room a
-page keeps for a figure that is not drawn yet. A page whose figures have not changed
-keeps its pictures (``_build/pictures``).
+A picture shows a figure as it is printed: at its last step, without its controls. Pages
+show the pictures where no scripts run, where a figure that was not drawn is printed, and
+on the cards of links to figures. The heights say how much room a page keeps for a figure
+that is not drawn yet. A page whose figures have not changed keeps its pictures
+(``_build/pictures``).
 
 Usage: ``python -m tformer_book.press.pictures`` after the site has been built;
 `build_site` calls it, too.
@@ -74,6 +74,10 @@ HEIGHTS = """async (width) => {
   }
   return last;
 }"""
+LAST_STEP = """async () => {
+  dispatchEvent(new Event('beforeprint'));
+  for (let k = 0; k < 2; k++) await new Promise(requestAnimationFrame);
+}"""
 ROOM = {"wide": "--tf-height", "phone": "--tf-height-narrow"}  # of `tformer.css`
 WHITE = "html, body, .bd-article { --pst-color-background: var(--tf-card); }"
 
@@ -102,11 +106,13 @@ def taken(browser: Browser, site: str, page_name: str, folder: Path) -> None:
             box = figure.locator(".tf-widget[data-ready]")
             box.wait_for(timeout=PATIENCE)
             page.wait_for_load_state("networkidle", timeout=PATIENCE)
+            page.evaluate(LAST_STEP)
             drawn = box.locator(".tfk").first
             shot = drawn.screenshot(animations="disabled", timeout=PATIENCE)
             name = f"{figure.get_attribute('id')}.webp"
             picture = Image.open(io.BytesIO(shot)).convert("RGB")
             picture.save(folder / name, "WEBP", quality=72, method=6)
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
         still.evaluate("style => style.remove()")
         heights: dict[str, dict[str, int]] = {}
         for size, name in ROOM.items():

@@ -446,3 +446,54 @@ def test_windows_of_one_text_are_laid_over_each_other(begin, codes):
     test = text[begin : begin + 16][None]
     report = doctor.examine(model, **given, test_batches=[(test, test)])
     assert report.codes == codes, str(report)
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_labels_from_another_place_of_the_text_are_told(apart):
+    model, given = admitted("gpt")
+    generator = torch.Generator().manual_seed(0)
+    often = torch.multinomial(torch.arange(1.0, 9), 600, True, generator=generator)
+    starts = torch.randint(0, 580, (2, 32), generator=generator).tolist()
+    rows = [[often[i : i + 10] for i in each] for each in starts]
+    read, other = (torch.stack(each) + 4 for each in rows)
+    text = other if apart else read
+    given["batches"] = [(read[:, :9], text[:, 1:])]
+    report = doctor.examine(model, **given)
+    assert ("labels-from-elsewhere" in report.codes) is apart, str(report)
+
+
+class Words:
+    """A vocabulary of whole words, as long as its language's."""
+
+    def __init__(self, text, n):
+        self.words = ["<pad>", "<s>", "</s>", "<unk>", *sorted(set(text.split()))]
+        self.words += ["" for _ in range(n - len(self.words))]
+
+    def encode(self, text):
+        known = [word if word in self.words else "<unk>" for word in text.split()]
+        return [self.words.index(word) for word in known]
+
+    def decode(self, ids):
+        return " ".join(self.words[i] for i in ids)
+
+
+def test_each_of_two_vocabularies_has_its_tokenizer():
+    model, given = admitted("d2l")
+    n_source, n_target = given["vocab_size"]
+    assert n_source != n_target
+    pairs = [("a man runs", "ein mann rennt"), ("two dogs play", "zwei hunde spielen")]
+    sides = [" ".join(side) for side in zip(*pairs, strict=True)]
+    source, target = (
+        Words(text, n) for text, n in zip(sides, (n_source, n_target), strict=True)
+    )
+    given.pop("batches", None)
+    options = {**given, "pairs": pairs, "seconds": None}
+    one = doctor.examine(model, tokenizer=target, **options)
+    [told] = [each for each in one.not_tried if each.examination == "tokenizer"]
+    assert "the tokenizer of one" in told.reason and not one.codes
+    both = doctor.examine(model, tokenizer=(source, target), **options)
+    assert "tokenizer" in both.sound, str(both)
+    wrong = doctor.examine(model, tokenizer=(source, source), **options)
+    assert not wrong.codes
+    turned = doctor.examine(model, tokenizer=(target, source), **options)
+    assert turned.codes == ("tokenizer-loses-text",)

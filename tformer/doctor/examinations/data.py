@@ -257,22 +257,22 @@ def _torn(patient: Patient) -> Iterator[Finding]:
     if is_text and patient.tokenizer is None:
         return
 
-    def said(ids: Any) -> Any:
+    def said(ids: Any, side: int) -> Any:
         ids = [int(i) for i in ids if int(i) not in patient.special and int(i) >= 0]
-        return _text(patient, ids) if is_text else tuple(ids)
+        return _text(patient, ids, side) if is_text else tuple(ids)
 
-    def of_pair(sentence: Any) -> Any:
-        return _plain(sentence) if is_text else said(_key(sentence))
+    def of_pair(sentence: Any, side: int) -> Any:
+        return _plain(sentence) if is_text else said(_key(sentence), side)
 
-    pairs = {(of_pair(source), of_pair(target)) for source, target in patient.pairs}
+    pairs = {(of_pair(one, 0), of_pair(other, 1)) for one, other in patient.pairs}
     sides = [{pair[side] for pair in pairs} for side in (0, 1)]
     rows = [
-        (said(source), said(labels))
+        (said(source, 0), said(labels, 1))
         for batch in patient.batches or ()
         for source, labels in zip(batch[0], batch[-1], strict=True)
     ]
     turned = [
-        [said(row.flip(0)) for batch in patient.batches or () for row in batch[at]]
+        [said(row.flip(0), -at) for batch in patient.batches or () for row in batch[at]]
         for at in (0, -1)
     ]
     for side, code in enumerate(("source-in-reverse", "target-in-reverse")):
@@ -439,7 +439,7 @@ def _batches(patient: Patient) -> Iterator[Finding]:
     own = other = 0
     if patient.tokenizer is not None and patient.pairs:
         sides = [{_plain(pair[side]) for pair in patient.pairs} for side in (0, 1)]
-        texts = [_text(patient, row) for row in sources]
+        texts = [_text(patient, row, 0) for row in sources]
         own = sum(text in sides[0] for text in texts)
         other = sum(text in sides[1] for text in texts)
     if patient.bos_id is not None:
@@ -474,10 +474,9 @@ def _plain(text: str) -> str:
     return "".join(text.casefold().split())
 
 
-def _text(patient: Patient, row: list[int]) -> str:
-    return _plain(
-        str(patient.tokenizer.decode([i for i in row if i not in patient.special]))
-    )
+def _text(patient: Patient, row: list[int], side: int) -> str:
+    words = [i for i in row if i not in patient.special]
+    return _plain(str(patient.tokenizers[side].decode(words)))
 
 
 def _swapped(seen: str) -> Finding:

@@ -188,7 +188,7 @@ def _cuts_at_end(patient: Patient) -> bool:
     one, other = patient.words(2, seed=89)[0].tolist()
 
     def decoded(*ids: int) -> str:
-        return str(patient.tokenizer.decode([*ids])).strip()
+        return str(patient.tokenizers[1].decode([*ids])).strip()
 
     try:
         alone = decoded(one)

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from tformer.doctor._labels import asked, asks_masked, ignored, same, shift, writes
 from tformer.doctor._patient import Patient, Skip
 from tformer.doctor.report import Finding, Remark
 
 CHAPTER = "Data"
+MANY_WORDS = 200  # enough to say how often each comes
 WHERE = {
     -1: "one place earlier",
     0: "at the same place",
@@ -274,6 +276,9 @@ def _shifted(patient: Patient) -> Iterator[Finding]:
         if max(same(patient, d, turned=True) for d in WHERE) > 0.9:
             yield _reversed()
             return
+        if patient.decoder_only and _alike(patient) > 0.9 and shares[best] < 0.5:
+            yield _elsewhere(shares[1])
+            return
         raise Skip("the labels are not the decoder's input, shifted by a place")
     if shares[1] > 0.9:
         best = 1
@@ -301,6 +306,36 @@ def _shifted(patient: Patient) -> Iterator[Finding]:
         "decoding loop asks for the next.",
         look="inputs ids[:, :-1], labels ids[:, 1:], shifted once, in one place.",
         because=("loss-below-zero", "loss-wrong-axis"),
+    )
+
+
+def _alike(patient: Patient) -> float:
+    """The correlation of how often each word is read, and asked for."""
+    batches = patient.batches or ()
+    read = torch.cat([each[-2].flatten() for each in batches])
+    wanted = torch.cat([each[-1][asked(patient, each[-1])] for each in batches])
+    if min(len(read), len(wanted)) < MANY_WORDS:
+        return 0.0
+    counts = [
+        ids[ids >= 0].bincount(minlength=max(patient.sizes)) for ids in (read, wanted)
+    ]
+    n = max(map(len, counts))
+    both = torch.stack([F.pad(each, (0, n - len(each))) for each in counts]).double()
+    return float(torch.corrcoef(both)[0, 1].nan_to_num())
+
+
+def _elsewhere(share: float) -> Finding:
+    return Finding(
+        code="labels-from-elsewhere",
+        title="the labels are cut from another place than what is read",
+        tried="compared labels and inputs at several distances, and how often each "
+        "word is in them.",
+        seen=f"only {share:.0%} of the labels are the word that is read next, yet both "
+        "have the same words as often.",
+        means="the model is asked for words that have nothing to do with what it read, "
+        "and learns how frequent each is.",
+        look="two random numbers where one is meant: draw the start once, then "
+        "data[i : i + n] and data[i + 1 : i + n + 1].",
     )
 
 

@@ -40,13 +40,16 @@ def examine(patient: Patient) -> Iterator[Finding]:
             "shifted by a place, and are the special ids in it?",
         )
         return
-    for ids, before, back in trips:
+    lost_on = [0, 0]
+    for side, ids, before, back in trips:
         n += 1
         if _letters(before) not in _letters(back):
             lost.append((before, back))
+            lost_on[side] += 1
         marked += [(i, before) for i in _marks(patient, ids)]
         too_large += [i for i in ids if not 0 <= i < max(patient.sizes)]
-    unknown, share = _unknown(patient, [ids for ids, _, _ in trips])
+    _check_knows_both(patient, trips, lost_on)
+    unknown, share = _unknown(patient, [ids for _, ids, _, _ in trips])
     if lost:
         text, back = min(lost, key=lambda each: len(each[0]))
         yield Finding(
@@ -89,35 +92,53 @@ def examine(patient: Patient) -> Iterator[Finding]:
         )
 
 
-def _trips(patient: Patient) -> Iterator[tuple[list[int], str, str]]:
-    """Ids, what they should say, and what comes back, for a few sentences.
+Trip = tuple[int, list[int], str, str]
+
+
+def _check_knows_both(patient: Patient, trips: list[Trip], lost_on: list[int]) -> None:
+    """Raise if a tokenizer is that of one of two vocabularies, and so no fault."""
+    is_one = patient.tokenizers[0] is patient.tokenizers[1]
+    if not is_one or patient.sizes[0] == patient.sizes[1] or min(lost_on):
+        return
+    other = int(lost_on[1] > 0)
+    said = [i for side, ids, _, _ in trips if side == other for i in ids]
+    if max(lost_on) and said.count(max(set(said), key=said.count)) > len(said) / 2:
+        raise Skip(
+            "of your two vocabularies it is the tokenizer of one: give both, "
+            "tokenizer=(the source's, the target's)"
+        )
+
+
+def _trips(patient: Patient) -> Iterator[Trip]:
+    """Side, ids, what they should say, and what comes back, for a few sentences.
 
     A tokenizer of letters has no id for what its text doesn't contain; then the ids of
     the batches are decoded, and encoded again.
     """
-    encode = patient.tokenizer.encode
 
-    def decode(ids: list[int]) -> str:
+    def decode(ids: list[int], side: int) -> str:
         try:
-            return str(patient.tokenizer.decode(ids))
+            return str(patient.tokenizers[side].decode(ids))
         except (KeyError, IndexError) as problem:
             reason = f"{type(problem).__name__}: {problem}"
             raise Undecodable(f"of {ids[:8]}: {reason}.") from None
 
-    pairs = [text for pair in (patient.pairs or ())[:50] for text in pair]
-    texts = pairs if pairs and isinstance(pairs[0], str) else list(USUAL)
+    texts = [*enumerate(text for pair in (patient.pairs or ())[:50] for text in pair)]
+    if not texts or not isinstance(texts[0][1], str):
+        texts = [(1, text) for text in USUAL]
+    encode = [each.encode for each in patient.tokenizers]
     try:
-        encoded = [_ids(encode(text)) for text in texts]
+        encoded = [_ids(encode[k % 2](text)) for k, text in texts]
     except (KeyError, ValueError, IndexError):
         if patient.batches is None:
             raise
         for row in patient.batches[0][-2].tolist():
             ids = [i for i in row if i not in patient.special]
-            again = _ids(encode(decode(ids)))
-            yield ids, " ".join(map(str, ids)), " ".join(map(str, again))
+            again = _ids(encode[1](decode(ids, 1)))
+            yield 1, ids, " ".join(map(str, ids)), " ".join(map(str, again))
         return
-    for ids, text in zip(encoded, texts, strict=True):
-        yield ids, text, decode(ids)
+    for ids, (k, text) in zip(encoded, texts, strict=True):
+        yield k % 2, ids, text, decode(ids, k % 2)
 
 
 def _unknown(patient: Patient, encoded: list[list[int]]) -> tuple[int, float]:
@@ -138,9 +159,9 @@ def _comes_back(patient: Patient) -> bool:
     sides = [each for batch in patient.batches or () for each in batch[-2:]]
     rows = [row for side in sides for row in side.tolist()]
     rows = [[i for i in row if i >= 0 and i not in patient.special] for row in rows]
+    own = patient.tokenizers[1]
     try:
-        texts = [str(patient.tokenizer.decode(row)) for row in rows]
-        again = [_ids(patient.tokenizer.encode(text)) for text in texts]
+        again = [_ids(own.encode(str(own.decode(row)))) for row in rows]
     except (KeyError, IndexError, ValueError):
         return False
     words = [[i for i in row if i not in patient.special] for row in again]

@@ -172,7 +172,7 @@ export function requests(atFirst, onBusy = () => {}) {
 // What stands there before anything was asked.
 export const atFirst = (engine, model) =>
   engine
-    ? `Recorded. Your own sentence is translated here, in your browser (${megabytes(model.get("model_bytes"))}, loaded once).`
+    ? `Recorded example. Yours runs in your browser (${megabytes(model.get("model_bytes"))}, loaded once).`
     : "Recorded example. To ask this model, run the cell in a notebook.";
 
 // The line where a reader types a sentence and asks. onAsk(text, { signal, onProgress })
@@ -196,6 +196,18 @@ export function askBar(
   }
   // The box is as high as a copy of the text, which the style sheet draws unseen.
   const grow = () => put(input.parentElement, { "data-typed": input.value });
+  // What nobody has typed yet is replaced by typing.
+  let given = "";
+  let isEntered = false;
+  const choose = () => input.value === given && input.select();
+  function onFocus() {
+    isEntered = true;
+    choose();
+  }
+  function onClick() {
+    if (isEntered) choose(); // the click itself has put the caret somewhere
+    isEntered = false;
+  }
   function draw(isBusy) {
     put(node, { "data-busy": isBusy && "true" });
     render(
@@ -203,7 +215,8 @@ export function askBar(
         <div class="tfk-ask-line">
           <div class="tfk-grows"><textarea id=${id} rows="1" autocomplete="off"
             spellcheck="false" lang="en" enterkeyhint="go" data-control="text"
-            ?disabled=${!engine} @input=${grow} @keydown=${onKey}></textarea></div>
+            ?disabled=${!engine} @input=${grow} @keydown=${onKey}
+            @focus=${onFocus} @click=${onClick}></textarea></div>
           <button type="button" class="tfk-do" data-control="ask" ?disabled=${!engine}
             @click=${go}>${isBusy ? "Stop" : action}</button>
         </div>${asked.node}`,
@@ -213,7 +226,7 @@ export function askBar(
   draw(false);
   const input = node.querySelector("textarea");
   const show = (text) => {
-    input.value = text;
+    input.value = given = text;
     grow();
   };
   show(model.get("text"));

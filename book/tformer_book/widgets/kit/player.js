@@ -47,6 +47,17 @@ export function player({ words, at, last, to, beat = 0 }) {
       node.disabled = at() === (i < 2 ? 0 : last());
     });
   }
+  // On paper, where nothing moves, stands what comes out.
+  let before = null;
+  addEventListener("beforeprint", () => {
+    if (!play.isConnected && !moves[0].isConnected) return;
+    before ??= at();
+    go(last());
+  });
+  addEventListener("afterprint", () => {
+    if (before !== null) go(before);
+    before = null;
+  });
   const nodes = beat ? [...moves.slice(0, 2), play, ...moves.slice(2)] : moves;
   return { nodes, play, playing, go, stop, show };
 }
