@@ -1,10 +1,10 @@
 """Take a picture of every interactive figure, and measure how high the figure is.
 
-A picture shows a figure as it is printed: at its last step, without its controls. Pages
-show the pictures where no scripts run, where a figure that was not drawn is printed, and
-on the cards of links to figures. The heights say how much room a page keeps for a figure
-that is not drawn yet. A page whose figures have not changed keeps its pictures
-(``_build/pictures``).
+A picture shows a figure as it is printed: at its last step, without its controls.
+Pages show the pictures where no scripts run, where a figure that was not drawn is
+printed, and on the cards of links to figures. The heights say how much room a page
+keeps for a figure that is not drawn yet. A page whose figures have not changed keeps
+its pictures (``_build/pictures``).
 
 Usage: ``python -m tformer_book.press.pictures`` after the site has been built;
 `build_site` calls it, too.
