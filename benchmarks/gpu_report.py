@@ -62,12 +62,6 @@ def matmul_rate(device: torch.device, n: int) -> float:
     return max(n_operations / elapsed(multiply, device, 10) for _ in range(5))
 
 
-def sentences(config: TransformerConfig, rows: int, length: int) -> Tensor:
-    """(rows, length) int64: pieces drawn at random, the same ones every time."""
-    generator = torch.Generator().manual_seed(0)
-    return torch.randint(4, config.vocab_size, (rows, length), generator=generator)
-
-
 class Trainee:
     """A peer whose loss is computed in bfloat16, by a compiled program if wanted."""
 
@@ -95,7 +89,7 @@ def training(
     compiled: bool,
 ) -> dict[str, Any]:
     """Steps of each peer in turn: seconds, tokens a second, operations a second."""
-    ids = sentences(config, rows, length).to(device)
+    ids = workload.random_ids(config.vocab_size, rows, length).to(device)
     found: dict[str, Any] = {}
     learners = {}
     for name in peers.TRAINED:
@@ -142,7 +136,7 @@ def searching(
     rotations: int,
 ) -> dict[str, Any]:
     """Greedy and beam search of our weights by both, in bfloat16."""
-    ids = sentences(config, rows, length).to(device)
+    ids = workload.random_ids(config.vocab_size, rows, length).to(device)
     engines = {}
     for name in SEARCHERS:
         engines[name] = peers.make(name, workload.new_model(config))

@@ -13,25 +13,20 @@ higher rate; where it is above, something grows that the model does not count. W
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import torch
 from torch import Tensor
 
-from benchmarks import peers, timing, workload
+from benchmarks import peers, sweeps, timing, workload
+from benchmarks.sweeps import Found, Sweeps
 from tformer import TransformerConfig, decode
 from tformer.analysis import cost
-from tformer.common.files import write_json
 
-ROOT = Path(__file__).resolve().parent.parent
-COMMAND = "python -m benchmarks.growth"
 USUAL = {"length": 16, "batch": 16, "layers": 3, "vocabulary": 8000}
 SWEEPS = {
     "length": (8, 16, 32, 64),
@@ -60,9 +55,7 @@ class Point:
         )
 
     def ids(self) -> Tensor:
-        generator = torch.Generator().manual_seed(0)
-        shape = (self.batch, self.length)
-        return torch.randint(4, self.vocabulary, shape, generator=generator)
+        return workload.random_ids(self.vocabulary, self.batch, self.length)
 
     def operations(self, kind: str) -> int:
         config, rows, length = self.config(), self.batch, self.length
@@ -80,12 +73,10 @@ def call(point: Point, kind: str) -> Callable[[int], object]:
     return lambda turn: decode.greedy(model, ids, max_len=point.length)
 
 
-def measure(
-    sweeps: dict[str, tuple[int, ...]], rotations: int
-) -> dict[str, dict[str, list[dict[str, Any]]]]:
+def measure(wanted: Sweeps, rotations: int) -> Found:
     """For each size that is changed, and each kind, the points."""
-    found: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    for size, values in sweeps.items():
+    found: Found = {}
+    for size, values in wanted.items():
         points = {value: Point(**{**USUAL, size: value}) for value in values}
         found[size] = {}
         for kind in KINDS:
@@ -106,14 +97,13 @@ def measure(
     return found
 
 
-def draw(found: dict[str, dict[str, list[dict[str, Any]]]], path: Path) -> None:
+def draw(found: Found) -> Any:
     """One panel for each size: measured, and as the cost model predicts."""
-    import matplotlib
-
-    matplotlib.use("agg")
     from matplotlib import pyplot
 
-    figure, panels = pyplot.subplots(1, len(found), figsize=(11, 3), sharey=True)
+    figure, [panels] = pyplot.subplots(
+        1, len(found), figsize=(11, 3), sharey=True, squeeze=False
+    )
     colours = {"training": "#0072B2", "greedy": "#D55E00"}
     for panel, (size, kinds) in zip(panels, found.items(), strict=True):
         for kind, rows in kinds.items():
@@ -127,30 +117,20 @@ def draw(found: dict[str, dict[str, list[dict[str, Any]]]], path: Path) -> None:
         panel.minorticks_off()
     panels[0].set_ylabel("core-seconds")
     panels[0].legend(frameon=False)
-    figure.tight_layout()
-    # No date and no random ids: the same numbers give the same file.
-    with matplotlib.rc_context({"svg.hashsalt": "growth", "svg.fonttype": "none"}):
-        figure.savefig(path, metadata={"Date": None})
-    pyplot.close(figure)
+    return figure
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rotations", type=int, default=3)
-    parser.add_argument("--folder", type=Path, default=ROOT, help="where to write")
-    parser.add_argument("--only", nargs="+", default=list(SWEEPS), choices=list(SWEEPS))
-    parser.add_argument("--points", type=int, default=9, help="of each sweep at most")
-    options = parser.parse_args(arguments)
-    torch.set_num_threads(1)
-    for name in ("results", "benchmarks"):  # now, not when all is measured
-        (options.folder / name).mkdir(parents=True, exist_ok=True)
-    record = timing.circumstances(COMMAND, torch.device("cpu"))
-    sweeps = {size: SWEEPS[size][: options.points] for size in options.only}
-    found = measure(sweeps, options.rotations)
-    load = [round(each, 1) for each in os.getloadavg()]
-    record |= {"load_average_after": load, "usual": USUAL, "results": found}
-    write_json(options.folder / "results" / "bench-growth.json", record)
-    draw(found, options.folder / "benchmarks" / "growth.svg")
+    found = sweeps.run(
+        __doc__,
+        "growth",
+        SWEEPS,
+        USUAL,
+        measure,
+        draw,
+        rotations=3,
+        arguments=arguments,
+    )
     for size, kinds in found.items():
         for kind, rows in kinds.items():
             print(f"\n{kind}, {size}: core-milliseconds, and as predicted")

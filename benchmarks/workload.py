@@ -53,6 +53,12 @@ class Workload:
     about: dict[str, object]
 
 
+def random_ids(vocab_size: int, rows: int, length: int) -> Tensor:
+    """(rows, length) int64: pieces drawn at random, the same ones every time."""
+    generator = torch.Generator().manual_seed(0)
+    return torch.randint(4, vocab_size, (rows, length), generator=generator)
+
+
 def new_model(config: TransformerConfig) -> Transformer:
     """A model with random weights that never says eos: every search is as long."""
     torch.manual_seed(0)

@@ -20,7 +20,7 @@ def test_more_of_anything_costs_more(size):
 
 
 def test_growth_is_measured_written_and_drawn(tmp_path):
-    arguments = ["--rotations", "1", "--only", "batch", "length", "--points", "2"]
+    arguments = ["--rotations", "1", "--only", "length", "--points", "2"]
     growth.main([*arguments, "--folder", str(tmp_path)])
     text = (tmp_path / "results" / "bench-growth.json").read_text()
     assert '"predicted_seconds"' in text
