@@ -127,7 +127,7 @@
   // With the bundle there, all are drawn before anything is printed.
   const { connection } = /** @type {any} */ (navigator);
   if (boxes.length && matches("(hover: hover)") && !connection?.saveData)
-    addEventListener("load", () => setTimeout(plotly, 5000));
+    addEventListener("load", () => setTimeout(() => plotly().catch(() => {}), 5000));
   addEventListener("beforeprint", () => waiting.forEach(start));
 
   new MutationObserver(() => {

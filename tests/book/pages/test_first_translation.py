@@ -45,6 +45,46 @@ def test_a_word_that_is_chosen_shows_where_it_came_from(opened):
     assert opened.locator(".tff-lines path").count() > 2 * strong.count()
 
 
+def test_an_english_word_shows_what_it_was_looked_at_for(opened):
+    opened.locator('[data-control="sentence-0"]').check(force=True)
+    opened.locator(".tff-german button", has_text="mich").click(force=True)
+    opened.locator(".tff-english span", has_text="yesterday").click()
+    told = opened.inner_text(".tff-told")
+    assert "“gestern” drew most on “yesterday”" in told
+    strong = opened.locator(".tff-lines path[data-at]")
+    starts = {each.get_attribute("d").split()[0] for each in strong.all()}
+    assert len(starts) == 1  # they begin at the word
+    assert opened.locator(".tff-german [data-at]").count() == 0
+
+
+def test_typing_replaces_an_example_and_not_what_was_typed(opened):
+    opened.locator('[data-control="sentence-0"]').check(force=True)
+    box = opened.locator(".tff textarea")
+    box.click()
+    opened.keyboard.type("A man")
+    assert box.input_value() == "A man"
+    opened.locator(".tff").click(position={"x": 1, "y": 1})
+    box.click()
+    opened.keyboard.type(" sleeps.")
+    assert sorted(box.input_value()) == sorted("A man sleeps.")
+
+
+def test_who_chooses_from_below_is_shown_the_translation(visit):
+    with visit("book/intro.html", size="phone") as seen:
+        page = seen.page
+        page.locator(".tff-german button").first.wait_for()
+        chip = page.locator(".tff .tfk-chip").last
+        chip.scroll_into_view_if_needed()
+        page.evaluate("scrollBy({ top: 400, behavior: 'instant' })")
+        top = "document.querySelector('.tff-pair').getBoundingClientRect().top"
+        assert page.evaluate(top) < 0
+        chip.tap()
+        page.wait_for_function(f"{top} > 40")
+        right = "Math.max(...[...document.querySelectorAll('.tff .tfk-chip')].map("
+        right += "(each) => each.getBoundingClientRect().right))"
+        assert page.evaluate(right) <= page.viewport_size["width"]
+
+
 @pytest.mark.parametrize(
     ("typed", "said"),
     [

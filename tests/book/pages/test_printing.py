@@ -104,3 +104,47 @@ def test_paper_is_white_whatever_the_screen_shows(visit):
         page.pdf()
         assert page.evaluate("window.printed") == "light"
         page.wait_for_function(f"() => {theme} === 'dark'")
+
+
+def test_a_figure_with_steps_is_printed_at_its_last_and_goes_on_where_it_was(visit):
+    with visit(address("training")) as seen:
+        figure = seen.page.locator("#figure-one-gradient")
+        figure.scroll_into_view_if_needed()
+        place = figure.locator("output", has_text=" of ")
+        place.wait_for()
+        before, last = place.inner_text().split(" of ")
+        assert before == "1" != last
+        for event, step in (("beforeprint", last), ("afterprint", before)):
+            seen.page.evaluate(f"dispatchEvent(new Event('{event}')); undefined")
+            seen.page.wait_for_function(
+                "([box, text]) => box.textContent === text",
+                arg=[place.element_handle(), f"{step} of {last}"],
+            )
+
+
+SHOWN = """() => [...document.querySelectorAll('.tf-aside')].map((aside) => [
+  ...aside.querySelectorAll('.cell_output, .cell_input')].map((part) =>
+    [part.className.includes('cell_output'), part.checkVisibility(
+      { contentVisibilityAuto: true })]))"""
+
+
+def test_what_an_aside_computes_is_printed_and_its_code_is_not(visit):
+    with visit(address("training"), settle=False) as seen:
+        seen.page.emulate_media(media="print")
+        asides = seen.page.evaluate(SHOWN)
+        outputs = [shown for each in asides for is_output, shown in each if is_output]
+        code = [shown for each in asides for is_output, shown in each if not is_output]
+    assert len(outputs) > 3 and all(outputs)
+    assert len(code) > 3 and not any(code)
+
+
+LONG = """() => [...document.querySelectorAll(
+  '.bd-article table:has(tr:nth-child(9)), .bd-article div[class*=highlight-]')]
+  .map((each) => getComputedStyle(each).breakInside)"""
+
+
+def test_long_tables_and_code_go_on_over_pages(visit):
+    with visit(address("training"), settle=False) as seen:
+        seen.page.emulate_media(media="print")
+        found = seen.page.evaluate(LONG)
+    assert len(found) > 5 and set(found) == {"auto"}

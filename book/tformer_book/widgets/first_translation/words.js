@@ -49,11 +49,11 @@ export function linked({ sourcePieces, predictedPieces, weights }) {
   return { english, german, shares };
 }
 
-// Which German word the model wrote when it looked at an English one most.
+// Which German word drew most on an English one, in words.
 export function lookedFrom({ english, german, shares }, e) {
   const most = Math.max(...shares.map((row) => row[e]));
   const g = shares.findIndex((row) => row[e] === most);
-  return `The model looked at “${english[e].text}” most when it wrote “${german[g].text}” (${percent(most, 0)})`;
+  return `Of all German words, “${german[g].text}” drew most on “${english[e].text}” (${percent(most, 0)} of its attention)`;
 }
 
 // What a German word looked at most, in words.

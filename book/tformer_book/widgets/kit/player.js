@@ -49,15 +49,17 @@ export function player({ words, at, last, to, beat = 0 }) {
   }
   // On paper, where nothing moves, stands what comes out.
   let before = null;
-  addEventListener("beforeprint", () => {
-    if (!play.isConnected && !moves[0].isConnected) return;
+  function onPaper() {
+    if (!moves[0].isConnected) return removeEventListener("beforeprint", onPaper);
     before ??= at();
-    go(last());
-  });
-  addEventListener("afterprint", () => {
-    if (before !== null) go(before);
+    addEventListener("afterprint", onScreen, { once: true });
+    return go(last());
+  }
+  function onScreen() {
+    go(before);
     before = null;
-  });
+  }
+  addEventListener("beforeprint", onPaper);
   const nodes = beat ? [...moves.slice(0, 2), play, ...moves.slice(2)] : moves;
   return { nodes, play, playing, go, stop, show };
 }
