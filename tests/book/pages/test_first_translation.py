@@ -78,7 +78,7 @@ def test_who_chooses_from_below_is_shown_the_translation(visit):
         page.evaluate("scrollBy({ top: 400, behavior: 'instant' })")
         top = "document.querySelector('.tff-pair').getBoundingClientRect().top"
         assert page.evaluate(top) < 0
-        chip.tap()
+        chip.click()
         page.wait_for_function(f"{top} > 40")
         right = "Math.max(...[...document.querySelectorAll('.tff .tfk-chip')].map("
         right += "(each) => each.getBoundingClientRect().right))"
