@@ -116,7 +116,7 @@ def test_what_a_link_cannot_mean_is_left_out(visit, settings, temperature):
     with followed(visit, f"#figure=one-query&{settings}") as seen:
         figure = drawn(seen)
         seen.page.wait_for_function(
-            f"document.querySelector('{TEMPERATURE}').value === '{temperature}'"
+            f"() => document.querySelector('{TEMPERATURE}').value === '{temperature}'"
         )
         assert figure.locator("[data-control=scaled]").is_checked()
         assert figure.locator("[data-control=step-3]").is_checked()

@@ -30,7 +30,7 @@ def test_the_hands_turn_when_it_plays_and_stand_where_it_is_stopped(seen):
     torch.testing.assert_close(row(page), sinusoids(1, 8)[0])
     control(page, "play").click()
     slider = "document.querySelector('.tfc [data-control=position]')"
-    page.wait_for_function(f"Number({slider}.value) >= 3")
+    page.wait_for_function(f"() => Number({slider}.value) >= 3")
     control(page, "play").click()
     stopped = int(control(page, "position").input_value())
     page.wait_for_timeout(1000)

@@ -151,7 +151,7 @@ def test_playing_goes_on_by_itself_and_stops(search):
     search.control("play").click()
     assert search.control("step").input_value() == "1"
     search.page.wait_for_function(
-        "document.querySelector('[data-control=step]').value === '3'"
+        "() => document.querySelector('[data-control=step]').value === '3'"
     )
     search.control("play").click()
     assert search.control("play").inner_text() == "Play"

@@ -24,11 +24,13 @@ def german(page):
 def test_it_writes_word_by_word_until_the_sentence_is_there(opened):
     opened.locator('[data-control="sentence-1"]').check(force=True)
     opened.wait_for_function(
-        "document.querySelectorAll('.tff-german button:not([data-hidden])').length == 2"
+        "() => document.querySelectorAll('.tff-german button:not([data-hidden])').length == 2"
     )
     assert german(opened) == ["Mein", "Bruder"]
     assert "“Bruder”, the model looks at “brother”" in opened.inner_text(".tff-told")
-    opened.wait_for_function("!document.querySelector('.tff-german [data-hidden]')")
+    opened.wait_for_function(
+        "() => !document.querySelector('.tff-german [data-hidden]')"
+    )
     assert " ".join(german(opened)) == "Mein Bruder hat ein neues Auto gekauft ."
 
 
@@ -79,7 +81,7 @@ def test_who_chooses_from_below_is_shown_the_translation(visit):
         top = "document.querySelector('.tff-pair').getBoundingClientRect().top"
         assert page.evaluate(top) < 0
         chip.click()
-        page.wait_for_function(f"{top} > 40")
+        page.wait_for_function(f"() => {top} > 40")
         right = "Math.max(...[...document.querySelectorAll('.tff .tfk-chip')].map("
         right += "(each) => each.getBoundingClientRect().right))"
         assert page.evaluate(right) <= page.viewport_size["width"]

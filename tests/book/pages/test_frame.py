@@ -70,7 +70,7 @@ def test_hardly_anything_moves_when_the_letters_come_late(chromium, site, size):
     page.route("**/*.woff2", late)
     page.goto(f"{site}{CHAPTER}", wait_until="load")
     page.evaluate("document.fonts.ready")
-    page.wait_for_function("document.fonts.check('18px Literata')")
+    page.wait_for_function("() => document.fonts.check('18px Literata')")
     page.wait_for_timeout(300)
     assert page.evaluate("window.__shift") <= 0.05
     context.close()

@@ -263,7 +263,7 @@ def test_a_finger_leads_on(chromium, site):
         page.locator('[data-control="further"]').tap()
         assert page.locator(".tfj-card").get_attribute("data-stop") == "3"
         page.wait_for_function(
-            "document.querySelector('.tfj-way').getBoundingClientRect().top >= 0"
+            "() => document.querySelector('.tfj-way').getBoundingClientRect().top >= 0"
         )
         page.locator('[data-control="stop-9"]').tap()
         page.locator('[data-control="piece-1"]').tap()

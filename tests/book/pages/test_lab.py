@@ -512,7 +512,7 @@ def test_the_views_inside_show_the_same_sentence(lab, translator):
     best.filter(has_text=translator.translate(TYPED[0])).wait_for()
     lab.ask(TYPED[3])  # the open view follows, from its first step on
     lab.page.wait_for_function(
-        "document.querySelector('.tfd-view [data-control=step]').value === '1'"
+        "() => document.querySelector('.tfd-view [data-control=step]').value === '1'"
     )
     step.press("End")
     best.filter(has_text="Schwester").wait_for()
