@@ -24,7 +24,8 @@ def german(page):
 def test_it_writes_word_by_word_until_the_sentence_is_there(opened):
     opened.locator('[data-control="sentence-1"]').check(force=True)
     opened.wait_for_function(
-        "() => document.querySelectorAll('.tff-german button:not([data-hidden])').length == 2"
+        "() => 2 =="
+        " document.querySelectorAll('.tff-german button:not([data-hidden])').length"
     )
     assert german(opened) == ["Mein", "Bruder"]
     assert "“Bruder”, the model looks at “brother”" in opened.inner_text(".tff-told")
