@@ -59,6 +59,7 @@ TOGGLE = re.compile(
 TAG = re.compile(r"<[^>]*>")
 ALWAYS_FITS = 40  # columns: the width of a narrow phone
 ON_A_PHONE = 43  # columns of code on a screen of 390 pixels
+SHORT = 16  # lines of code that a printed page keeps together
 HANG, DEEPEST = 4, 12  # columns: how far a wrapped line hangs, beyond its own indent
 # Where the theme's script measures everything that could scroll, again and again.
 MEASURED = re.compile(r'\["pre","\.nboutput[^\]]*\]\.join\(", "\)')
@@ -200,7 +201,7 @@ def with_folds(page: str) -> str:
 
 
 def with_lines(found: re.Match[str]) -> str:
-    """Return a block of code that says how many lines it has, and if they are many.
+    """Return a block of code that says how many lines it has, and if they are few.
 
     On a phone lines wrap, so it says how many they are there, too.
     """
@@ -213,7 +214,8 @@ def with_lines(found: re.Match[str]) -> str:
     if wrapped > code.count("\n"):
         lines += f";--tf-lines-phone:{wrapped}"
         code = "\n".join(map(hanging, rows, code.split("\n")))
-    return f'{start} style="{lines}"><pre{stop}>{code}</pre>'
+    short = ' data-tf-short="true"' if code.count("\n") <= SHORT else ""
+    return f'{start} style="{lines}"{short}><pre{stop}>{code}</pre>'
 
 
 def hang(row: str) -> int:

@@ -77,6 +77,7 @@ function modelOf(id) {
   return models.get(id);
 }
 
+let isForPaper = false;
 async function show(script) {
   const id = JSON.parse(script.textContent).model_id;
   const found = states[id];
@@ -96,6 +97,7 @@ async function show(script) {
     console.error(error);
   }
   script.after(el);
+  if (isForPaper) dispatchEvent(new Event("beforeprint")); // which it has not heard
   box.dataset.ready = "true";
   box.removeAttribute("style"); // the room that was kept for it
   box.dispatchEvent(new Event("tf-drawn", { bubbles: true }));
@@ -116,4 +118,10 @@ const near = new IntersectionObserver(
   { rootMargin: "800px" },
 );
 for (const box of waiting.keys()) near.observe(box);
-addEventListener("beforeprint", () => [...waiting.keys()].forEach(draw));
+addEventListener("beforeprint", () => {
+  isForPaper = true;
+  [...waiting.keys()].forEach(draw);
+});
+addEventListener("afterprint", () => {
+  isForPaper = false;
+});

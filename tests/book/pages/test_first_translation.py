@@ -28,11 +28,41 @@ def test_it_writes_word_by_word_until_the_sentence_is_there(opened):
         " document.querySelectorAll('.tff-german button:not([data-hidden])').length"
     )
     assert german(opened) == ["Mein", "Bruder"]
+    assert opened.locator('[data-control="again"]').inner_text() == "Skip"
     assert "“Bruder”, the model looks at “brother”" in opened.inner_text(".tff-told")
     opened.wait_for_function(
         "() => !document.querySelector('.tff-german [data-hidden]')"
     )
     assert " ".join(german(opened)) == "Mein Bruder hat ein neues Auto gekauft ."
+
+
+def test_who_does_not_want_to_wait_has_it_all_at_once(opened):
+    again = opened.get_by_role("button", name="Play again")
+    again.wait_for()
+    again.click()
+    assert len(german(opened)) <= 1
+    opened.get_by_role("button", name="Skip").click()
+    assert len(german(opened)) == 8
+    opened.wait_for_timeout(1000)
+    assert again.is_visible() and len(german(opened)) == 8
+
+
+def test_words_that_need_a_second_line_stand_in_columns(opened):
+    opened.locator(".tff textarea").fill(
+        "The children are playing with a small dog because the sun is shining today."
+    )
+    opened.get_by_role("button", name="Translate").click()
+    opened.get_by_text("Kinder", exact=True).wait_for()
+    beside = opened.locator(".tff-pair[data-columns]")
+    for width, is_beside in ((1100, 0), (390, 1), (1100, 0)):
+        opened.set_viewport_size({"width": width, "height": 900})
+        beside.wait_for(state="attached" if is_beside else "detached")
+        places = [
+            each.bounding_box() for each in opened.locator(".tff-english span").all()
+        ]
+        ends = {round(place["x"] + place["width"]) for place in places}
+        heights = {round(place["y"]) for place in places}
+        assert len(ends if is_beside else heights) == 1
 
 
 def test_a_word_that_is_chosen_shows_where_it_came_from(opened):

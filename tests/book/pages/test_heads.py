@@ -616,7 +616,7 @@ def test_the_first_knock_out_fetches_the_model_and_says_so(figure_page):
         shown.control("knock-0-0").click()
         shown.settled()
         heard = shown.page.evaluate("heard")
-        assert any(re.match(r"Loading the model: .* of .* MB", x) for x in heard)
+        assert any(re.match(r"Loading the model: .* of .*\sMB", x) for x in heard)
         assert sum("safetensors" in x for x in asked_for_the_model(seen)) == 1
         assert seen.errors == []
 

@@ -122,15 +122,19 @@ def free_address(title: str, is_taken: Callable[[str], bool]) -> str:
 
 
 def caption(figure: Figure) -> str:
-    """The line below a figure: number (the link to it), title, and what to try."""
+    """The line below a figure: number (the link to it), title, and what to try.
+
+    On paper, where there is nothing to try, it says what the figure shows.
+    """
     folder = Path(widgets.__file__).parent / figure["folder"]
     copy = "" if (folder / OWN_ADDRESS).exists() else COPY
     link = f'<a href="#{figure["ids"][0]}">{figure.name}</a>'
     title = f"<span>{escape(figure['title'])}</span>"
+    about = f'<span class="tf-about">{escape(figure["about"])}</span>'
     to_try = ""
     if figure["try"]:
         to_try = f'<p class="tf-try"><b>Try this:</b> {escape(figure["try"])}</p>'
-    return f'<figcaption class="tf-caption">{link}{title}{to_try}{copy}</figcaption>'
+    return f'<figcaption class="tf-caption">{link}{title}{about}{to_try}{copy}</figcaption>'
 
 
 def picture(translator: Any, figure: Figure) -> str:

@@ -15,7 +15,7 @@ function render({ model, el }) {
   const further = h(
     "a",
     { class: "tff-further" },
-    "See all its attention heads, in the lab",
+    "Look inside this translation, in the lab",
   );
   const lead = (text) => {
     further.href = `lab.html#${new URLSearchParams({ text, view: "heads" })}`;

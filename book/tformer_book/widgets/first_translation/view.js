@@ -4,7 +4,8 @@ import { h, liveRegion, wantsStillness } from "../kit/kit.js";
 import { html, nothing, render, repeat, svg } from "../kit/vendor/lit.js";
 import { linked, lookedAt, lookedFrom, mostDecided } from "./words.js";
 
-const BEAT = 650; // ms from one word to the next
+const FIRST = 200; // ms until the first word
+const BEAT = 650; // … and from one word to the next
 const LEAST = 0.04; // thinner lines are not drawn
 const NONE = { at: null, from: null, isPicked: false };
 
@@ -27,17 +28,15 @@ export function pairView() {
 
   function show(changes) {
     Object.assign(now, changes);
-    const actions = { onKey, pick, pickEnglish, play };
+    const actions = { onKey, pick, pickEnglish, again, isPlaying: timer !== 0 };
     render(pairOf(now, heard.node, beside, actions), node);
     drawLines(node, now);
   }
   // The German words can be pointed at, tapped, and walked along with the arrow keys.
-  function pick(at) {
-    clearInterval(timer);
-    choose({ at, from: null });
-  }
+  const pick = (at) => choose({ at, from: null });
   const pickEnglish = (from) => choose({ at: null, from });
   function choose(word) {
+    halt();
     show({ known: now.pair.german.length, isPicked: true, ...word });
     heard.announce(told(now));
   }
@@ -48,21 +47,27 @@ export function pairView() {
   });
 
   function finish() {
-    clearInterval(timer);
+    halt();
     const known = now.pair.german.length;
     show({ known, at: known ? mostDecided(now.pair) : null });
   }
   function step() {
     const { known, pair } = now;
-    if (known === pair.german.length) finish();
-    else show({ known: known + 1, at: known });
+    if (known === pair.german.length) return finish();
+    timer = setTimeout(step, BEAT);
+    return show({ known: known + 1, at: known });
+  }
+  function halt() {
+    clearTimeout(timer);
+    timer = 0;
   }
   function play() {
-    clearInterval(timer);
+    halt();
     if (wantsStillness()) return finish();
-    show({ known: 0, ...NONE });
-    timer = setInterval(step, BEAT);
+    timer = setTimeout(step, FIRST);
+    return show({ known: 0, ...NONE });
   }
+  const again = () => (timer ? finish() : play());
 
   show();
   resized.observe(node.querySelector(".tff-pair"));
@@ -84,7 +89,7 @@ export function pairView() {
       stage.scrollIntoView({ block: "start", behavior });
     },
     stop() {
-      clearInterval(timer);
+      halt();
       heard.stop();
       resized.disconnect();
       removeEventListener("beforeprint", finish);
@@ -100,10 +105,10 @@ const told = ({ pair, at, from }) => {
 };
 const hint = ({ pair, known, isPicked }) =>
   known && known === pair.german.length && !isPicked
-    ? `${matchMedia("(hover: none)").matches ? "Tap" : "Point at"} another word.`
+    ? `${matchMedia("(hover: none)").matches ? "Tap" : "Point at"} any word.`
     : "";
 
-function pairOf(now, heard, beside, { onKey, pick, pickEnglish, play }) {
+function pairOf(now, heard, beside, { onKey, pick, pickEnglish, again, isPlaying }) {
   const { pair, round, known, at, from, cursor } = now;
   const point = (i) => i < known && pick(i);
   const shareOf = (e) => (at === null ? Number(e === from) : pair.shares[at][e]);
@@ -117,6 +122,7 @@ function pairOf(now, heard, beside, { onKey, pick, pickEnglish, play }) {
       @click=${() => pick(i)} @pointerenter=${() => point(i)} @focus=${() => point(i)}>${text}</button>`;
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
+    <p class="tff-key">A small Transformer translates. The thicker a line, the more it looked there.</p>
     <div class="tff-pair" ?data-picked=${now.isPicked}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <p class="tff-words tff-english" lang="en">${repeat(pair.english, key, english)}</p>
@@ -124,7 +130,7 @@ function pairOf(now, heard, beside, { onKey, pick, pickEnglish, play }) {
         @keydown=${onKey}>${repeat(pair.german, key, german)}</div>
     </div>
     <div class="tff-below">
-      <button type="button" class="tfk-do" data-control="again" @click=${play}>Play again</button>
+      <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : "Play again"}</button>
       <p class="tff-told">${told(now)} ${hint(now)} ${beside}</p>
     </div>
     ${heard}`;
@@ -134,8 +140,11 @@ function pairOf(now, heard, beside, { onKey, pick, pickEnglish, play }) {
 function drawLines(node, { pair, known, at, from }) {
   const stage = node.querySelector(".tff-pair");
   const [drawing, english, german] = stage.children;
+  if (!stage.offsetWidth) return;
+  // Words that need a second line stand in columns.
+  stage.removeAttribute("data-columns");
+  stage.toggleAttribute("data-columns", wraps(english) || wraps(german));
   const { offsetWidth: width, offsetHeight: height } = stage; // as the words' places
-  if (!width) return;
   const isRow = getComputedStyle(stage).flexDirection === "row";
   const line = (g) => (share, e) => {
     if (share < LEAST) return nothing;
@@ -149,6 +158,9 @@ function drawLines(node, { pair, known, at, from }) {
     drawing,
   );
 }
+
+const wraps = ({ children: [first, ...rest] }) =>
+  rest.some(({ offsetTop }) => offsetTop > first.offsetTop + first.offsetHeight / 2);
 
 // A curve between an English and a German word, side by side or one above the other.
 function between(english, german, isRow) {

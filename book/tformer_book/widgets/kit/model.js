@@ -113,7 +113,7 @@ export function unpack(example) {
   return { ...example, ...Object.fromEntries(unpacked) };
 }
 
-export const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
+export const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)}\u00a0MB`;
 
 // What a request to the engine says of itself: progress, and failures in words. A new
 // one stops the one before. onBusy(true or false) hears of beginning and end.
