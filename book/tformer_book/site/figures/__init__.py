@@ -134,7 +134,8 @@ def caption(figure: Figure) -> str:
     to_try = ""
     if figure["try"]:
         to_try = f'<p class="tf-try"><b>Try this:</b> {escape(figure["try"])}</p>'
-    return f'<figcaption class="tf-caption">{link}{title}{about}{to_try}{copy}</figcaption>'
+    told = f"{link}{title}{about}{to_try}{copy}"
+    return f'<figcaption class="tf-caption">{told}</figcaption>'
 
 
 def picture(translator: Any, figure: Figure) -> str:
