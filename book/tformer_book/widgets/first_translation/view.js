@@ -7,6 +7,7 @@ import { linked, lookedAt, lookedFrom, mostDecided } from "./words.js";
 const FIRST = 200; // ms until the first word
 const BEAT = 650; // … and from one word to the next
 const LEAST = 0.04; // thinner lines are not drawn
+const FAINTEST = 0.08; // … and words of less are not tinted
 const NONE = { at: null, from: null, isPicked: false };
 
 // -> { node, beside (a place for more, beside what is told), show(attention), stop() }
@@ -103,26 +104,25 @@ const told = ({ pair, at, from }) => {
     ? "The model reads the English sentence."
     : `To write “${pair.german[at].text}”, the model ${lookedAt(pair, at)}.`;
 };
-const hint = ({ pair, known, isPicked }) =>
-  known && known === pair.german.length && !isPicked
-    ? `${matchMedia("(hover: none)").matches ? "Tap" : "Point at"} any word.`
-    : "";
+const pointing = () =>
+  matchMedia("(hover: none)").matches ? "Tap any word." : "Point at any word.";
 
 function pairOf(now, heard, beside, { onKey, pick, pickEnglish, again, isPlaying }) {
   const { pair, round, known, at, from, cursor } = now;
   const point = (i) => i < known && pick(i);
-  const shareOf = (e) => (at === null ? Number(e === from) : pair.shares[at][e]);
+  const tint = (share) => (share < FAINTEST ? 0 : share);
+  const shareOf = (e) => (at === null ? Number(e === from) : tint(pair.shares[at][e]));
   const toEnglish = (e) => known === pair.german.length && pickEnglish(e);
   const english = ({ text }, e) =>
     html`<span style="--share: ${shareOf(e)}" @click=${() => toEnglish(e)}
       @pointerenter=${() => toEnglish(e)}>${text}</span>`;
   const german = ({ text }, i) => html`
     <button type="button" data-control="word-${i}" tabindex=${i === cursor ? 0 : -1} aria-label="${text}: ${lookedAt(pair, i)}"
-      style="--share: ${from === null ? 0 : pair.shares[i][from]}" ?data-hidden=${i >= known} ?data-at=${i === at} aria-hidden=${i >= known ? "true" : nothing}
+      style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}" ?data-hidden=${i >= known} ?data-at=${i === at} aria-hidden=${i >= known ? "true" : nothing}
       @click=${() => pick(i)} @pointerenter=${() => point(i)} @focus=${() => point(i)}>${text}</button>`;
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
-    <p class="tff-key">A small Transformer translates. The thicker a line, the more it looked there.</p>
+    <p class="tff-key">A small Transformer translates. The thicker a line, the more it looked there. ${pointing()}</p>
     <div class="tff-pair" ?data-picked=${now.isPicked}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <p class="tff-words tff-english" lang="en">${repeat(pair.english, key, english)}</p>
@@ -131,7 +131,7 @@ function pairOf(now, heard, beside, { onKey, pick, pickEnglish, again, isPlaying
     </div>
     <div class="tff-below">
       <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : "Play again"}</button>
-      <p class="tff-told">${told(now)} ${hint(now)} ${beside}</p>
+      <p class="tff-told">${told(now)} ${beside}</p>
     </div>
     ${heard}`;
 }

@@ -63,7 +63,7 @@ export function lookedAt({ english, shares }, g) {
     .sort((a, b) => b.share - a.share)
     .slice(0, 2)
     .filter(({ share }) => share >= 0.1);
-  const parts = most.map(({ share, word }) => `“${word}” (${percent(share, 0)})`);
+  const parts = most.map(({ share, word }) => `“${word}”\u00a0(${percent(share, 0)})`);
   return parts.length
     ? `looks at ${parts.join(" and ")}`
     : "its attention is spread over the whole sentence";
