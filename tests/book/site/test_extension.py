@@ -109,7 +109,10 @@ def test_code_says_how_many_lines_it_has(extension):
         "<pre>a\nb\n</pre></div></div>"
     )
     made = pages.CODE.sub(pages.with_lines, block)
-    assert '<div class="highlight" style="--tf-lines:2"><pre>' in made
+    start = '<div class="highlight" style="--tf-lines:2"'
+    assert f'{start} data-tf-short="true"><pre>' in made  # paper keeps it together
+    long = pages.CODE.sub(pages.with_lines, block.replace("a\n", "a\n" * 40))
+    assert 'style="--tf-lines:41"><pre>' in long
     assert pages.CODE.sub(pages.with_lines, made) == made
 
 
