@@ -196,6 +196,5 @@ def test_the_first_sentence_is_there_before_any_script(visit):
     with visit(address("intro"), size="desk", settle=False) as seen:
         box = seen.page.locator("#figure-first-translation .tf-widget")
         assert box.get_attribute("data-words") == "Why did you not call me yesterday?"
-        box.evaluate("box => delete box.dataset.ready")
-        shown = "box => getComputedStyle(box, '::before').content"
-        assert "call me" in box.evaluate(shown)
+        before = "delete box.dataset.ready; return getComputedStyle(box, '::before')"
+        assert "call me" in box.evaluate(f"box => {{ {before}.content; }}")

@@ -50,10 +50,10 @@ export function player({ words, at, last, to, beat = 0 }) {
   // On paper, where nothing moves, stands what comes out.
   let before = null;
   function onPaper() {
-    if (!moves[0].isConnected) return removeEventListener("beforeprint", onPaper);
+    if (!moves[0].isConnected) return; // not yet on the page, or no more
     before ??= at();
     addEventListener("afterprint", onScreen, { once: true });
-    return go(last());
+    go(last());
   }
   function onScreen() {
     go(before);
