@@ -7,7 +7,7 @@ import { linked, lookedAt, lookedFrom, mostDecided } from "./words.js";
 const FIRST = 200; // ms until the first word
 const BEAT = 650; // … and from one word to the next
 const LEAST = 0.04; // thinner lines are not drawn
-const FAINTEST = 0.08; // … and words of less are not tinted
+const FAINTEST = 0.1; // … and words that would not be named are not tinted
 const NONE = { at: null, from: null, isPicked: false };
 
 // -> { node, beside (a place for more, beside what is told), show(attention), stop() }
