@@ -77,7 +77,10 @@ function modelOf(id) {
   return models.get(id);
 }
 
+let isForPaper = false;
+let underWay = 0; // figures that are being drawn
 async function show(script) {
+  underWay += 1;
   const id = JSON.parse(script.textContent).model_id;
   const found = states[id];
   const box = boxOf(script);
@@ -96,6 +99,9 @@ async function show(script) {
     console.error(error);
   }
   script.after(el);
+  underWay -= 1;
+  // Those that printing has drawn have not heard of it.
+  if (isForPaper && !underWay) dispatchEvent(new Event("beforeprint"));
   box.dataset.ready = "true";
   box.removeAttribute("style"); // the room that was kept for it
   box.dispatchEvent(new Event("tf-drawn", { bubbles: true }));
@@ -116,4 +122,10 @@ const near = new IntersectionObserver(
   { rootMargin: "800px" },
 );
 for (const box of waiting.keys()) near.observe(box);
-addEventListener("beforeprint", () => [...waiting.keys()].forEach(draw));
+addEventListener("beforeprint", () => {
+  isForPaper = true;
+  [...waiting.keys()].forEach(draw);
+});
+addEventListener("afterprint", () => {
+  isForPaper = false;
+});

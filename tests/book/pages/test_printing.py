@@ -122,8 +122,14 @@ def test_a_figure_with_steps_is_printed_at_its_last_and_goes_on_where_it_was(vis
             )
 
 
-def test_on_paper_a_caption_says_what_the_figure_shows(visit):
+def test_a_figure_that_printing_draws_stands_at_its_last_step_too(visit):
     with visit(address("decoding-and-scoring"), settle=False) as seen:
+        figure = seen.page.locator("#figure-beam-search .tf-widget")
+        assert figure.get_attribute("data-ready") is None
+        seen.page.evaluate("dispatchEvent(new Event('beforeprint')); undefined")
+        figure.locator("output", has_text=" of ").wait_for(state="attached")
+        now, last = figure.locator("output", has_text=" of ").inner_text().split(" of ")
+        assert now == last != "1"
         about = seen.page.locator("#figure-beam-search .tf-about")
         assert not about.is_visible()
         seen.page.emulate_media(media="print")
