@@ -68,6 +68,25 @@ def test_a_colour_that_is_written_out_would_be_found(text):
     assert literals("some.css", text)
 
 
+SELECTOR = re.compile(r"(?:^|[{}])\s*([^{}@;]*:has\([^{}]*)(?=\{)", re.MULTILINE)
+
+
+def dear(text):
+    """The selectors that ask what every element stands beside or in: ``:has(…) … *``.
+
+    Each change of such a page makes Chromium look at every element of it again. One of
+    these once held chapter 05 up for twenty seconds on a phone while it drew its charts.
+    """
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    return [each for each in SELECTOR.findall(text) if each.rstrip().endswith("*")]
+
+
+def test_no_rule_asks_every_element_what_it_stands_in():
+    sheets = ((name, text) for name, text in sources() if name.endswith(".css"))
+    assert {name: found for name, text in sheets if (found := dear(text))} == {}
+    assert dear("@media print { section:has(> .doors) > * { margin: 0; } }")
+
+
 def test_every_token_that_is_used_is_defined():
     defined = set(re.findall(r"(--tf-[\w-]+):", _tokens.FILE.read_text("utf-8")))
     for name, text in sources():
