@@ -75,7 +75,7 @@ def dear(text):
     """The selectors that ask what every element stands beside or in: ``:has(…) … *``.
 
     Each change of such a page makes Chromium look at every element of it again. One of
-    these once held chapter 05 up for twenty seconds on a phone while it drew its charts.
+    these once held chapter 05 up for twenty seconds on a phone while charts were drawn.
     """
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     return [each for each in SELECTOR.findall(text) if each.rstrip().endswith("*")]
