@@ -153,7 +153,7 @@ def test_what_an_aside_computes_is_printed_and_its_code_is_not(visit):
 
 
 LONG = """() => [...document.querySelectorAll(
-  '.bd-article table:has(tr:nth-child(9)), .bd-article div[class*=highlight-]')]
+  '.bd-article table:has(tr:nth-child(13)), .bd-article div[class*=highlight-]')]
   .map((each) => getComputedStyle(each).breakInside)"""
 
 
