@@ -78,9 +78,7 @@ function modelOf(id) {
 }
 
 let isForPaper = false;
-let underWay = 0; // figures that are being drawn
 async function show(script) {
-  underWay += 1;
   const id = JSON.parse(script.textContent).model_id;
   const found = states[id];
   const box = boxOf(script);
@@ -99,9 +97,8 @@ async function show(script) {
     console.error(error);
   }
   script.after(el);
-  underWay -= 1;
-  // Those that printing has drawn have not heard of it.
-  if (isForPaper && !underWay) dispatchEvent(new Event("beforeprint"));
+  // A figure that printing has drawn has not heard of it.
+  if (isForPaper) dispatchEvent(new Event("beforeprint"));
   box.dataset.ready = "true";
   box.removeAttribute("style"); // the room that was kept for it
   box.dispatchEvent(new Event("tf-drawn", { bubbles: true }));
