@@ -122,7 +122,7 @@ function pairOf(now, heard, beside, { onKey, pick, pickEnglish, again, isPlaying
       @click=${() => pick(i)} @pointerenter=${() => point(i)} @focus=${() => point(i)}>${text}</button>`;
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
-    <p class="tff-key">A small Transformer translates. The thicker a line, the more it looked there. <span class="tff-hint">${pointing()}</span></p>
+    <p class="tff-key">A small Transformer writes German. The thicker a line, the more it looked at that word. <span class="tff-hint">${pointing()}</span></p>
     <div class="tff-pair" ?data-picked=${now.isPicked}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <p class="tff-words tff-english" lang="en">${repeat(pair.english, key, english)}</p>
