@@ -130,6 +130,16 @@
     addEventListener("load", () => setTimeout(() => plotly().catch(() => {}), 5000));
   addEventListener("beforeprint", () => waiting.forEach(start));
 
+  // Paper has less room than a screen that scrolls.
+  const LOWER = 0.78;
+  const lower = (share) => () => {
+    for (const { graph, style } of boxes)
+      if (graph)
+        page.Plotly.relayout(graph, { height: share * Number.parseFloat(style.height) });
+  };
+  addEventListener("beforeprint", lower(LOWER));
+  addEventListener("afterprint", lower(1));
+
   new MutationObserver(() => {
     for (const { graph, colours } of boxes)
       if (graph) {

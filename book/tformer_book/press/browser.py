@@ -101,10 +101,13 @@ UNFOLD = """() => {  // so that figures are drawn; their own folds stay as they 
 READY = """() => !document.querySelector(
   '.tf-plotly-box:not([data-ready]), .tf-widget:not([data-ready]), '
   + '[data-tf-measuring]')"""
-# Draw every figure, wherever the window is: they come into being when they are near.
 UNCOVER = """for (const cover of document.querySelectorAll('details.tf-cover'))
   cover.open = true;"""
-DRAW = "dispatchEvent(new Event('beforeprint'))"
+# Have every figure drawn, wherever the window is, as printing does; a printing that is
+# over at once, since figures that come while it lasts go to their last step.
+DRAW = f"""for (const each of ['beforeprint', 'afterprint'])
+  dispatchEvent(new Event(each));
+{UNCOVER}"""
 
 OVERFLOW = """() => {
   const width = document.documentElement.clientWidth, found = [];
@@ -289,9 +292,14 @@ def visit(
     dark: bool = False,
     slowdown: float = 1,
     settle: bool = True,
+    draw: bool = True,
     touch: bool = False,
 ) -> Iterator[Visit]:
-    """Open one page of the site in a fresh browser context."""
+    """Open one page of the site in a fresh browser context.
+
+    It is waited for until every figure stands (``settle``); or all are told to come, and
+    are not waited for; or (without ``draw``) they come when they are near the window.
+    """
     width, height = SIZES[size]
     context = browser.new_context(
         viewport={"width": width, "height": height},
@@ -347,7 +355,7 @@ def visit(
         page.goto(address + name, wait_until="load", timeout=PATIENCE)
         if settle:
             seen.settle()
-        elif slowdown == 1:
+        elif draw:
             page.evaluate(DRAW)
         yield seen
     finally:

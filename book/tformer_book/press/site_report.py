@@ -52,7 +52,9 @@ def seconds_to_interactive(browser: Browser, address: str, name: str) -> float:
     """Return the median over visits with a slow CPU."""
     times = []
     for _ in range(VISITS):
-        with visit(browser, address, name, slowdown=SLOWDOWN, settle=False) as seen:
+        with visit(
+            browser, address, name, slowdown=SLOWDOWN, settle=False, draw=False
+        ) as seen:
             seen.page.wait_for_timeout(SETTLED)
             times.append(seen.page.evaluate(INTERACTIVE))
     return statistics.median(times)

@@ -49,7 +49,7 @@ def reading(visit):
 
     @contextlib.contextmanager
     def open_page(name, kept=None, **options):
-        with visit(name, settle=False, **options) as seen:
+        with visit(name, settle=False, draw=False, **options) as seen:
             if kept is not None:
                 fill = "all => Object.entries(all).map(e => localStorage.setItem(...e))"
                 seen.page.evaluate(fill, kept)

@@ -34,7 +34,7 @@ READY = """() => [...document.querySelectorAll('.tf-widget, .tf-plotly-box')].ma
 
 
 def test_ctrl_p_draws_every_figure_before_it_prints(visit):
-    with visit(address("positions"), settle=False, slowdown=2) as seen:
+    with visit(address("positions"), settle=False, draw=False) as seen:
         assert not all(seen.page.evaluate(READY))
         # (evaluate calls what it is given when that is a function: so two statements)
         seen.page.evaluate(
@@ -48,7 +48,7 @@ def test_ctrl_p_draws_every_figure_before_it_prints(visit):
 
 
 def test_a_figure_that_is_not_drawn_is_printed_as_a_picture(visit):
-    with visit(address("multi-head"), settle=False, slowdown=2) as seen:
+    with visit(address("multi-head"), settle=False, draw=False) as seen:
         # Printing asks for their modules at once, and these never come.
         seen.page.route("**/_static/tf/**", lambda route: None)
         undrawn = seen.page.locator(".tf-widget:not([data-ready])").count()
@@ -88,7 +88,7 @@ def test_pictures_follow_the_rules_for_paper():
 
 
 def test_a_chart_that_is_not_drawn_says_so_on_paper(visit):
-    with visit(address("positions"), settle=False, slowdown=2) as seen:
+    with visit(address("positions"), settle=False, draw=False) as seen:
         seen.page.emulate_media(media="print")
         empty = seen.page.locator(".tf-plotly-box:not([data-ready])").last
         note = empty.evaluate("box => getComputedStyle(box, '::before').content")
@@ -125,7 +125,7 @@ def test_a_figure_with_steps_is_printed_at_its_last_and_goes_on_where_it_was(vis
 
 
 def test_a_figure_that_printing_draws_stands_at_its_last_step_too(visit):
-    with visit(address("decoding-and-scoring"), settle=False) as seen:
+    with visit(address("decoding-and-scoring"), settle=False, draw=False) as seen:
         figure = seen.page.locator("#figure-beam-search .tf-widget")
         assert figure.get_attribute("data-ready") is None
         seen.page.evaluate("dispatchEvent(new Event('beforeprint')); undefined")
