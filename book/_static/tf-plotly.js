@@ -131,7 +131,7 @@
   addEventListener("beforeprint", () => waiting.forEach(start));
 
   // Paper has less room than a screen that scrolls.
-  const LOWER = 0.78;
+  const LOWER = 0.7;
   const lower = (share) => () => {
     for (const { graph, style } of boxes)
       if (graph)
