@@ -297,8 +297,8 @@ def visit(
 ) -> Iterator[Visit]:
     """Open one page of the site in a fresh browser context.
 
-    It is waited for until every figure stands (``settle``); or all are told to come, and
-    are not waited for; or (without ``draw``) they come when they are near the window.
+    It is waited for until every figure stands (``settle``); or all are told to come,
+    and are not waited for; or (without ``draw``) they come when the window is near.
     """
     width, height = SIZES[size]
     context = browser.new_context(

@@ -79,7 +79,7 @@ LAST_STEP = """async () => {
   for (let k = 0; k < 2; k++) await new Promise(requestAnimationFrame);
 }"""
 ROOM = {"wide": "--tf-height", "phone": "--tf-height-narrow"}  # of `tformer.css`
-WHITE = "html, body, .bd-article { --pst-color-background: var(--tf-card); }"
+WHITE = "html:root { --tf-paper: var(--tf-card); }"
 
 
 def on_paper() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html import escape, unescape
 from pathlib import Path
@@ -51,6 +52,11 @@ PART = re.compile(
     r'(?=<p aria-level="2"|</div>\s*</nav>)',
     re.S,
 )
+# What the foot of a printed page says: the chapter's title, and the book's.
+TITLE = re.compile(r"<html([^>]*>.*?<title>(.*?)</title>)", re.S)
+# The first page is open to all sides: its side bar waits for its button.
+SIDE_BAR = 'class="bd-sidebar-primary bd-sidebar'
+FOLDED = f"{SIDE_BAR} pst-sidebar-hidden"
 # A button that opens a side bar gets the focus back; its tooltip would stay then.
 TOGGLE = re.compile(
     r'(<button class="sidebar-toggle [^>]*?)'
@@ -165,6 +171,7 @@ def finish(app: Sphinx, problem: Exception | None) -> None:
     if problem or app.builder.format != "html":
         return
     site = Path(app.outdir)
+    first = f"{app.config.root_doc}.html"
     for path in site.glob("_static/*webpack-macros.html"):
         path.unlink()  # templates, copied by mistake
     for path in site.rglob("*.html"):
@@ -173,12 +180,22 @@ def finish(app: Sphinx, problem: Exception | None) -> None:
         pruned = SEARCH_FIELD.sub(r"\1", pruned.replace(NAMELESS, NAMED))
         pruned = TOGGLE.sub(r"\1", SEARCH_SCRIPT.sub("", pruned))
         pruned = with_folds(pruned)
+        pruned = TITLE.sub(with_foot, pruned, count=1)
+        if path == site / first:
+            pruned = pruned.replace(SIDE_BAR, FOLDED)
         if pruned != html:
             path.write_text(pruned, encoding="utf-8")
-    first = f"{app.config.root_doc}.html"
     index = REDIRECT.format(title=escape(app.config.html_title), url=first)
     (site / "index.html").write_text(index, encoding="utf-8")
     spare_measuring(site / "_static/scripts/pydata-sphinx-theme.js")
+
+
+def with_foot(found: re.Match[str]) -> str:
+    """Let the style sheet know the page's title."""
+    rest, title = found.groups()
+    *chapter, book = unescape(title).split(" — ")
+    foot = json.dumps(" · ".join(dict.fromkeys([*chapter, book])), ensure_ascii=False)
+    return f'<html style="--tf-foot: {escape(foot)}"{rest}'
 
 
 def with_folds(page: str) -> str:

@@ -183,13 +183,24 @@ def test_the_ways_in_are_on_the_first_screen_however_low_it_is(visit):
     with visit(address("intro"), size="desk", settle=False) as seen:
         doors = seen.page.locator(".tf-doors a").first
         figure = seen.page.locator("#figure-first-translation")
-        for height, is_before in ((900, False), (780, True), (700, True)):
+        for height in (900, 780, 700):
             seen.page.set_viewport_size({"width": 1440, "height": height})
             box, below = doors.bounding_box(), figure.bounding_box()
-            assert box["y"] + box["height"] < height
-            assert (box["y"] < below["y"]) == is_before
+            assert box["y"] + box["height"] < below["y"] < height
             text = seen.page.locator(".bd-article section > p").nth(1)
             assert text.bounding_box()["width"] < 660  # no wider than elsewhere
+
+
+def test_the_first_page_is_open_and_its_side_bar_waits_for_its_button(visit):
+    with visit(address("intro"), size="desk", settle=False) as seen:
+        page = seen.page
+        bar = page.locator("#pst-primary-sidebar")
+        assert not bar.is_visible()
+        assert page.locator(".bd-header-article .tf-home").is_visible()
+        assert page.locator(".bd-header-article .search-button").is_visible()
+        page.locator(".primary-toggle").click()
+        bar.get_by_role("link", name="Attention", exact=False).first.wait_for()
+        assert not page.locator(".bd-header-article .search-button").is_visible()
 
 
 def test_the_first_sentence_is_there_before_any_script(visit):

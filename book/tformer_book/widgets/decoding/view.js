@@ -13,6 +13,7 @@ import { reveal, treePicture, treeRows } from "./tree.js";
 
 const PAUSE = 900; // ms a step, when it plays
 const SEARCHES = { greedy: "greedy", sample: "sampling", beam: "beam search" };
+const isBeam = ({ key }) => key?.startsWith("beam");
 
 // The figure, given an engine (or null). Settings: those of USUAL; topK and topP may be
 // null: no cut. `step` counts from 0; -1 is the end.
@@ -50,6 +51,7 @@ export class DecodingView {
       last: () => this.#last,
       to: (i) => this.#moveTo(i),
       beat: PAUSE,
+      paper: () => (isBeam(this.#search) ? this.#last : this.#position),
     });
     this.behind = textTable("The tree as a table", "written so far");
     this.live = liveRegion({ isShown: true });
@@ -212,7 +214,7 @@ export class DecodingView {
     put(node, {
       "data-search": settings.search,
       "data-stale": String(!isKnown),
-      "data-beam": key?.startsWith("beam") ? "true" : "",
+      "data-beam": isBeam(this.#search) ? "true" : "",
     });
     render(
       html`

@@ -21,7 +21,7 @@ export function pairView() {
     isPicked: false, // by the reader: then the other lines step back
     cursor: 0, // the one that Tab reaches
   };
-  const node = h("div");
+  const node = h("div", { class: "tff-stage" });
   const beside = h("span");
   const heard = liveRegion();
   const resized = new ResizeObserver(() => drawLines(node, now));

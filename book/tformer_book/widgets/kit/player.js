@@ -11,8 +11,9 @@ export const wordsFor = (thing, onward) => [
 ];
 
 // words: of start, back, forward, end, for a screen reader. at() and last() say where we
-// are and where the end is; to(i) goes there.
-export function player({ words, at, last, to, beat = 0 }) {
+// are and where the end is; to(i) goes there. On paper, where nothing moves, stands
+// paper(): as a rule the end, what comes out.
+export function player({ words, at, last, to, beat = 0, paper = last }) {
   let timer = 0;
   const playing = () => timer !== 0;
   function stop() {
@@ -47,13 +48,12 @@ export function player({ words, at, last, to, beat = 0 }) {
       node.disabled = at() === (i < 2 ? 0 : last());
     });
   }
-  // On paper, where nothing moves, stands what comes out.
   let before = null;
   function onPaper() {
     if (!moves[0].isConnected) return; // not yet on the page, or no more
     before ??= at();
     addEventListener("afterprint", onScreen, { once: true });
-    go(last());
+    go(paper());
   }
   function onScreen() {
     go(before);
@@ -65,8 +65,9 @@ export function player({ words, at, last, to, beat = 0 }) {
 }
 
 // The same with a slider, which counts the places from 1; name: what they are.
-export function walker({ name, words, at, last, to, beat = 0 }) {
-  const moves = player({ words, at, last, to, beat });
+export function walker({ name, ...given }) {
+  const { at, last } = given;
+  const moves = player(given);
   const text = (k) => `${k} of ${last() + 1}`;
   const track = slider("step", name, { min: 1, max: 1, step: 1, text }, (k) =>
     moves.go(k - 1),

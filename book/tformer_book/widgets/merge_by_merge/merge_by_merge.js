@@ -104,6 +104,7 @@ function controlsOf(get, state, { set, goTo, commit }) {
       commit({ n_merges: i === steps.length - 1 ? total : steps[i].rank + 1 });
     },
     beat: BEAT,
+    paper: () => Math.floor(state().steps.length / 2), // with something left to merge
   });
   const text = () => plural(state().n, "merge");
   const size = slider(

@@ -69,7 +69,8 @@ export function teacherForcingView(
 
   const at = () => (place in rows ? place : parting(rows));
   const last = () => rows.length - 1;
-  const walk = walker({ name: "step", words: WORDS, at, last, to: go, beat: BEAT });
+  const paper = () => parting(rows);
+  const walk = walker({ name: "step", words: WORDS, at, last, to: go, beat: BEAT, paper });
   const behind = textTable("The whole distributions as a table", "position");
   const live = liveRegion({ isShown: true });
   const lines = { keys: rowKeys({ at, onGo: go }), onGo: go };
