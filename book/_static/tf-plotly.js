@@ -135,7 +135,9 @@
   const lower = (share) => () => {
     for (const { graph, style } of boxes)
       if (graph)
-        page.Plotly.relayout(graph, { height: share * Number.parseFloat(style.height) });
+        page.Plotly.relayout(graph, {
+          height: share * Number.parseFloat(style.height),
+        });
   };
   addEventListener("beforeprint", lower(LOWER));
   addEventListener("afterprint", lower(1));

@@ -138,7 +138,7 @@ def test_a_figure_that_printing_draws_stands_at_its_last_step_too(visit):
         assert about.is_visible() and about.inner_text().endswith(".")
 
 
-SHOWN = """() => [...document.querySelectorAll('.tf-aside')].map((aside) => [
+SHOWN = """(selector) => [...document.querySelectorAll(selector)].map((aside) => [
   ...aside.querySelectorAll('.cell_output, .cell_input')].map((part) =>
     [part.className.includes('cell_output'), part.checkVisibility(
       { contentVisibilityAuto: true })]))"""
@@ -147,11 +147,14 @@ SHOWN = """() => [...document.querySelectorAll('.tf-aside')].map((aside) => [
 def test_what_an_aside_computes_is_printed_and_its_code_is_not(visit):
     with visit(address("training"), settle=False) as seen:
         seen.page.emulate_media(media="print")
-        asides = seen.page.evaluate(SHOWN)
+        asides = seen.page.evaluate(SHOWN, ".tf-aside:not(#problems *)")
+        solutions = seen.page.evaluate(SHOWN, "#problems .tf-aside")
         outputs = [shown for each in asides for is_output, shown in each if is_output]
         code = [shown for each in asides for is_output, shown in each if not is_output]
     assert len(outputs) > 3 and all(outputs)
     assert len(code) > 3 and not any(code)
+    shown = [shown for each in solutions for _, shown in each]
+    assert len(shown) > 3 and not any(shown)
 
 
 LONG = """() => [...document.querySelectorAll(

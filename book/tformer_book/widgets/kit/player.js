@@ -65,9 +65,8 @@ export function player({ words, at, last, to, beat = 0, paper = last }) {
 }
 
 // The same with a slider, which counts the places from 1; name: what they are.
-export function walker({ name, ...given }) {
-  const { at, last } = given;
-  const moves = player(given);
+export function walker({ name, words, at, last, to, beat = 0, paper = last }) {
+  const moves = player({ words, at, last, to, beat, paper });
   const text = (k) => `${k} of ${last() + 1}`;
   const track = slider("step", name, { min: 1, max: 1, step: 1, text }, (k) =>
     moves.go(k - 1),

@@ -12,7 +12,7 @@ import { NEXT, nextLists, rowText, verdictText } from "./texts.js";
 import { trackKeys, tracks } from "./tracks.js";
 
 const BEAT = 900; // ms between two steps while it plays
-const WORDS = wordsFor("position", "forward");
+const WALK = { name: "step", words: wordsFor("position", "forward"), beat: BEAT };
 
 const germanField = () =>
   h("input", {
@@ -69,8 +69,7 @@ export function teacherForcingView(
 
   const at = () => (place in rows ? place : parting(rows));
   const last = () => rows.length - 1;
-  const paper = () => parting(rows);
-  const walk = walker({ name: "step", words: WORDS, at, last, to: go, beat: BEAT, paper });
+  const walk = walker({ ...WALK, at, last, to: go, paper: () => parting(rows) });
   const behind = textTable("The whole distributions as a table", "position");
   const live = liveRegion({ isShown: true });
   const lines = { keys: rowKeys({ at, onGo: go }), onGo: go };
