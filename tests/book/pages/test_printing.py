@@ -58,6 +58,8 @@ def test_a_figure_that_is_not_drawn_is_printed_as_a_picture(visit):
     text = [page.extract_text() for page in paper.pages]
     assert "06 Multi-head attention" in " ".join(text[0].split())
     assert "Contents" not in text[0]
+    foot = "06 Multi-head attention · The Transformer, Piece by Piece"
+    assert all(foot in " ".join(page.split()) for page in text)
     assert "not drawn" not in " ".join(text)
     assert len(text) <= 20
 
@@ -122,6 +124,17 @@ def test_a_figure_with_steps_is_printed_at_its_last_and_goes_on_where_it_was(vis
                 "([box, text]) => box.textContent === text",
                 arg=[place.element_handle(), f"{step} of {last}"],
             )
+
+
+def test_teacher_forcing_is_printed_where_the_two_part(visit):
+    with visit(address("decoder")) as seen:
+        figure = seen.page.locator("#figure-teacher-forcing")
+        place = figure.locator("output", has_text=" of ")
+        parting = place.inner_text()
+        figure.locator("[data-control=end]").click()
+        assert place.inner_text() != parting
+        seen.page.evaluate("dispatchEvent(new Event('beforeprint')); undefined")
+        assert place.inner_text() == parting
 
 
 def test_a_figure_that_printing_draws_stands_at_its_last_step_too(visit):
