@@ -94,7 +94,7 @@ def test_every_token_that_is_used_is_defined():
             defined |= set(re.findall(r"(--tf-[\w-]+)\s*:", text))
     # Set by a program where the figure is.
     of_scripts = {"--tf-lines", "--tf-lines-phone", "--tf-hang", "--tf-height"}
-    of_scripts |= {"--tf-height-narrow"}
+    of_scripts |= {"--tf-height-narrow", "--tf-foot"}
     for name, text in sources():
         used = set(re.findall(r"var\((--tf-[\w-]+)[,)]", text))
         assert used - defined - of_scripts == set(), name
