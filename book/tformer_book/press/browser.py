@@ -79,6 +79,11 @@ SCROLL = """async () => {
   for (let y = 0; y < document.body.scrollHeight; y += innerHeight) {
     scrollTo({top: y, behavior: 'instant'}); await seen();
   }
+  // What has moved past the window meanwhile, when figures above took their height.
+  for (const box of document.querySelectorAll(
+    ':is(.tf-plotly-box, .tf-widget):not([data-ready])')) {
+    box.scrollIntoView({behavior: 'instant'}); await seen();
+  }
   scrollTo({top: 0, behavior: 'instant'}); await seen();
 }"""
 

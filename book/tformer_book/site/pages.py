@@ -53,10 +53,10 @@ PART = re.compile(
     re.S,
 )
 # What the foot of a printed page says: the chapter's title, and the book's.
-TITLE = re.compile(r"<html([^>]*>.*?<title>(.*?)</title>)", re.S)
+TITLE = re.compile(r"<html( lang=[^>]*>.*?<title>(.*?)</title>)", re.S)
 # The first page is open to all sides: its side bar waits for its button.
-SIDE_BAR = 'class="bd-sidebar-primary bd-sidebar'
-FOLDED = f"{SIDE_BAR} pst-sidebar-hidden"
+SIDE_BAR = 'class="bd-sidebar-primary bd-sidebar"'
+FOLDED = 'class="bd-sidebar-primary bd-sidebar pst-sidebar-hidden"'
 # A button that opens a side bar gets the focus back; its tooltip would stay then.
 TOGGLE = re.compile(
     r'(<button class="sidebar-toggle [^>]*?)'
@@ -195,7 +195,9 @@ def with_foot(found: re.Match[str]) -> str:
     rest, title = found.groups()
     *chapter, book = unescape(title).split(" — ")
     foot = json.dumps(" · ".join(dict.fromkeys([*chapter, book])), ensure_ascii=False)
-    return f'<html style="--tf-foot: {escape(foot)}"{rest}'
+    # (In ASCII: it stands before the page says in what its letters are written.)
+    said = escape(foot).encode("ascii", "xmlcharrefreplace").decode()
+    return f'<html style="--tf-foot: {said}"{rest}'
 
 
 def with_folds(page: str) -> str:
