@@ -132,15 +132,14 @@
 
   // Paper has less room than a screen that scrolls.
   const LOWER = 0.7;
-  const lower = (share) => () => {
-    for (const { graph, style } of boxes)
-      if (graph)
-        page.Plotly.relayout(graph, {
-          height: share * Number.parseFloat(style.height),
-        });
+  const resize = (sizeOf) => () => {
+    for (const box of boxes)
+      if (box.graph) page.Plotly.relayout(box.graph, sizeOf(box));
   };
-  addEventListener("beforeprint", lower(LOWER));
-  addEventListener("afterprint", lower(1));
+  const lower = ({ style }) => ({ height: LOWER * Number.parseFloat(style.height) });
+  const asTheBox = () => ({ width: null, height: null, autosize: true });
+  addEventListener("beforeprint", resize(lower));
+  addEventListener("afterprint", resize(asTheBox));
 
   new MutationObserver(() => {
     for (const { graph, colours } of boxes)

@@ -97,6 +97,26 @@ def test_a_chart_that_is_not_drawn_says_so_on_paper(visit):
         assert "Ctrl+P" in note
 
 
+def test_a_chart_is_lower_on_paper_and_afterwards_as_wide_as_its_box(visit):
+    size = """chart => {
+      const drawn = chart.querySelector('.main-svg');
+      const { width, height } = drawn.getBoundingClientRect();
+      return [width, height, chart.clientWidth, chart.clientHeight];
+    }"""
+    with visit(address("encoder")) as seen:
+        chart = seen.page.locator(".tf-plotly-box").first
+        seen.page.evaluate("dispatchEvent(new Event('beforeprint')); undefined")
+        _, height, _, room = chart.evaluate(size)
+        assert height < 0.8 * room
+        seen.page.evaluate("dispatchEvent(new Event('afterprint')); undefined")
+        seen.page.set_viewport_size({"width": 700, "height": 900})
+        seen.page.wait_for_function(
+            f"chart => {{ const [w, h, x, y] = ({size})(chart);"
+            " return w === x && h === y && x < 700; }",
+            arg=chart.element_handle(),
+        )
+
+
 def test_paper_is_white_whatever_the_screen_shows(visit):
     theme = "document.documentElement.dataset.theme"
     with visit(address("positions"), dark=True, settle=False) as seen:
