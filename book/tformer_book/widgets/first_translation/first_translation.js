@@ -1,7 +1,7 @@
 // A translation that appears word by word. Chapter: the book's first page.
 import { isInTheBook } from "../kit/chapters.js";
 import { figure, h, radios, say, stopping } from "../kit/kit.js";
-import { askBar, engineOf } from "../kit/model.js";
+import { askBar, atFirst, engineOf } from "../kit/model.js";
 import { doubtful, foreign } from "../live_lab/remarks.js";
 import { pairView } from "./view.js";
 import { ofAttention } from "./words.js";
@@ -21,15 +21,16 @@ function render({ model, el }) {
     further.href = `lab.html#${new URLSearchParams({ text, view: "heads" })}`;
   };
   const texts = sentences.map(({ text }) => text);
-  const choice = radios("sentence", "Or one of these", texts, 0, (i) => {
-    ask.show(texts[i]);
+  const choice = radios("sentence", "Examples", texts, 0, (i) => {
+    ask.show("");
     say(remark, "");
     lead(texts[i]);
     view.show(sentences[i]);
     view.reveal();
   });
   const ask = askBar(engine, model, {
-    label: "Translate a sentence of your own",
+    label: "An English sentence of your own",
+    hint: "Or type your own sentence",
     async onAsk(text, tools) {
       const attention = await engine.attention(text, null, tools);
       const scored = await engine.score(text, attention.translation, tools);
@@ -41,7 +42,13 @@ function render({ model, el }) {
       view.reveal();
     },
   });
-  root.append(view.node, remark, ask.node, choice.set);
+  // What asking costs is said to whoever is about to ask.
+  const costs = () => ask.tell(atFirst(engine, model));
+  if (engine) {
+    ask.tell("");
+    ask.input.addEventListener("focus", costs, { once: true });
+  }
+  root.append(view.node, remark, choice.set, ask.node);
   if (isInTheBook()) view.beside.append(further);
   lead(texts[0]);
   view.show(sentences[0]);

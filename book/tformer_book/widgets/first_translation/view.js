@@ -6,7 +6,7 @@ import { linked, lookedAt, lookedFrom, mostDecided } from "./words.js";
 
 const FIRST = 200; // ms until the first word
 const BEAT = 650; // … and from one word to the next
-const LEAST = 0.04; // thinner lines are not drawn
+const LEAST = 0.07; // thinner lines are not drawn
 const FAINTEST = 0.1; // … and words that would not be named are not tinted
 const NONE = { at: null, from: null, isPicked: false };
 
@@ -83,11 +83,10 @@ export function pairView() {
     },
     // Whoever asked from further down sees the answer.
     reveal() {
-      const stage = node.querySelector(".tff-pair");
-      const room = parseFloat(getComputedStyle(stage).scrollMarginTop);
-      if (stage.getBoundingClientRect().top >= room) return;
+      const room = parseFloat(getComputedStyle(node).scrollMarginTop);
+      if (node.getBoundingClientRect().top >= room) return;
       const behavior = wantsStillness() ? "instant" : "smooth";
-      stage.scrollIntoView({ block: "start", behavior });
+      node.scrollIntoView({ block: "start", behavior });
     },
     stop() {
       halt();
@@ -105,7 +104,7 @@ const told = ({ pair, at, from }) => {
     : `To write “${pair.german[at].text}”, the model ${lookedAt(pair, at)}.`;
 };
 const pointing = () =>
-  matchMedia("(hover: none)").matches ? "Tap any word." : "Point at any word.";
+  matchMedia("(hover: none)").matches ? "Tap a word." : "Point at a word.";
 
 function pairOf(now, heard, beside, { onKey, pick, pickEnglish, again, isPlaying }) {
   const { pair, round, known, at, from, cursor } = now;
@@ -122,7 +121,7 @@ function pairOf(now, heard, beside, { onKey, pick, pickEnglish, again, isPlaying
       @click=${() => pick(i)} @pointerenter=${() => point(i)} @focus=${() => point(i)}>${text}</button>`;
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
-    <p class="tff-key">A small Transformer writes German. The thicker a line, the more it looked at that word. <span class="tff-hint">${pointing()}</span></p>
+    <p class="tff-key">A small Transformer writes German. Thick lines show where it looked. <span class="tff-hint">${pointing()}</span></p>
     <div class="tff-pair" ?data-picked=${now.isPicked}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <p class="tff-words tff-english" lang="en">${repeat(pair.english, key, english)}</p>

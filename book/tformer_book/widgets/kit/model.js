@@ -176,12 +176,13 @@ export const atFirst = (engine, model) =>
     : "A recording. To ask this model, run the cell in a notebook.";
 
 // The line where a reader types a sentence and asks. onAsk(text, { signal, onProgress })
-// does the work; meanwhile the button stops it. A failure is said in words.
+// does the work; meanwhile the button stops it. A failure is said in words. With a hint,
+// the field is empty at first, and the hint stands in it.
 // -> { node, input, ask(), show(text), tell(text), stop() }
 export function askBar(
   engine,
   model,
-  { label = "English sentence", action = "Translate", onAsk },
+  { label = "English sentence", action = "Translate", hint = "", onAsk },
 ) {
   const id = uid();
   const node = h("form", { class: "tfk-ask" });
@@ -214,7 +215,7 @@ export function askBar(
       html`<label for=${id}>${label}</label>
         <div class="tfk-ask-line">
           <div class="tfk-grows"><textarea id=${id} rows="1" autocomplete="off"
-            spellcheck="false" lang="en" enterkeyhint="go" data-control="text"
+            spellcheck="false" lang="en" enterkeyhint="go" data-control="text" placeholder=${hint}
             ?disabled=${!engine} @input=${grow} @keydown=${onKey}
             @focus=${onFocus} @click=${onClick}></textarea></div>
           <button type="button" class="tfk-do" data-control="ask" ?disabled=${!engine}
@@ -229,7 +230,7 @@ export function askBar(
     input.value = given = text;
     grow();
   };
-  show(model.get("text"));
+  show(hint ? "" : model.get("text"));
   node.addEventListener("submit", (event) => event.preventDefault());
   return { node, input, ask, show, tell: asked.tell, stop: asked.stop };
 }
