@@ -37,11 +37,11 @@ RESULT = ROOT / "results/speedrun.json"
 GOAL = 34.0  # BLEU, cased, on TEST
 TEST = "test_2016_flickr"
 TRAIN = (
-    "-m tformer train --corpus multi30k --quiet "
-    "--vocab-size 4000 --tokenizer unigram --d-model 128 --heads 4 --d-ff 512 "
+    "-m studies.muon train --corpus multi30k --quiet "
+    "--vocab-size 4000 --tokenizer unigram --d-model 128 --heads 2 --d-ff 512 "
     "--encoder-layers 3 --decoder-layers 3 --max-len 128 --norm pre --dropout 0.1 "
-    "--max-tokens 4096 --warmup-steps 300 --lr-scale 1.0 --last-step 2100 "
-    "--eval-every 700 --average-last 1 --precision bf16"
+    "--max-tokens 4096 --warmup-steps 300 --lr-scale 1.0 --last-step 3700 "
+    "--eval-every 1850 --average-last 1 --precision bf16"
 )
 EVALUATE = f"-m tformer evaluate --test {TEST} --beam-size 5 --no-tokenised --quiet"
 # One-sided quantiles of Student's t at 0.99, by the number of seeds.

@@ -34,7 +34,7 @@ def test_the_command_has_only_settings_that_exist(capsys):
 def test_a_run_is_timed_and_scored(monkeypatch, corpus_of):
     corpus_of("multi30k")
     tiny = (
-        "-m tformer train --corpus multi30k --quiet --vocab-size 400 --d-model 8 "
+        "-m studies.muon train --corpus multi30k --quiet --vocab-size 400 --d-model 8 "
         "--heads 2 --d-ff 8 --encoder-layers 1 --decoder-layers 1 --steps 1"
     )
     monkeypatch.setattr(speedrun, "TRAIN", tiny)

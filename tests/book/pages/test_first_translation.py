@@ -90,9 +90,35 @@ def test_an_english_word_shows_what_it_was_looked_at_for(opened):
     assert opened.locator(".tff-german [data-at]").count() == 0
 
 
-def test_typing_replaces_an_example_and_not_what_was_typed(opened):
+def test_words_are_tinted_that_are_named(opened):
+    opened.locator('[data-control="sentence-0"]').check(force=True)
+    opened.locator(".tff-german button", has_text="mich").click(force=True)
+    told = opened.inner_text(".tff-told")
+    for word in opened.locator(".tff-english span").all():
+        is_tinted = word.evaluate("(each) => each.style.getPropertyValue('--share')")
+        assert (is_tinted != "0") == (f"“{word.inner_text()}”" in told)
+
+
+def test_the_first_words_stand_there_when_the_page_opens(figure_page, playing):
+    page = figure_page(FirstTranslation(SENTENCES), settle=False)
+    with playing(page, ".tff") as seen:
+        assert german(seen.page)[:3] == ["Warum", "hast", "du"]
+
+
+def test_what_asking_costs_is_said_to_who_is_about_to_ask(figure_page):
+    page = figure_page(FirstTranslation(SENTENCES))
+    said = page.locator(".tff [data-said]")
+    assert said.inner_text() == ""
+    box = page.locator(".tff textarea")
+    assert box.input_value() == ""
+    box.focus()
+    assert "MB" in said.inner_text()
+
+
+def test_an_example_leaves_the_field_and_what_was_typed_stays(opened):
     opened.locator('[data-control="sentence-0"]').check(force=True)
     box = opened.locator(".tff textarea")
+    assert box.input_value() == ""
     box.click()
     opened.keyboard.type("A man")
     assert box.input_value() == "A man"
@@ -113,9 +139,10 @@ def test_who_chooses_from_below_is_shown_the_translation(visit):
         assert page.evaluate(top) < 0
         chip.click()
         page.wait_for_function(f"() => {top} > 40")
-        right = "Math.max(...[...document.querySelectorAll('.tff .tfk-chip')].map("
-        right += "(each) => each.getBoundingClientRect().right))"
-        assert page.evaluate(right) <= page.viewport_size["width"]
+        place = chip.bounding_box()  # the row of examples scrolls, not the page
+        assert place["x"] >= 0
+        assert place["x"] + place["width"] <= page.viewport_size["width"]
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ import { doubtful, foreign } from "../live_lab/remarks.js";
 import { pairView } from "./view.js";
 import { ofAttention } from "./words.js";
 
+const AT_ONCE = 3; // words that stand there when the page opens
+
 function render({ model, el }) {
   const root = figure(el, "tff", "An English sentence and its German translation");
   const engine = engineOf(model);
@@ -50,8 +52,12 @@ function render({ model, el }) {
   }
   root.append(view.node, remark, choice.set, ask.node);
   if (isInTheBook()) view.beside.append(further);
+  // A row that is wider than the page fades where it goes on.
+  const fade = () =>
+    choice.set.toggleAttribute("data-moved", choice.set.scrollLeft > 4);
+  choice.set.addEventListener("scroll", fade, { passive: true });
   lead(texts[0]);
-  view.show(sentences[0]);
+  view.show(sentences[0], AT_ONCE);
   return stopping(ask, view);
 }
 

@@ -2,7 +2,7 @@
 import { ALONG, onArrows, within } from "../kit/arrows.js";
 import { h, liveRegion, wantsStillness } from "../kit/kit.js";
 import { html, nothing, render, repeat, svg } from "../kit/vendor/lit.js";
-import { linked, lookedAt, lookedFrom, mostDecided } from "./words.js";
+import { linked, lookedAt, lookedFrom, mostDecided, mostSeen } from "./words.js";
 
 const FIRST = 200; // ms until the first word
 const BEAT = 650; // … and from one word to the next
@@ -10,7 +10,8 @@ const LEAST = 0.07; // thinner lines are not drawn
 const FAINTEST = 0.1; // … and words that would not be named are not tinted
 const NONE = { at: null, from: null, isPicked: false };
 
-// -> { node, beside (a place for more, beside what is told), show(attention), stop() }
+// -> { node, beside (a place for more, beside what is told), show(attention, words that
+//      stand there at once), reveal(), stop() }
 export function pairView() {
   const now = {
     pair: { english: [], german: [], shares: [] },
@@ -62,11 +63,11 @@ export function pairView() {
     clearTimeout(timer);
     timer = 0;
   }
-  function play() {
+  function play(known = 0) {
     halt();
     if (wantsStillness()) return finish();
     timer = setTimeout(step, FIRST);
-    return show({ known: 0, ...NONE });
+    return show({ ...NONE, known, at: known ? known - 1 : null });
   }
   const again = () => (timer ? finish() : play());
 
@@ -76,10 +77,10 @@ export function pairView() {
   return {
     node,
     beside,
-    show(attention) {
+    show(attention, known = 0) {
       Object.assign(now, { pair: linked(attention), cursor: 0, ...NONE });
       now.round += 1;
-      play();
+      play(known);
     },
     // Whoever asked from further down sees the answer.
     reveal() {
@@ -110,7 +111,8 @@ function pairOf(now, heard, beside, { onKey, pick, pickEnglish, again, isPlaying
   const { pair, round, known, at, from, cursor } = now;
   const point = (i) => i < known && pick(i);
   const tint = (share) => (share < FAINTEST ? 0 : share);
-  const shareOf = (e) => (at === null ? Number(e === from) : tint(pair.shares[at][e]));
+  const seen = at === null ? [{ e: from, share: 1 }] : mostSeen(pair, at);
+  const shareOf = (e) => seen.find((each) => each.e === e)?.share ?? 0;
   const toEnglish = (e) => known === pair.german.length && pickEnglish(e);
   const english = ({ text }, e) =>
     html`<span style="--share: ${shareOf(e)}" @click=${() => toEnglish(e)}

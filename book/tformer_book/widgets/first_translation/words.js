@@ -56,14 +56,20 @@ export function lookedFrom({ english, german, shares }, e) {
   return `Of all German words, “${german[g].text}” drew most on “${english[e].text}” (${percent(most, 0)} of its attention)`;
 }
 
-// What a German word looked at most, in words.
-export function lookedAt({ english, shares }, g) {
-  const most = shares[g]
-    .map((share, e) => ({ share, word: english[e].text }))
+// What a German word looked at most: one English word or two, the first of them most.
+// -> { share, e }[], empty if its attention is spread over many
+export const mostSeen = ({ shares }, g) =>
+  shares[g]
+    .map((share, e) => ({ share, e }))
     .sort((a, b) => b.share - a.share)
     .slice(0, 2)
     .filter(({ share }) => share >= 0.1);
-  const parts = most.map(({ share, word }) => `“${word}”\u00a0(${percent(share, 0)})`);
+
+// … and in words.
+export function lookedAt(pair, g) {
+  const parts = mostSeen(pair, g).map(
+    ({ share, e }) => `“${pair.english[e].text}”\u00a0(${percent(share, 0)})`,
+  );
   return parts.length
     ? `looks at ${parts.join(" and ")}`
     : "its attention is spread over the whole sentence";

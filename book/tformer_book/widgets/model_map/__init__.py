@@ -112,7 +112,7 @@ def _lit(highlight: str | Sequence[str]) -> list[str]:
 
 
 class ModelMap(PageFigure):
-    """The model as a map: its parts, and what shapes and counts follow from its sizes.
+    """Every part of a Transformer, in its place.
 
     Args:
         config: the sizes at the start; the released model's if omitted.

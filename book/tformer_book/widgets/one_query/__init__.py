@@ -54,7 +54,7 @@ def _rows(name: str, rows: Rows | Tensor, length: int) -> list[list[float]]:
 
 
 class OneQuery(PageFigure):
-    """What one query takes from every key, step by step, with vectors to drag.
+    """What one query takes from every key, step by step.
 
     Without arguments it shows the book's running sentence, once with *tired* and once
     with *wide*. Reading :attr:`weights` or :attr:`output` in a later cell gives the

@@ -40,7 +40,7 @@ class Losses:
 
 
 class ScheduleAndSmoothing(PageFigure):
-    """A learning-rate curve and a smoothed target, with controls for everything.
+    """A learning-rate curve and a smoothed target.
 
     `rate`, `target`, `prediction` and `losses` give what is on screen.
 
