@@ -5,7 +5,7 @@
 Muon averages gradients as momentum does, and then makes all directions of a matrix's
 step equally long. Embeddings and vectors are left to Adam. PyTorch has it as
 `torch.optim.Muon`, one matrix after another; here matrices of the same shape move
-together, which takes less than half of the time where they are small.
+together, which takes about half of the time where they are small.
 
 Such a run can't be resumed: a checkpoint of the package knows Adam's averages only.
 

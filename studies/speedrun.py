@@ -34,7 +34,7 @@ from tformer.common.files import write_json
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULT = ROOT / "results/speedrun.json"
-GOAL = 34.0  # BLEU, cased, on TEST
+GOAL = 36.0  # BLEU, cased, on TEST
 TEST = "test_2016_flickr"
 TRAIN = (
     "-m studies.muon train --corpus multi30k --quiet "

@@ -53,12 +53,17 @@ function render({ model, el }) {
   root.append(view.node, remark, choice.set, ask.node);
   if (isInTheBook()) view.beside.append(further);
   // A row that is wider than the page fades where it goes on.
-  const fade = () =>
-    choice.set.toggleAttribute("data-moved", choice.set.scrollLeft > 4);
-  choice.set.addEventListener("scroll", fade, { passive: true });
+  const { set } = choice;
+  function fade() {
+    set.toggleAttribute("data-from", set.scrollLeft > 4);
+    set.toggleAttribute("data-on", set.scrollLeft < set.scrollWidth - set.clientWidth - 4);
+  }
+  const resized = new ResizeObserver(fade);
+  resized.observe(set);
+  set.addEventListener("scroll", fade, { passive: true });
   lead(texts[0]);
   view.show(sentences[0], AT_ONCE);
-  return stopping(ask, view);
+  return stopping(ask, view, () => resized.disconnect());
 }
 
 export default { render };

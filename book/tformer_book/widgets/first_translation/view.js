@@ -105,7 +105,7 @@ const told = ({ pair, at, from }) => {
     : `To write “${pair.german[at].text}”, the model ${lookedAt(pair, at)}.`;
 };
 const pointing = () =>
-  matchMedia("(hover: none)").matches ? "Tap a word." : "Point at a word.";
+  matchMedia("(hover: none)").matches ? "Tap a word" : "Point at a word";
 
 function pairOf(now, heard, beside, { onKey, pick, pickEnglish, again, isPlaying }) {
   const { pair, round, known, at, from, cursor } = now;
@@ -123,7 +123,7 @@ function pairOf(now, heard, beside, { onKey, pick, pickEnglish, again, isPlaying
       @click=${() => pick(i)} @pointerenter=${() => point(i)} @focus=${() => point(i)}>${text}</button>`;
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
-    <p class="tff-key">A small Transformer writes German. Thick lines show where it looked. <span class="tff-hint">${pointing()}</span></p>
+    <p class="tff-key">Watch a small Transformer write German. <span class="tff-hint"><b>${pointing()}</b> to see where it looked.</span></p>
     <div class="tff-pair" ?data-picked=${now.isPicked}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <p class="tff-words tff-english" lang="en">${repeat(pair.english, key, english)}</p>
