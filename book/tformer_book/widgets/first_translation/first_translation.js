@@ -56,7 +56,10 @@ function render({ model, el }) {
   const { set } = choice;
   function fade() {
     set.toggleAttribute("data-from", set.scrollLeft > 4);
-    set.toggleAttribute("data-on", set.scrollLeft < set.scrollWidth - set.clientWidth - 4);
+    set.toggleAttribute(
+      "data-on",
+      set.scrollLeft < set.scrollWidth - set.clientWidth - 4,
+    );
   }
   const resized = new ResizeObserver(fade);
   resized.observe(set);
