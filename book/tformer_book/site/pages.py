@@ -65,7 +65,7 @@ TOGGLE = re.compile(
 TAG = re.compile(r"<[^>]*>")
 ALWAYS_FITS = 40  # columns: the width of a narrow phone
 ON_A_PHONE = 43  # columns of code on a screen of 390 pixels
-LEAD = 190  # signs: such a paragraph below a heading goes where what follows goes
+TWO_LINES = 190  # signs of a paragraph that takes up two printed lines at most
 SHORT = 10  # lines of code that a printed page keeps together
 HANG, DEEPEST = 4, 12  # columns: how far a wrapped line hangs, beyond its own indent
 # Where the theme's script measures everything that could scroll, again and again.
@@ -149,12 +149,11 @@ def number_chapter(app: Sphinx, doctree: nodes.document) -> None:
         title.insert(0, nodes.inline("", found[1], classes=["tf-chapter"]))
 
 
-def mark_leads(app: Sphinx, doctree: nodes.document) -> None:
-    """Mark short paragraphs below headings: paper keeps them with what they lead to."""
-    for title in doctree.findall(nodes.title):
-        below = title.next_node(descend=False, siblings=True)
-        if isinstance(below, nodes.paragraph) and len(below.astext()) <= LEAD:
-            below["classes"].append("tf-lead")
+def mark_short(app: Sphinx, doctree: nodes.document) -> None:
+    """Mark paragraphs of two lines: paper doesn't part them, from a heading neither."""
+    for each in doctree.findall(nodes.paragraph):
+        if len(each.astext()) <= TWO_LINES:
+            each["classes"].append("tf-short")
 
 
 def prune(
@@ -291,5 +290,5 @@ def setup(app: Sphinx) -> None:
     app.connect("config-inited", theme_options)
     app.connect("doctree-read", replace_run_it_cells)
     app.connect("doctree-read", number_chapter, priority=400)
-    app.connect("doctree-read", mark_leads)
+    app.connect("doctree-read", mark_short)
     app.connect("html-page-context", prune, priority=990)

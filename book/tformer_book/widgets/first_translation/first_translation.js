@@ -14,11 +14,7 @@ function render({ model, el }) {
   const { sentences } = model.get("example");
   const view = pairView();
   const remark = h("p", { class: "tff-remark", role: "status" });
-  const further = h(
-    "a",
-    { class: "tff-further" },
-    "Look inside this translation, in the lab",
-  );
+  const further = h("a", { class: "tff-further" }, "Look inside, in the lab");
   const lead = (text) => {
     further.href = `lab.html#${new URLSearchParams({ text, view: "heads" })}`;
   };
@@ -32,7 +28,7 @@ function render({ model, el }) {
   });
   const ask = askBar(engine, model, {
     label: "An English sentence of your own",
-    hint: "Or type your own sentence",
+    hint: "Or your own English sentence",
     async onAsk(text, tools) {
       const attention = await engine.attention(text, null, tools);
       const scored = await engine.score(text, attention.translation, tools);
@@ -47,7 +43,7 @@ function render({ model, el }) {
   // What asking costs is said to whoever is about to ask.
   const costs = () => ask.tell(atFirst(engine, model));
   if (engine) {
-    ask.tell("");
+    ask.tell("The model runs in this page.");
     ask.input.addEventListener("focus", costs, { once: true });
   }
   root.append(view.node, remark, choice.set, ask.node);

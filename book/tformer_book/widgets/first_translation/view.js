@@ -85,7 +85,8 @@ export function pairView() {
     // Whoever asked from further down sees the answer.
     reveal() {
       const room = parseFloat(getComputedStyle(node).scrollMarginTop);
-      if (node.getBoundingClientRect().top >= room) return;
+      const { top, bottom } = node.getBoundingClientRect();
+      if (top >= room && bottom <= innerHeight) return;
       const behavior = wantsStillness() ? "instant" : "smooth";
       node.scrollIntoView({ block: "start", behavior });
     },
