@@ -105,14 +105,14 @@ def test_the_first_words_stand_there_when_the_page_opens(figure_page, playing):
         assert german(seen.page)[:3] == ["Warum", "hast", "du"]
 
 
-def test_what_asking_costs_is_said_to_who_is_about_to_ask(figure_page):
-    page = figure_page(FirstTranslation(SENTENCES))
-    said = page.locator(".tff [data-said]")
-    assert "MB" not in said.inner_text()
-    box = page.locator(".tff textarea")
-    assert box.input_value() == ""
-    box.focus()
-    assert "MB" in said.inner_text()
+def test_what_asking_costs_is_said_to_who_is_about_to_ask(figure_page, playing):
+    with playing(figure_page(FirstTranslation(SENTENCES)), ".tff") as seen:
+        said = seen.page.locator(".tff [data-said]")
+        assert "MB" not in said.inner_text()
+        box = seen.page.locator(".tff textarea")
+        assert box.input_value() == ""
+        box.focus()
+        assert "MB" in said.inner_text()
 
 
 def test_an_example_leaves_the_field_and_what_was_typed_stays(opened):

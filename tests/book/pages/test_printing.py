@@ -200,3 +200,13 @@ def test_long_tables_and_code_go_on_over_pages(visit):
         seen.page.emulate_media(media="print")
         found = seen.page.evaluate(LONG)
     assert len(found) > 5 and set(found) == {"auto"}
+
+
+def test_on_paper_answers_have_letters_and_nothing_is_to_be_run(visit):
+    with visit(address("attention")) as seen:
+        paper = PdfReader(io.BytesIO(seen.page.pdf(prefer_css_page_size=True)))
+    text = " ".join(" ".join(page.extract_text() for page in paper.pages).split())
+    assert "Predict. The query is now" in text
+    assert "then run" not in text
+    assert "(a) “dog” still" in text
+    assert len(paper.pages) <= 20

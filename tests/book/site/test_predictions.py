@@ -136,3 +136,12 @@ def test_the_answering_cell_names_the_answer_for_the_form(predictions):
 def test_a_form_without_an_answer_says_nothing_of_one(predictions):
     section, _ = covered(predictions, question(), cell("42"))
     assert "data-answer" not in section[0].astext()
+
+
+def test_paper_leaves_out_that_there_is_something_to_run(predictions):
+    strong = nodes.strong("", predictions.OPENING)
+    quotation = nodes.block_quote("", nodes.paragraph("", "", strong))
+    predictions.mark_run(quotation)
+    assert quotation.astext() == predictions.OPENING
+    [mark] = quotation.findall(nodes.inline)
+    assert mark["classes"] == ["tf-run"] and mark.astext() == ", then run"

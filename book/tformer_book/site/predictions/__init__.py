@@ -111,13 +111,14 @@ def hidden_by(prediction: nodes.block_quote) -> tuple[nodes.Element, list[nodes.
     return cell, [*outputs(cell), *rest[:stop]]
 
 
-def _mark_run(prediction: nodes.block_quote) -> None:
+def mark_run(prediction: nodes.block_quote) -> None:
     """Mark what the opening says of running: paper leaves it out."""
-    opening = next(prediction.findall(nodes.strong))
     before, run, after = OPENING.partition(", then run")
-    mark = nodes.inline("", run, classes=["tf-run"])
-    opening.children = []
-    opening += [nodes.Text(before), mark, nodes.Text(after)]
+    for opening in prediction.findall(nodes.strong):
+        if opening.astext() == OPENING:
+            mark = nodes.inline("", run, classes=["tf-run"])
+            opening.children = []
+            opening += [nodes.Text(before), mark, nodes.Text(after)]
 
 
 def cover(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -127,7 +128,7 @@ def cover(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     predictions = [each for each in doctree.findall() if is_prediction(each)]
     for number, prediction in enumerate(predictions, start=1):
         prediction["classes"].append("tf-predict")
-        _mark_run(prediction)
+        mark_run(prediction)
         try:
             cell, hidden = hidden_by(prediction)
         except LookupError:
