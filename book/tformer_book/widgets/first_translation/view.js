@@ -6,7 +6,7 @@ import { linked, lookedAt, lookedFrom, mostDecided, mostSeen } from "./words.js"
 
 const FIRST = 200; // ms until the first word
 const BEAT = 650; // … and from one word to the next
-const LEAST = 0.07; // thinner lines are not drawn
+const LEAST = 0.09; // thinner lines are not drawn
 const FAINTEST = 0.1; // … and words that would not be named are not tinted
 const NONE = { at: null, from: null, isPicked: false };
 
