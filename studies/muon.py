@@ -7,7 +7,8 @@ step equally long. Embeddings and vectors are left to Adam. PyTorch has it as
 `torch.optim.Muon`, one matrix after another; here matrices of the same shape move
 together, which takes about half of the time where they are small.
 
-Such a run can't be resumed: a checkpoint of the package knows Adam's averages only.
+Such a run can't be resumed, because a checkpoint of the package knows Adam's averages
+only, and the model's card doesn't tell of Muon, because a recipe doesn't.
 
 Source: Jordan and others 2024 (https://kellerjordan.github.io/posts/muon/); the length
 of a step and the weight decay are those of Liu and others 2025 (arXiv 2502.16982).

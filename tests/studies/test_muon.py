@@ -23,7 +23,6 @@ def parameters():
     return [torch.nn.Parameter(torch.randn(shape)) for shape in SHAPES]
 
 
-@pytest.mark.skipif(not hasattr(torch.optim, "Muon"), reason="needs PyTorch 2.9")
 def test_it_moves_as_pytorchs_muon_and_adam_do():
     ours, theirs = parameters(), parameters()
     both = Muon(ours, ours[:N_MATRICES], weight_decay=0.3, **ADAM)
