@@ -63,6 +63,11 @@ def test_words_that_need_a_second_line_stand_in_columns(opened):
         ends = {round(place["x"] + place["width"]) for place in places}
         heights = {round(place["y"]) for place in places}
         assert len(ends if is_beside else heights) == 1
+        told, pair = (
+            opened.locator(name).bounding_box()["y"]
+            for name in (".tff-below", ".tff-pair")
+        )
+        assert (told < pair) == is_beside  # many words would push it off a phone
 
 
 def test_a_word_that_is_chosen_shows_where_it_came_from(opened):
@@ -139,6 +144,8 @@ def test_who_chooses_from_below_is_shown_the_translation(visit):
         assert page.evaluate(top) < 0
         chip.click()
         page.wait_for_function(f"() => {top} > 40")
+        row = page.locator(".tff .tfk-choice[data-from]:not([data-on])")
+        row.wait_for()  # it fades where it goes on, which is to the left now
         place = chip.bounding_box()  # the row of examples scrolls, not the page
         assert place["x"] >= 0
         assert place["x"] + place["width"] <= page.viewport_size["width"]
