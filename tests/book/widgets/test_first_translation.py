@@ -52,6 +52,15 @@ def test_a_word_pays_the_mean_and_gets_the_sum_of_its_pieces(js):
     assert pair["shares"] == [pytest.approx([0.6, 0.2]), pytest.approx([0.0, 0.9])]
 
 
+def test_a_word_is_said_to_look_at_two_words_at_most_and_at_none_that_it_hardly_saw(js):
+    shares = [[0.2, 0.5, 0.15], [0.9, 0.05, 0.05], [0.09, 0.08, 0.07]]
+    seen = [
+        [each["e"] for each in js(WORDS, f"mostSeen(given, {g})", {"shares": shares})]
+        for g in range(3)
+    ]
+    assert seen == [[1, 0], [0], []]
+
+
 def test_the_engines_answer_becomes_what_is_recorded(js):
     attention = {
         "sourcePieces": ["▁A", "</s>"],
