@@ -17,6 +17,39 @@
       look();
     });
 
+  // A figure is never broken: one that came just before a page's end would leave a hole
+  // there. Its cell has the tag `late` where the paragraph after it is printed first, and
+  // `late-2` where two are. (What is covered stands beside its cell, and text with it.)
+  const moved = []; // [paragraph, what stood before it]
+  addEventListener("beforeprint", () => {
+    if (moved.length) return;
+    for (const cell of document.querySelectorAll(".tag_late, .tag_late-2")) {
+      const cover = cell.nextElementSibling;
+      const figure = cover?.matches(".tf-cover")
+        ? cover.querySelector(".cell_output")
+        : cell;
+      for (let left = cell.matches(".tag_late-2") ? 2 : 1; left; left--) {
+        const text = figure?.nextElementSibling;
+        if (!text?.matches("p")) break;
+        moved.push([text, figure]);
+        figure.before(text);
+      }
+    }
+  });
+  addEventListener("afterprint", () => {
+    for (const [text, figure] of moved.splice(0).reverse()) figure.after(text);
+  });
+
+  // What a link leads to: on paper it can only be turned to.
+  addEventListener("beforeprint", () => {
+    for (const link of document.querySelectorAll(".bd-article :is(p, li) a.internal")) {
+      const chapter = link.getAttribute("href")?.match(/^(\d\d)-/)?.[1];
+      const says = link.textContent ?? "";
+      if (chapter && !/chapter/i.test(says))
+        link.setAttribute("data-chapter", `${Number(chapter)}`);
+    }
+  });
+
   // Paper is white: print by day, whatever the screen shows.
   const { dataset } = document.documentElement;
   let onScreen = "";

@@ -160,6 +160,22 @@ def test_sentences_wrap_in_a_table_and_say_their_language():
     assert shown.forms["text/plain"] == "a\tb\nA <dog>\tEin Hund"
 
 
+def test_numbers_among_texts_stand_right_with_a_proper_minus():
+    rows = [["well-known", "-1.5", "12 %"], ["4", "", "—"]]
+    html = show.texts(rows, columns=["a", "b", "c"]).forms["text/html"]
+    heads = re.findall(r"<th [^>]*>", html)
+    assert ["right" in each for each in heads] == [False, True, True]
+    cells = re.findall(r"text-align:(\w+);[^>]*>([^<]*)</td>", html)
+    assert cells == [
+        ("left", "well-known"),
+        ("right", "−1.5"),
+        ("right", "12 %"),
+        ("left", "4"),
+        ("right", ""),
+        ("right", "—"),
+    ]
+
+
 def test_a_row_that_does_not_fit_its_columns_is_refused():
     with pytest.raises(ValueError, match="one text for each of"):
         show.texts([["only one"]], columns=["a", "b"])

@@ -10,6 +10,7 @@ import io
 import re
 from collections.abc import Sequence
 from html import escape
+from itertools import starmap
 from typing import Any
 
 from tformer.figures._drawing import (
@@ -20,6 +21,15 @@ from tformer.figures._drawing import (
     alternative,
     style,
     themed,
+)
+
+# Columns of a table of texts: what is a number, and how numbers and texts stand.
+NUMBER = re.compile(r"[+−-]?\d[\d.,]*( ?%)?|[—–]?")
+RIGHT_HEAD = ' style="text-align:right"'
+RIGHT = ' style="text-align:right;vertical-align:top;white-space:nowrap"'
+WRAPS = (
+    ' style="text-align:left;vertical-align:top;overflow-wrap:anywhere;hyphens:auto;'
+    'min-width:7em"'
 )
 
 
@@ -127,7 +137,7 @@ def number(value: float, digits: int) -> str:
 def text_table(
     rows: Sequence[Sequence[str]], columns: Sequence[str], languages: Sequence[str] = ()
 ) -> str:
-    """A table of texts that wrap, for sentences side by side.
+    """A table of texts that wrap, for sentences side by side; numbers stand right.
 
     Args:
         rows: one text per column.
@@ -135,16 +145,21 @@ def text_table(
         languages: codes such as "de", one per column; "" for the page's own.
     """
     languages = list(languages) or [""] * len(columns)
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
+    down = list(zip(*rows, strict=True)) or [()] * len(columns)
+    of_numbers = [all(map(NUMBER.fullmatch, texts)) for texts in down]
+    head = "".join(
+        f'<th scope="col"{RIGHT_HEAD if right else ""}>{escape(name)}</th>'
+        for name, right in zip(columns, of_numbers, strict=True)
+    )
     tags = [f'<td lang="{escape(code)}"' if code else "<td" for code in languages]
+
+    def cell(tag: str, text: str, right: bool) -> str:
+        if right:
+            return f"{tag}{RIGHT}>{escape(text.replace('-', '−'))}</td>"
+        return f"{tag}{WRAPS}>{escape(text)}</td>"
+
     body = "".join(
-        "<tr>"
-        + "".join(
-            f'{tag} style="text-align:left;vertical-align:top;overflow-wrap:anywhere;'
-            f'hyphens:auto;min-width:7em">{escape(text)}</td>'
-            for tag, text in zip(tags, row, strict=True)
-        )
-        + "</tr>"
+        f"<tr>{''.join(starmap(cell, zip(tags, row, of_numbers, strict=True)))}</tr>"
         for row in rows
     )
     return (

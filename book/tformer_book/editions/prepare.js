@@ -6,7 +6,7 @@ const made = (html) => document.createRange().createContextualFragment(html);
 
 const ON_SCREEN =
   "script, style, noscript, .tf-picture, .tf-bar, .tf-go-on, .tf-review-link, .pst-js-only, .headerlink, " +
-  ".copybtn, .tf-copied, .tf-dock, .tf-label, .tf-try, .tf-solved, .tf-work, .tf-table, .tf-claims fieldset, .tf-claims-text, .tf-predict input, .tf-predict form";
+  ".copybtn, .tf-copied, .tf-screen, .tf-dock, .tf-label, .tf-try, .tf-solved, .tf-work, .tf-table, .tf-claims fieldset, .tf-claims-text, .tf-predict input, .tf-predict form";
 
 // Figures whose first step shows next to nothing.
 const AT_THEIR_END = "#figure-one-gradient, #figure-beam-search";

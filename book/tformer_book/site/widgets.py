@@ -56,8 +56,9 @@ class WidgetRenderer:
         if "figure" not in state:  # a control of a notebook
             return [box]
         told = data.cell_metadata.get("tformer", {})
-        title, to_try = told.get("title", ""), told.get("try", "")
-        return [figure_of(state["figure"], title, box, to_try=to_try)]
+        title, about = told.get("title", ""), told.get("about", "")
+        to_try = told.get("try", "")
+        return [figure_of(state["figure"], title, box, about=about, to_try=to_try)]
 
 
 def with_version(page: str, version: str) -> str:

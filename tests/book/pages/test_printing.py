@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+import pytest
 from pypdf import PdfReader
 
 from tformer_book import widgets
@@ -62,6 +63,65 @@ def test_a_figure_that_is_not_drawn_is_printed_as_a_picture(visit):
     assert all(foot in " ".join(page.split()) for page in text)
     assert "not drawn" not in " ".join(text)
     assert len(text) <= 20
+
+
+AROUND = """cell => [cell.previousElementSibling, cell.nextElementSibling].map(
+  (each) => each.textContent.trim().slice(0, 30))"""
+
+
+def test_on_paper_text_goes_before_a_figure_that_would_leave_a_hole(visit):
+    with visit(address("positions")) as seen:
+        cell = seen.page.locator(".cell.tag_late-2")
+        on_screen = cell.evaluate(AROUND)
+        following = "cell => cell.nextElementSibling.nextElementSibling.textContent"
+        second = cell.evaluate(following).strip()[:30]
+        seen.page.evaluate("dispatchEvent(new Event('beforeprint')); undefined")
+        assert cell.evaluate(AROUND)[0] == second != on_screen[1]
+        seen.page.evaluate("dispatchEvent(new Event('afterprint')); undefined")
+        assert cell.evaluate(AROUND) == on_screen
+
+
+def test_what_stands_under_a_cover_is_printed_after_the_text_too(visit):
+    with visit(address("what-came-after")) as seen:
+        output = seen.page.locator(".cell.tag_late + .tf-cover .cell_output")
+        text = output.evaluate("output => output.nextElementSibling.textContent")
+        seen.page.evaluate("dispatchEvent(new Event('beforeprint')); undefined")
+        before = "output => output.previousElementSibling.textContent"
+        assert output.evaluate(before) == text
+
+
+ROOM = 297 - 15 - 17  # millimetres of a page, less its margins
+
+
+def hole(page):
+    """The share of a printed page that is empty at its end."""
+    heights = []
+
+    def see(text, cm, tm, *_):
+        if text.strip():
+            heights.append((tm[4] * cm[1] + tm[5] * cm[3] + cm[5]) * 25.4 / 72)
+
+    page.extract_text(visitor_text=see)
+    return (min(each for each in heights if each > 17) - 17) / ROOM
+
+
+@pytest.mark.parametrize("name", ["attention", "decoding-and-scoring", "positions"])
+def test_no_page_but_the_last_is_left_half_empty(visit, name):
+    with visit(address(name)) as seen:
+        paper = PdfReader(io.BytesIO(seen.page.pdf(prefer_css_page_size=True)))
+    holes = [hole(page) for page in paper.pages]
+    assert len(holes) <= 20
+    assert min(holes) >= 0
+    assert max(holes[:-1]) < 0.3
+
+
+def test_what_only_a_screen_can_do_is_not_printed(visit):
+    with visit(address("attention")) as seen:
+        only = seen.page.locator(".tf-screen, section#play")
+        assert only.count() == 2
+        assert all(each.is_visible() for each in only.all())
+        seen.page.emulate_media(media="print")
+        assert not any(each.is_visible() for each in only.all())
 
 
 PRESSED = ":is(.tfk-do, input[type=range], .tfk-chip:has(> input:not(:checked)))"

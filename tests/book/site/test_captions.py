@@ -95,3 +95,9 @@ def test_without_scripts_a_page_says_what_its_notebook_prints(figures):
     assert f'src="{picture}"' in page.body[0]
     [figure], _ = numbered(figures, CHAPTER, ("heads", ""), text="<Heads at 0x7f>")
     assert figure["words"] == ""
+
+
+def test_a_cell_may_say_what_its_figure_shows(figures):
+    own = figures.figure_of("heads", "", about="Where it looks.")
+    assert own["about"] == "Where it looks."
+    assert figures.figure_of("heads", "")["about"] not in ("", own["about"])

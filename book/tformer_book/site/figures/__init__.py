@@ -3,15 +3,16 @@
 Figures are numbered by chapter, as they come on the page. The title of a figure is the
 name of its class in words ("One query"), unless the metadata of its cell has another:
 ``"tformer": {"title": "The learning rate"}``. The title makes the address, which stays
-when other figures are added: ``CHAPTER.ipynb#figure-one-query``.
+when other figures are added: ``CHAPTER.ipynb#figure-one-query``. What it shows is the
+first sentence of its class's docstring, or ``"tformer": {"about": "…"}``.
 
 Under it stands what to try first, from the metadata too: ``"tformer": {"try": "…"}``.
 
-Without scripts the page says in words what the figure shows: the first sentence of its
-class's docstring, then the text that a notebook shows where it cannot draw; and it has
-a picture, which ``book/tformer_book/press/pictures.py`` takes from the built page.
-``figures.js`` makes links to a figure as the reader has set it, and ``dock.js`` brings
-the figure of a page's beginning to the section that plays with it.
+Without scripts the page says in words what the figure shows: that sentence, then the
+text that a notebook shows where it cannot draw; and it has a picture, which
+``book/tformer_book/press/pictures.py`` takes from the built page. ``figures.js`` makes
+links to a figure as the reader has set it, and ``dock.js`` brings the figure of a
+page's beginning to the section that plays with it.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class Figure(nodes.General, nodes.Element):
 
 
 def figure_of(
-    folder: str, title: str, *content: nodes.Node, to_try: str = ""
+    folder: str, title: str, *content: nodes.Node, about: str = "", to_try: str = ""
 ) -> Figure:
     """A figure with a title and a description, not numbered yet.
 
@@ -73,11 +74,12 @@ def figure_of(
         folder: its place in `tformer_book.widgets`.
         title: what its cell calls it; empty for the name of its class.
         content: the nodes that show it.
+        about: what its cell says that it shows; empty for what its class says.
         to_try: what its cell says that a reader may try first.
     """
     words = folder.replace("_", " ")
     shown_by = getattr(widgets, words.title().replace(" ", ""))
-    about = (inspect.getdoc(shown_by) or "").partition("\n")[0]
+    about = about or (inspect.getdoc(shown_by) or "").partition("\n")[0]
     title = title or words.capitalize()
     to_try = to_try or TRY.get(folder, "")
     told = {"title": title, "about": about, "try": to_try, "number": "", "words": ""}

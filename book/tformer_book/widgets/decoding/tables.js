@@ -72,7 +72,7 @@ export function foundTable(found, alpha) {
       ${isScored ? html`<td>${format(penalty, 3)}</td><td>${format(score, 3)}</td>` : nothing}
     </tr>`;
   const none = () => html`
-    <tr><th scope="row">none yet</th>${columns.slice(1).map(() => html`<td></td>`)}</tr>`;
+    <tr class="tfd-none"><th scope="row">none yet</th>${columns.slice(1).map(() => html`<td></td>`)}</tr>`;
   const formula = isScored
     ? `: score = log p / lp(n), lp(n) = ((5 + n) / 6)^α, α = ${format(alpha, 1)}`
     : "";
