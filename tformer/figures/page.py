@@ -10,7 +10,6 @@ import io
 import re
 from collections.abc import Sequence
 from html import escape
-from itertools import starmap
 from typing import Any
 
 from tformer.figures._drawing import (
@@ -23,13 +22,14 @@ from tformer.figures._drawing import (
     themed,
 )
 
-# Columns of a table of texts: what is a number, and how numbers and texts stand.
+# How the columns of a table of texts stand: numbers, words, and what has to wrap.
 NUMBER = re.compile(r"[+−-]?\d[\d.,]*( ?%)?|[—–]?")
-RIGHT_HEAD = ' style="text-align:right"'
-RIGHT = ' style="text-align:right;vertical-align:top;white-space:nowrap"'
-WRAPS = (
-    ' style="text-align:left;vertical-align:top;overflow-wrap:anywhere;hyphens:auto;'
-    'min-width:7em"'
+SHORT = 18  # letters that stay in one line
+NUMBERS = "text-align:right;vertical-align:top;white-space:nowrap"
+WORDS = "text-align:left;vertical-align:top;white-space:nowrap"
+TEXTS = (
+    "text-align:left;vertical-align:top;overflow-wrap:anywhere;hyphens:auto;"
+    "min-width:7em"
 )
 
 
@@ -146,20 +146,22 @@ def text_table(
     """
     languages = list(languages) or [""] * len(columns)
     down = list(zip(*rows, strict=True)) or [()] * len(columns)
-    of_numbers = [all(map(NUMBER.fullmatch, texts)) for texts in down]
+    styles = [_column_style(texts) for texts in down]
     head = "".join(
-        f'<th scope="col"{RIGHT_HEAD if right else ""}>{escape(name)}</th>'
-        for name, right in zip(columns, of_numbers, strict=True)
+        f'<th scope="col" style="{style[: style.index(";")]}">{escape(name)}</th>'
+        for name, style in zip(columns, styles, strict=True)
     )
-    tags = [f'<td lang="{escape(code)}"' if code else "<td" for code in languages]
-
-    def cell(tag: str, text: str, right: bool) -> str:
-        if right:
-            return f"{tag}{RIGHT}>{escape(text.replace('-', '−'))}</td>"
-        return f"{tag}{WRAPS}>{escape(text)}</td>"
-
+    named = [f' lang="{escape(code)}"' if code else "" for code in languages]
+    tags = [
+        f'<td{name} style="{style}">' for name, style in zip(named, styles, strict=True)
+    ]
     body = "".join(
-        f"<tr>{''.join(starmap(cell, zip(tags, row, of_numbers, strict=True)))}</tr>"
+        "<tr>"
+        + "".join(
+            f"{tag}{escape(_with_minus(text))}</td>"
+            for tag, text in zip(tags, row, strict=True)
+        )
+        + "</tr>"
         for row in rows
     )
     return (
@@ -169,3 +171,14 @@ def text_table(
         f"</thead><tbody>{body}</tbody>"
         "</table></div>"
     )
+
+
+def _column_style(texts: Sequence[str]) -> str:
+    """How a column of a table of texts stands."""
+    if all(map(NUMBER.fullmatch, texts)):
+        return NUMBERS
+    return WORDS if all(len(text) <= SHORT for text in texts) else TEXTS
+
+
+def _with_minus(text: str) -> str:
+    return text.replace("-", "−") if NUMBER.fullmatch(text) else text

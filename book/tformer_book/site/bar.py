@@ -24,7 +24,11 @@ def arrange(app: Sphinx, config: Any) -> None:
     """Put the ways to play beside the button of the table of contents."""
     config.templates_path.append(str(TEMPLATES))
     options = config.html_theme_options
-    options["article_header_start"] = ["toggle-primary-sidebar.html", "ways.html"]
+    options["article_header_start"] = [
+        "toggle-primary-sidebar.html",
+        "home.html",
+        "ways.html",
+    ]
 
 
 def finish(

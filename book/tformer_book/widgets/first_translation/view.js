@@ -5,7 +5,8 @@ import { html, nothing, render, repeat, svg } from "../kit/vendor/lit.js";
 import { linked, lookedAt, lookedFrom, mostDecided, mostSeen } from "./words.js";
 
 const FIRST = 200; // ms until the first word
-const BEAT = 650; // … and from one word to the next
+const BEAT = 650; // … and from one word to the next, at most:
+const LONGEST = 5200; // … for all words of a sentence
 const LEAST = 0.09; // thinner lines are not drawn
 const FAINTEST = 0.1; // … and words that would not be named are not tinted
 const NONE = { at: null, from: null, isPicked: false };
@@ -56,7 +57,7 @@ export function pairView() {
   function step() {
     const { known, pair } = now;
     if (known === pair.german.length) return finish();
-    timer = setTimeout(step, BEAT);
+    timer = setTimeout(step, Math.min(BEAT, LONGEST / pair.german.length));
     return show({ known: known + 1, at: known });
   }
   function halt() {
@@ -114,10 +115,9 @@ function pairOf(now, heard, beside, { onKey, pick, pickEnglish, again, isPlaying
   const tint = (share) => (share < FAINTEST ? 0 : share);
   const seen = at === null ? [{ e: from, share: 1 }] : mostSeen(pair, at);
   const shareOf = (e) => seen.find((each) => each.e === e)?.share ?? 0;
-  const toEnglish = (e) => known === pair.german.length && pickEnglish(e);
   const english = ({ text }, e) =>
-    html`<span style="--share: ${shareOf(e)}" @click=${() => toEnglish(e)}
-      @pointerenter=${() => toEnglish(e)}>${text}</span>`;
+    html`<span style="--share: ${shareOf(e)}" @click=${() => pickEnglish(e)}
+      @pointerenter=${() => pickEnglish(e)}>${text}</span>`;
   const german = ({ text }, i) => html`
     <button type="button" data-control="word-${i}" tabindex=${i === cursor ? 0 : -1} aria-label="${text}: ${lookedAt(pair, i)}"
       style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}" ?data-hidden=${i >= known} ?data-at=${i === at} aria-hidden=${i >= known ? "true" : nothing}

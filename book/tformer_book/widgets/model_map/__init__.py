@@ -112,7 +112,7 @@ def _lit(highlight: str | Sequence[str]) -> list[str]:
 
 
 class ModelMap(PageFigure):
-    """Every part of a Transformer, in its place.
+    """Every part of a Transformer, in its place, with the parts at hand shaded.
 
     Args:
         config: the sizes at the start; the released model's if omitted.
