@@ -172,7 +172,7 @@ export function requests(atFirst, onBusy = () => {}) {
 // What stands there before anything was asked.
 export const atFirst = (engine, model) =>
   engine
-    ? `A recording. Yours runs in this page (${megabytes(model.get("model_bytes"))}, loaded once).`
+    ? `A recording. Yours runs in your browser (${megabytes(model.get("model_bytes"))}, loaded once).`
     : "A recording. To ask this model, run the cell in a notebook.";
 
 // The line where a reader types a sentence and asks. onAsk(text, { signal, onProgress })
