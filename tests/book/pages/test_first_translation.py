@@ -95,6 +95,15 @@ def test_an_english_word_shows_what_it_was_looked_at_for(opened):
     assert opened.locator(".tff-german [data-at]").count() == 0
 
 
+def test_an_english_word_answers_while_the_translation_is_still_written(opened):
+    opened.locator('[data-control="sentence-0"]').check(force=True)
+    opened.get_by_role("button", name="Skip").wait_for()
+    opened.locator(".tff-english span", has_text="yesterday").hover()
+    assert "drew most on “yesterday”" in opened.inner_text(".tff-told")
+    assert len(german(opened)) == 8
+    assert opened.get_by_role("button", name="Play again").is_visible()
+
+
 def test_words_are_tinted_that_are_named(opened):
     opened.locator('[data-control="sentence-0"]').check(force=True)
     opened.locator(".tff-german button", has_text="mich").click(force=True)
