@@ -132,12 +132,12 @@ def ink_on(share: float) -> str:
     return ON_HIGH if share > TURN else ON_LOW
 
 
-def style() -> dict[str, Any]:
-    """The matplotlib settings of every static figure."""
+def style(letters: int = 11) -> dict[str, Any]:
+    """The matplotlib settings of every static figure; letters are in points."""
     return {
-        "font.size": 11,
-        "axes.titlesize": 11,
-        "axes.labelsize": 11,
+        "font.size": letters,
+        "axes.titlesize": letters,
+        "axes.labelsize": letters,
         "text.color": INK,
         "axes.labelcolor": INK,
         "axes.edgecolor": INK,
@@ -155,12 +155,12 @@ def style() -> dict[str, Any]:
     }
 
 
-def blank(width: float, height: float) -> tuple[Figure, Axes]:
+def blank(width: float, height: float, letters: int = 11) -> tuple[Figure, Axes]:
     """A figure unknown to pyplot, so that it is not shown automatically."""
     import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(style()):
+    with matplotlib.rc_context(style(letters)):
         figure = Figure(figsize=(width, height), layout="constrained")
         return figure, figure.add_subplot()
 

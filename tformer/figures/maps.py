@@ -50,6 +50,7 @@ def heat_map(
     numbers: bool | None = None,
     mask: ArrayLike | None = None,
     names: tuple[str, str, str] | None = None,
+    scale: bool = True,
 ) -> Figure:
     """Attention weights as a picture: one row per query, one column per key.
 
@@ -62,6 +63,8 @@ def heat_map(
         mask: (Tq, Tk) bool, True = may attend; forbidden cells are crossed out.
         names: what a row, a column and a number stand for, if not for a query, a key
             and a weight.
+        scale: draw the scale of colours beside the map; of several maps side by side,
+            one is enough to have it.
 
     Returns:
         A matplotlib figure with alternative text and table.
@@ -80,13 +83,14 @@ def heat_map(
         )
     numbers = max(rows, columns) <= 8 if numbers is None else numbers
     cell = 0.62 if numbers else 0.36
+    letters = 11 if numbers else 13  # a map without numbers is large, and shown smaller
     margin = 0.35 + 0.1 * max(len(label) for label in queries)
-    width = margin + cell * columns + 0.9
+    width = margin + cell * columns + (0.9 if scale else 0.1)
     height = 1.25 + cell * rows * (0.85 if numbers else 1) + (0.3 if title else 0)
     allowed = None if mask is None else as_matrix("mask", mask, rows, columns) > 0
 
-    with matplotlib.rc_context(style()):
-        figure, axes = blank(width, height)
+    with matplotlib.rc_context(style(letters)):
+        figure, axes = blank(width, height, letters)
         image = axes.pcolormesh(
             array, cmap=weight_colours(), vmin=0, vmax=1, edgecolors=INK, linewidth=0.3
         )
@@ -99,16 +103,10 @@ def heat_map(
         axes.set_xlabel(column, color=INK if names else PALETTE["key"])
         axes.set_ylabel(row, color=INK if names else PALETTE["query"])
         _fill(axes, array, allowed, numbers=numbers)
-        bar = figure.colorbar(
-            image, ax=axes, fraction=0.06, pad=0.02, ticks=[0, 0.5, 1]
-        )
-        bar.ax.spines[:].set_visible(False)
-        # Drawn: a picture inside of it could not follow the page's colours.
-        assert bar.solids is not None  # only a map of contours has none
-        bar.solids.set(rasterized=False, edgecolor="face")
-        bar.set_label(number)
+        if scale:
+            _scale(figure, axes, image, number)
         if title:
-            figure.suptitle(title, fontsize=11)
+            figure.suptitle(title, fontsize=letters)
 
     hidden = "" if allowed is None else f" {int((~allowed).sum())} cells are masked."
     alt = (
@@ -148,6 +146,16 @@ def _label(
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
+
+
+def _scale(figure: Figure, axes: Axes, image: Any, name: str) -> None:
+    """The scale of colours, beside the map."""
+    bar = figure.colorbar(image, ax=axes, fraction=0.06, pad=0.02, ticks=[0, 0.5, 1])
+    bar.ax.spines[:].set_visible(False)
+    # Drawn: a picture inside of it could not follow the page's colours.
+    assert bar.solids is not None  # only a map of contours has none
+    bar.solids.set(rasterized=False, edgecolor="face")
+    bar.set_label(name)
 
 
 def _fill(

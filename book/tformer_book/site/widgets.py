@@ -47,7 +47,8 @@ class WidgetRenderer:
         content = sanitize_script_content(json.dumps(view))
         words = ""  # to be seen at once, on the book's first screen
         if state.get("figure") == "first_translation":
-            words = f' data-words="{escape(state["text"])}"'
+            apart = re.sub(r"(?=[.,;:!?])", " ", state["text"])  # marks, as it has them
+            words = f' data-words="{escape(apart)}"'
         html = (
             f'<div class="tf-widget"{words}><script type="{VIEW}">{content}</script>'
             "</div>"

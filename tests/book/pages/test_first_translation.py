@@ -58,7 +58,7 @@ def test_words_that_need_a_second_line_stand_in_columns(opened):
         opened.set_viewport_size({"width": width, "height": 900})
         beside.wait_for(state="attached" if is_beside else "detached")
         places = [
-            each.bounding_box() for each in opened.locator(".tff-english span").all()
+            each.bounding_box() for each in opened.locator(".tff-english button").all()
         ]
         ends = {round(place["x"] + place["width"]) for place in places}
         heights = {round(place["y"]) for place in places}
@@ -86,7 +86,7 @@ def test_a_word_that_is_chosen_shows_where_it_came_from(opened):
 def test_an_english_word_shows_what_it_was_looked_at_for(opened):
     opened.locator('[data-control="sentence-0"]').check(force=True)
     opened.locator(".tff-german button", has_text="mich").click(force=True)
-    opened.locator(".tff-english span", has_text="yesterday").click()
+    opened.locator(".tff-english button", has_text="yesterday").click()
     told = opened.inner_text(".tff-told")
     assert "“gestern” drew most on “yesterday”" in told
     strong = opened.locator(".tff-lines path[data-at]")
@@ -99,7 +99,7 @@ def test_an_english_word_answers_while_the_translation_is_still_written(opened):
     for sentence in (1, 0):  # choosing another one plays it
         opened.locator(f'[data-control="sentence-{sentence}"]').check(force=True)
     opened.get_by_role("button", name="Skip").wait_for()
-    opened.locator(".tff-english span", has_text="yesterday").hover()
+    opened.locator(".tff-english button", has_text="yesterday").hover()
     assert "drew most on “yesterday”" in opened.inner_text(".tff-told")
     assert len(german(opened)) == 8
     assert opened.get_by_role("button", name="Play again").is_visible()
@@ -109,7 +109,7 @@ def test_words_are_tinted_that_are_named(opened):
     opened.locator('[data-control="sentence-0"]').check(force=True)
     opened.locator(".tff-german button", has_text="mich").click(force=True)
     told = opened.inner_text(".tff-told")
-    for word in opened.locator(".tff-english span").all():
+    for word in opened.locator(".tff-english button").all():
         is_tinted = word.evaluate("(each) => each.style.getPropertyValue('--share')")
         assert (is_tinted != "0") == (f"“{word.inner_text()}”" in told)
 

@@ -206,6 +206,6 @@ def test_the_first_page_is_open_and_its_side_bar_waits_for_its_button(visit):
 def test_the_first_sentence_is_there_before_any_script(visit):
     with visit(address("intro"), size="desk", settle=False) as seen:
         box = seen.page.locator("#figure-first-translation .tf-widget")
-        assert box.get_attribute("data-words") == "Why did you not call me yesterday?"
+        assert box.get_attribute("data-words") == "Why did you not call me yesterday ?"
         before = "delete box.dataset.ready; return getComputedStyle(box, '::before')"
         assert "call me" in box.evaluate(f"box => {{ {before}.content; }}")

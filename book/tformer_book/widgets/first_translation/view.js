@@ -1,5 +1,5 @@
 // Two lines of words and what joins them.
-import { ALONG, onArrows, within } from "../kit/arrows.js";
+import { ALONG, DOWN, onArrows, within } from "../kit/arrows.js";
 import { h, liveRegion, wantsStillness } from "../kit/kit.js";
 import { html, nothing, render, repeat, svg } from "../kit/vendor/lit.js";
 import { linked, lookedAt, lookedFrom, mostDecided, mostSeen } from "./words.js";
@@ -21,7 +21,6 @@ export function pairView() {
     at: null, // the one whose lines are strong
     from: null, // or the English word whose lines are
     isPicked: false, // by the reader: then the other lines step back
-    cursor: 0, // the one that Tab reaches
   };
   const node = h("div", { class: "tff-stage" });
   const beside = h("span");
@@ -35,7 +34,7 @@ export function pairView() {
     render(pairOf(now, heard.node, beside, actions), node);
     drawLines(node, now);
   }
-  // The German words can be pointed at, tapped, and walked along with the arrow keys.
+  // Words can be pointed at, tapped, and walked along with the arrow keys.
   const pick = (at) => choose({ at, from: null });
   const pickEnglish = (from) => choose({ at: null, from });
   function choose(word) {
@@ -43,10 +42,9 @@ export function pairView() {
     show({ known: now.pair.german.length, isPicked: true, ...word });
     heard.announce(told(now));
   }
-  const onKey = onArrows(ALONG, (move, { currentTarget }) => {
-    if (!now.known) return false;
-    show({ cursor: within((now.at ?? 0) + move, now.known) });
-    return currentTarget.children[now.cursor].focus();
+  const onKey = onArrows({ ...ALONG, ...DOWN }, (move, { currentTarget, target }) => {
+    const there = [...currentTarget.children].filter((word) => !word.ariaHidden);
+    return there[within(there.indexOf(target) + move, there.length)]?.focus();
   });
 
   function finish() {
@@ -73,13 +71,15 @@ export function pairView() {
   const again = () => (timer ? finish() : play());
 
   show();
+  // On a phone most sentences stand in columns: drawn so at first, nothing moves.
+  node.querySelector(".tff-pair").toggleAttribute("data-columns", innerWidth < 600);
   resized.observe(node.querySelector(".tff-pair"));
   addEventListener("beforeprint", finish);
   return {
     node,
     beside,
     show(attention, known = 0) {
-      Object.assign(now, { pair: linked(attention), cursor: 0, ...NONE });
+      Object.assign(now, { pair: linked(attention), ...NONE });
       now.round += 1;
       play(known);
     },
@@ -110,16 +110,17 @@ const pointing = () =>
   matchMedia("(hover: none)").matches ? "Tap a word" : "Point at a word";
 
 function pairOf(now, heard, beside, { onKey, pick, pickEnglish, again, isPlaying }) {
-  const { pair, round, known, at, from, cursor } = now;
+  const { pair, round, known, at, from } = now;
   const point = (i) => i < known && pick(i);
   const tint = (share) => (share < FAINTEST ? 0 : share);
   const seen = at === null ? [{ e: from, share: 1 }] : mostSeen(pair, at);
   const shareOf = (e) => seen.find((each) => each.e === e)?.share ?? 0;
-  const english = ({ text }, e) =>
-    html`<span style="--share: ${shareOf(e)}" @click=${() => pickEnglish(e)}
-      @pointerenter=${() => pickEnglish(e)}>${text}</span>`;
+  // Tab reaches one word of each sentence, the arrow keys the others.
+  const english = ({ text }, e) => html`
+    <button type="button" tabindex=${e === (from ?? 0) ? 0 : -1} style="--share: ${shareOf(e)}"
+      @click=${() => pickEnglish(e)} @pointerenter=${() => pickEnglish(e)} @focus=${() => pickEnglish(e)}>${text}</button>`;
   const german = ({ text }, i) => html`
-    <button type="button" data-control="word-${i}" tabindex=${i === cursor ? 0 : -1} aria-label="${text}: ${lookedAt(pair, i)}"
+    <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${text}: ${lookedAt(pair, i)}"
       style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}" ?data-hidden=${i >= known} ?data-at=${i === at} aria-hidden=${i >= known ? "true" : nothing}
       @click=${() => pick(i)} @pointerenter=${() => point(i)} @focus=${() => point(i)}>${text}</button>`;
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
@@ -127,7 +128,8 @@ function pairOf(now, heard, beside, { onKey, pick, pickEnglish, again, isPlaying
     <p class="tff-key">Watch a small Transformer write German. <span class="tff-hint"><b>${pointing()}</b> to see where it looked.</span></p>
     <div class="tff-pair" ?data-picked=${now.isPicked}>
       <svg class="tff-lines" aria-hidden="true"></svg>
-      <p class="tff-words tff-english" lang="en">${repeat(pair.english, key, english)}</p>
+      <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
+        @keydown=${onKey}>${repeat(pair.english, key, english)}</div>
       <div class="tff-words tff-german" lang="de" role="group" aria-label="The translation, word by word"
         @keydown=${onKey}>${repeat(pair.german, key, german)}</div>
     </div>
