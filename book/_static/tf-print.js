@@ -19,11 +19,12 @@
 
   // A figure is never broken: one that came just before a page's end would leave a hole
   // there. Its cell has the tag `late` where the paragraph after it is printed first, and
-  // `late-2` where two are. (What is covered stands beside its cell, and text with it.)
+  // `late-2` where two are; a drawing in the text has the class `tf-late`. (What is
+  // covered stands beside its cell, and text with it.)
   const moved = []; // [paragraph, what stood before it]
   addEventListener("beforeprint", () => {
     if (moved.length) return;
-    for (const cell of document.querySelectorAll(".tag_late, .tag_late-2")) {
+    for (const cell of document.querySelectorAll(".tag_late, .tag_late-2, .tf-late")) {
       const cover = cell.nextElementSibling;
       const figure = cover?.matches(".tf-cover")
         ? cover.querySelector(".cell_output")

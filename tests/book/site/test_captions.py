@@ -65,10 +65,14 @@ def test_a_cell_names_its_figure_and_two_of_one_name_differ(figures):
     assert len(slugs) == 3
 
 
-def test_outside_the_chapters_a_figure_has_a_title_and_no_number(figures):
+def test_outside_the_chapters_a_figure_alone_has_no_number_and_several_are_counted(
+    figures,
+):
     [lab], _ = numbered(figures, "book/lab", ("live_lab", ""))
     assert lab.name == "Figure"
     assert "Live lab" in figures.caption(lab)
+    several, _ = numbered(figures, "book/intro", ("clocks", ""), ("heads", ""))
+    assert [each.name for each in several] == ["Figure 1", "Figure 2"]
 
 
 def test_only_a_figure_that_keeps_its_own_address_has_no_link_to_copy(figures):

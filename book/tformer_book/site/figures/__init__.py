@@ -1,6 +1,7 @@
 """Captions: every figure to play with has a number, a title and an address.
 
-Figures are numbered by chapter, as they come on the page. The title of a figure is the
+Figures are numbered by chapter, as they come on the page; one that is alone on a page
+that is no chapter has no number. The title of a figure is the
 name of its class in words ("One query"), unless the metadata of its cell has another:
 ``"tformer": {"title": "The learning rate"}``. The title makes the address, which stays
 when other figures are added: ``CHAPTER.ipynb#figure-one-query``. What it shows is the
@@ -104,10 +105,12 @@ class NumberFigures(SphinxTransform):
     def apply(self, **kwargs: Any) -> None:
         """Number them in the order of the page."""
         chapter = CHAPTER.match(self.env.docname)
+        before = f"{int(chapter[1])}." if chapter else ""
+        all_here = list(self.document.findall(Figure))
         slugs = self.env.metadata[self.env.docname].setdefault("myst_slugs", {})
-        for count, figure in enumerate(self.document.findall(Figure), start=1):
-            if chapter:
-                figure["number"] = f"{int(chapter[1])}.{count}"
+        for count, figure in enumerate(all_here, start=1):
+            if chapter or len(all_here) > 1:
+                figure["number"] = f"{before}{count}"
             figure["ids"] = [free_address(figure["title"], slugs.__contains__)]
             figure["words"] = shown_as_text(figure)
             slugs[figure["ids"][0]] = (figure.line, figure["ids"][0], figure.name)
