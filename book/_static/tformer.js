@@ -53,6 +53,26 @@
   watch();
 })();
 
+// The first page's chapters lie over it. Escape, or a press beside them, puts them away.
+(() => {
+  const bar = document.querySelector(".bd-sidebar-primary");
+  /** @type {HTMLElement | null} */
+  const toggle = document.querySelector(".bd-header-article .primary-toggle");
+  if (!bar || !toggle || !document.querySelector(".tf-doors")) return;
+  const isOpen = () =>
+    matchMedia("(min-width: 992px)").matches &&
+    !bar.classList.contains("pst-sidebar-hidden");
+  const close = () => {
+    toggle.click();
+    toggle.focus();
+  };
+  addEventListener("keydown", ({ key }) => key === "Escape" && isOpen() && close());
+  addEventListener("pointerdown", (event) => {
+    const path = event.composedPath();
+    if (isOpen() && !path.includes(bar) && !path.includes(toggle)) close();
+  });
+})();
+
 // The contents at the right mark the section that is being read, and bring the mark into
 // view. (The theme marks a section as its heading passes the top of the screen: not after
 // a jump, nor on the way up, and in a long list out of sight.)

@@ -83,6 +83,17 @@ def test_a_word_that_is_chosen_shows_where_it_came_from(opened):
     assert opened.locator(".tff-lines path").count() > 2 * strong.count()
 
 
+def test_english_words_are_walked_along_as_german_ones_are(opened):
+    opened.locator('[data-control="sentence-0"]').check(force=True)
+    opened.locator(".tff-german button", has_text="mich").click(force=True)
+    opened.keyboard.press("Shift+Tab")
+    assert "drew most on “Why”" in opened.inner_text(".tff-told")
+    opened.keyboard.press("ArrowDown")
+    assert "drew most on “did”" in opened.inner_text(".tff-told")
+    opened.keyboard.press("End")
+    assert "drew most on “?”" in opened.inner_text(".tff-told")
+
+
 def test_an_english_word_shows_what_it_was_looked_at_for(opened):
     opened.locator('[data-control="sentence-0"]').check(force=True)
     opened.locator(".tff-german button", has_text="mich").click(force=True)

@@ -198,9 +198,29 @@ def test_the_first_page_is_open_and_its_side_bar_waits_for_its_button(visit):
         assert not bar.is_visible()
         assert page.locator(".bd-header-article .tf-home").is_visible()
         assert page.locator(".bd-header-article .search-button").is_visible()
-        page.locator(".primary-toggle").click()
-        bar.get_by_role("link", name="Attention", exact=False).first.wait_for()
-        assert not page.locator(".bd-header-article .search-button").is_visible()
+        figure = page.locator("#figure-first-translation")
+        place = figure.bounding_box()
+        for put_away in (
+            lambda: page.keyboard.press("Escape"),
+            lambda: page.mouse.click(900, 600),
+        ):
+            page.locator(".primary-toggle").click()
+            bar.get_by_role("link", name="Attention", exact=False).first.wait_for()
+            assert figure.bounding_box() == place  # it lies over the page
+            put_away()
+            bar.wait_for(state="hidden")
+
+
+def test_keys_reach_the_first_page_s_door_before_its_figure(visit):
+    with visit(address("intro"), size="desk", settle=False) as seen:
+        page = seen.page
+        page.locator(".tff-german button").first.wait_for()
+        page.locator(".tf-doors a").focus()
+        reached = []
+        for _ in range(3):
+            page.keyboard.press("Tab")
+            reached.append(page.evaluate("document.activeElement.parentElement.lang"))
+        assert reached[:2] == ["en", "de"]  # a word of each sentence
 
 
 def test_the_first_sentence_is_there_before_any_script(visit):

@@ -85,7 +85,8 @@ export function pairView() {
     },
     // Whoever asked from further down sees the answer.
     reveal() {
-      const room = parseFloat(getComputedStyle(node).scrollMarginTop);
+      const { scrollPaddingTop } = getComputedStyle(document.documentElement);
+      const room = parseFloat(scrollPaddingTop) || 0; // "auto" in a notebook
       const { top, bottom } = node.getBoundingClientRect();
       if (top >= room && bottom <= innerHeight) return;
       const behavior = wantsStillness() ? "instant" : "smooth";
