@@ -30,7 +30,9 @@
         ? cover.querySelector(".cell_output")
         : cell;
       for (let left = cell.matches(".tag_late-2") ? 2 : 1; left; left--) {
-        const text = figure?.nextElementSibling;
+        let text = figure?.nextElementSibling;
+        if (text?.matches(".cell:not(:has(.tf-figure, .tf-plotly))"))
+          text = text.nextElementSibling; // what the next cell prints stays below
         if (!text?.matches("p")) break;
         moved.push([text, figure]);
         figure.before(text);

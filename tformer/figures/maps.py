@@ -82,7 +82,7 @@ def heat_map(
             f"{array.max():.3g}: were these the scores, before softmax?"
         )
     numbers = max(rows, columns) <= 8 if numbers is None else numbers
-    cell = 0.62 if numbers else 0.36
+    cell = 0.62 if numbers else 0.31
     letters = 11 if numbers else 13  # a map without numbers is large, and shown smaller
     margin = 0.35 + 0.1 * max(len(label) for label in queries)
     width = margin + cell * columns + (0.9 if scale else 0.1)

@@ -90,6 +90,21 @@ def test_what_stands_under_a_cover_is_printed_after_the_text_too(visit):
         assert output.evaluate(before) == text
 
 
+def test_what_the_next_cell_prints_stays_below_the_figure_that_the_text_goes_before(
+    visit,
+):
+    with visit(address("inside-the-model")) as seen:
+        chart = seen.page.locator(".cell.tag_late + .tf-cover .cell_output").first
+        order = """output => [...output.parentElement.children].map((each) =>
+            each === output ? 'chart' : each.matches('p') ? 'text' : 'cell')"""
+        on_screen = chart.evaluate(order)
+        assert on_screen[:3] == ["chart", "cell", "text"]
+        seen.page.evaluate("dispatchEvent(new Event('beforeprint')); undefined")
+        assert chart.evaluate(order)[:3] == ["text", "chart", "cell"]
+        seen.page.evaluate("dispatchEvent(new Event('afterprint')); undefined")
+        assert chart.evaluate(order) == on_screen
+
+
 ROOM = 297 - 15 - 17  # millimetres of a page, less its margins
 
 
