@@ -8,7 +8,8 @@
     ".pst-scrollable-table-container";
 
   const scrolls = (box) =>
-    box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight + 1;
+    (box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight + 1) &&
+    getComputedStyle(box).overflowX !== "visible";
 
   function mark(boxes) {
     const measured = boxes.map((box) => [box, scrolls(box)]); // all reads, then writes

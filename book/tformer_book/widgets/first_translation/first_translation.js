@@ -28,7 +28,7 @@ function render({ model, el }) {
   });
   const ask = askBar(engine, model, {
     label: "An English sentence of your own",
-    hint: "Or your own English sentence",
+    hint: "Or your own, in English",
     async onAsk(text, tools) {
       const attention = await engine.attention(text, null, tools);
       const scored = await engine.score(text, attention.translation, tools);
