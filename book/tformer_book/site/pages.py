@@ -66,7 +66,8 @@ TAG = re.compile(r"<[^>]*>")
 ALWAYS_FITS = 40  # columns: the width of a narrow phone
 ON_A_PHONE = 43  # columns of code on a screen of 390 pixels
 TWO_LINES = 190  # signs of a paragraph that takes up two printed lines at most
-SHORT = 10  # lines of code that a printed page keeps together
+SHORT = 14  # lines of code that a printed page keeps together
+DETAILS = 4  # lines of a docstring from which paper has only its first sentence
 HANG, DEEPEST = 4, 12  # columns: how far a wrapped line hangs, beyond its own indent
 # Where the theme's script measures everything that could scroll, again and again.
 MEASURED = re.compile(r'\["pre","\.nboutput[^\]]*\]\.join\(", "\)')
@@ -241,8 +242,31 @@ def with_lines(found: re.Match[str]) -> str:
     if wrapped > code.count("\n"):
         lines += f";--tf-lines-phone:{wrapped}"
         code = "\n".join(map(hanging, rows, code.split("\n")))
-    short = ' data-tf-short="true"' if code.count("\n") <= SHORT else ""
+    code, hidden = without_details(code)
+    is_short = code.count("\n") - hidden <= SHORT
+    short = ' data-tf-short="true"' if is_short else ""
     return f'{start} style="{lines}"{short}><pre{stop}>{code}</pre>'
+
+
+def without_details(code: str) -> tuple[str, int]:
+    """Return code whose docstrings' details can be left out on paper, and their lines.
+
+    A docstring's first line stays, and its last, if that is only its end.
+    """
+    rows, begun, hidden = code.split("\n"), None, 0
+    for i, row in enumerate(rows):
+        if 'class="sd"' not in row or row.count('"""') != 1:
+            continue
+        if begun is None:
+            begun = i
+            continue
+        is_end = TAG.sub("", row).strip() == '"""'
+        if is_end and i - begun >= DETAILS:
+            rows[begun + 1] = f'<span class="tf-details">{rows[begun + 1]}'
+            rows[i] = f"</span>{row}"
+            hidden += i - begun - 1
+        begun = None
+    return "\n".join(rows), hidden
 
 
 def hang(row: str) -> int:
