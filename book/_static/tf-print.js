@@ -34,13 +34,13 @@
         if (text?.matches(".cell:not(:has(.tf-figure, .tf-plotly))"))
           text = text.nextElementSibling; // what the next cell prints stays below
         if (!text?.matches("p")) break;
-        moved.push([text, figure]);
+        moved.push([text, text.previousElementSibling]);
         figure.before(text);
       }
     }
   });
   addEventListener("afterprint", () => {
-    for (const [text, figure] of moved.splice(0).reverse()) figure.after(text);
+    for (const [text, before] of moved.splice(0).reverse()) before.after(text);
   });
 
   // What a link leads to: on paper it can only be turned to.

@@ -67,6 +67,12 @@
     toggle.click();
     toggle.focus();
   };
+  /** @type {HTMLElement | null} */
+  const first = bar.querySelector(".bd-links summary");
+  // (The theme lets nobody hear the click after it.)
+  const focus = () => isOpen() && first?.focus();
+  const pressed = (event) => event.composedPath().includes(toggle) && setTimeout(focus);
+  addEventListener("click", pressed, { capture: true });
   addEventListener("keydown", ({ key }) => key === "Escape" && isOpen() && close());
   addEventListener("pointerdown", (event) => {
     const path = event.composedPath();

@@ -66,7 +66,7 @@ TAG = re.compile(r"<[^>]*>")
 ALWAYS_FITS = 40  # columns: the width of a narrow phone
 ON_A_PHONE = 43  # columns of code on a screen of 390 pixels
 TWO_LINES = 190  # signs of a paragraph that takes up two printed lines at most
-SHORT = 14  # lines of code that a printed page keeps together
+SHORT = 10  # lines of code that a printed page keeps together
 DETAILS = 4  # lines of a docstring from which paper has only its first sentence
 HANG, DEEPEST = 4, 12  # columns: how far a wrapped line hangs, beyond its own indent
 # Where the theme's script measures everything that could scroll, again and again.

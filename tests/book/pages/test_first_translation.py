@@ -116,6 +116,16 @@ def test_an_english_word_answers_while_the_translation_is_still_written(opened):
     assert opened.get_by_role("button", name="Play again").is_visible()
 
 
+def test_all_lines_are_back_after_the_mouse_has_left(opened):
+    opened.locator('[data-control="sentence-0"]').check(force=True)
+    opened.locator(".tff-german button", has_text="mich").hover(force=True)
+    picked = opened.locator(".tff-pair[data-picked]")
+    assert picked.count() == 1
+    opened.locator(".tff textarea").hover()
+    picked.wait_for(state="detached")
+    assert "To write “mich”" in opened.inner_text(".tff-told")  # what is told stays
+
+
 def test_words_are_tinted_that_are_named(opened):
     opened.locator('[data-control="sentence-0"]').check(force=True)
     opened.locator(".tff-german button", has_text="mich").click(force=True)

@@ -94,7 +94,8 @@ def test_what_the_next_cell_prints_stays_below_the_figure_that_the_text_goes_bef
     visit,
 ):
     with visit(address("inside-the-model")) as seen:
-        chart = seen.page.locator(".cell.tag_late + .tf-cover .cell_output").first
+        cover = seen.page.locator(".tf-cover", has_text="The largest step comes")
+        chart = cover.locator(".cell_output").first
         order = """output => [...output.parentElement.children].map((each) =>
             each === output ? 'chart' : each.matches('p') ? 'text' : 'cell')"""
         on_screen = chart.evaluate(order)

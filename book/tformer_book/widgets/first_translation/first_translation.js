@@ -43,7 +43,7 @@ function render({ model, el }) {
   // What asking costs is said to whoever is about to ask.
   const costs = () => ask.tell(atFirst(engine, model));
   if (engine) {
-    ask.tell("The model runs in your browser.");
+    ask.tell("A recording. Yours runs in your browser.");
     ask.input.addEventListener("focus", costs, { once: true });
   }
   root.append(view.node, remark, choice.set, ask.node);

@@ -7,6 +7,7 @@ import { linked, lookedAt, lookedFrom, mostDecided, mostSeen } from "./words.js"
 const FIRST = 200; // ms until the first word
 const BEAT = 650; // … and from one word to the next, at most:
 const LONGEST = 5200; // … for all words of a sentence
+const REST = 600; // … and until all lines are back after the mouse has left
 const LEAST = 0.09; // thinner lines are not drawn
 const FAINTEST = 0.1; // … and words that would not be named are not tinted
 const NONE = { at: null, from: null, isPicked: false };
@@ -30,13 +31,18 @@ export function pairView() {
 
   function show(changes) {
     Object.assign(now, changes);
-    const actions = { onKey, pick, pickEnglish, again, isPlaying: timer !== 0 };
+    const actions = { onKey, pick, pickEnglish, leave, again, isPlaying: timer !== 0 };
     render(pairOf(now, heard.node, beside, actions), node);
     drawLines(node, now);
   }
   // Words can be pointed at, tapped, and walked along with the arrow keys.
   const pick = (at) => choose({ at, from: null });
   const pickEnglish = (from) => choose({ at: null, from });
+  let rest = 0;
+  const leave = ({ pointerType }) => {
+    if (pointerType === "mouse")
+      rest = setTimeout(() => show({ isPicked: false }), REST);
+  };
   function choose(word) {
     halt();
     show({ known: now.pair.german.length, isPicked: true, ...word });
@@ -59,6 +65,7 @@ export function pairView() {
     return show({ known: known + 1, at: known });
   }
   function halt() {
+    clearTimeout(rest);
     clearTimeout(timer);
     timer = 0;
   }
@@ -110,7 +117,8 @@ const told = ({ pair, at, from }) => {
 const pointing = () =>
   matchMedia("(hover: none)").matches ? "Tap a word" : "Point at a word";
 
-function pairOf(now, heard, beside, { onKey, pick, pickEnglish, again, isPlaying }) {
+function pairOf(now, heard, beside, actions) {
+  const { onKey, pick, pickEnglish, leave, again, isPlaying } = actions;
   const { pair, round, known, at, from } = now;
   const point = (i) => i < known && pick(i);
   const tint = (share) => (share < FAINTEST ? 0 : share);
@@ -127,7 +135,7 @@ function pairOf(now, heard, beside, { onKey, pick, pickEnglish, again, isPlaying
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
     <p class="tff-key">Watch a small Transformer write German. <span class="tff-hint"><b>${pointing()}</b> to see where it looked.</span></p>
-    <div class="tff-pair" ?data-picked=${now.isPicked}>
+    <div class="tff-pair" ?data-picked=${now.isPicked} @pointerleave=${leave}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
         @keydown=${onKey}>${repeat(pair.english, key, english)}</div>
