@@ -106,6 +106,16 @@ def test_what_the_next_cell_prints_stays_below_the_figure_that_the_text_goes_bef
         assert chart.evaluate(order) == on_screen
 
 
+def test_of_a_docstring_paper_has_what_it_says_first(visit):
+    with visit(address("masks")) as seen:
+        details = seen.page.locator(".tf-details", has_text="Returns:").first
+        shown = "each => getComputedStyle(each).display"
+        assert details.evaluate(shown) == "inline"
+        seen.page.emulate_media(media="print")
+        assert details.evaluate(shown) == "none"
+        assert "Let every position see" in seen.page.inner_text(".bd-article")
+
+
 ROOM = 297 - 15 - 17  # millimetres of a page, less its margins
 
 

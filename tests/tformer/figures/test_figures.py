@@ -62,6 +62,15 @@ def test_a_heat_map_of_other_things_says_what_they_are():
     assert "quer" not in said and "attention" not in said
 
 
+def test_of_several_maps_one_is_enough_to_have_the_scale():
+    with_scale, without = (
+        figures.heat_map(WEIGHTS, WORDS, WORDS, numbers=False, scale=scale)
+        for scale in (True, False)
+    )
+    assert [len(each.axes) for each in (with_scale, without)] == [2, 1]
+    assert without.get_size_inches()[0] < with_scale.get_size_inches()[0]
+
+
 def test_a_masked_cell_shows_no_number():
     may = np.tril(np.ones((5, 5), dtype=bool))
     drawn = figures.heat_map(WEIGHTS, WORDS, WORDS, mask=may)
