@@ -80,6 +80,18 @@
   });
 })();
 
+// A drawer that is put away gives the keys back to what opened it.
+for (const side of ["primary", "secondary"]) {
+  const drawer = document.getElementById(`pst-${side}-sidebar-modal`);
+  /** @type {HTMLElement | null} */
+  const toggle = document.querySelector(`.bd-header-article .${side}-toggle`);
+  const back = () => {
+    if (document.activeElement === document.body)
+      toggle?.focus({ preventScroll: true });
+  };
+  drawer?.addEventListener("close", () => setTimeout(back)); // the theme empties it first
+}
+
 // The contents at the right mark the section that is being read, and bring the mark into
 // view. (The theme marks a section as its heading passes the top of the screen: not after
 // a jump, nor on the way up, and in a long list out of sight.)

@@ -11,7 +11,7 @@
       math.setAttribute("display", "block");
     box.replaceWith(math);
   }
-  for (const part of all(".tf-caption > :is(a, a + span)")) part.append(". ");
+  for (const part of all(".tf-caption > :is(a, b, a + span)")) part.append(". ");
   const pictures = [];
   for (const drawn of all(
     ".tf-widget, .tf-plotly-box, svg:not(.tf-widget *, .tf-plotly-box *)",

@@ -119,10 +119,26 @@ const near = new IntersectionObserver(
   { rootMargin: "800px" },
 );
 for (const box of waiting.keys()) near.observe(box);
+// How a figure stands on paper, where its cell says so and the reader has not set it.
+const forPaper = [...document.querySelectorAll(".tf-widget[data-paper]")].map((box) => {
+  const id = JSON.parse(box.querySelector(VIEW).textContent).model_id;
+  const paper = JSON.parse(box.getAttribute("data-paper"));
+  const begun = Object.keys(paper).map((name) => [name, states[id].state[name]]);
+  return { id, paper, begun: Object.fromEntries(begun) };
+});
+function change(from, to) {
+  for (const each of forPaper) {
+    const model = modelOf(each.id);
+    const stands = Object.entries(each[from]);
+    if (stands.every(([name, value]) => model.get(name) === value)) model.set(each[to]);
+  }
+}
 addEventListener("beforeprint", () => {
   isForPaper = true;
+  change("begun", "paper");
   [...waiting.keys()].forEach(draw);
 });
 addEventListener("afterprint", () => {
   isForPaper = false;
+  change("paper", "begun");
 });

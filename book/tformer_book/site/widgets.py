@@ -49,14 +49,17 @@ class WidgetRenderer:
         if state.get("figure") == "first_translation":
             apart = re.sub(r"(?=[.,;:!?])", " ", state["text"])  # marks, as it has them
             words = f' data-words="{escape(apart)}"'
+        told = data.cell_metadata.get("tformer", {})
+        paper = ""  # how it stands there, where that is not how it begins
+        if "paper" in told:
+            paper = f' data-paper="{escape(json.dumps(told["paper"]))}"'
         html = (
-            f'<div class="tf-widget"{words}><script type="{VIEW}">{content}</script>'
-            "</div>"
+            f'<div class="tf-widget"{words}{paper}><script type="{VIEW}">{content}'
+            "</script></div>"
         )
         box = nodes.raw(text=html, format="html")
         if "figure" not in state:  # a control of a notebook
             return [box]
-        told = data.cell_metadata.get("tformer", {})
         title, about = told.get("title", ""), told.get("about", "")
         to_try = told.get("try", "")
         return [figure_of(state["figure"], title, box, about=about, to_try=to_try)]

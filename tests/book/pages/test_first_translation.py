@@ -183,6 +183,27 @@ def test_who_chooses_from_below_is_shown_the_translation(visit):
         assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
+def test_an_example_stands_in_the_middle_of_a_row_that_scrolls(visit):
+    with visit("book/intro.html", size="phone") as seen:
+        chip = seen.page.locator(".tff .tfk-chip").nth(1)
+        chip.click()
+        seen.page.wait_for_function(
+            "chip => { const { left, right } = chip.getBoundingClientRect();"
+            " return left >= 0 && right <= innerWidth"
+            " && Math.abs(left + right - innerWidth) < 8; }",
+            arg=chip.element_handle(),
+        )
+
+
+def test_nothing_typed_is_told_and_forgotten_with_the_next_example(opened):
+    said = opened.locator(".tff [data-said]")
+    opened.locator(".tff textarea").fill(" ")
+    opened.get_by_role("button", name="Translate").click()
+    opened.get_by_text("There is nothing to translate yet: type an English").wait_for()
+    opened.locator('[data-control="sentence-1"]').check(force=True)
+    assert said.inner_text().startswith("A recording.")
+
+
 @pytest.mark.parametrize(
     ("typed", "said"),
     [

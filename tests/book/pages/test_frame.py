@@ -132,12 +132,14 @@ def test_the_menu_is_folded_but_for_the_part_that_is_read(visit):
 def test_escape_closes_the_drawer_and_leaves_no_tooltip(visit):
     with visit(CHAPTER, size="phone", settle=False) as seen:
         page = seen.page
-        page.locator("button.primary-toggle").click()
+        toggle = page.locator("button.primary-toggle")
+        toggle.click()
         page.wait_for_selector("#pst-primary-sidebar-modal[open]")
         page.keyboard.press("Escape")
         page.wait_for_selector("#pst-primary-sidebar-modal[open]", state="hidden")
         page.wait_for_timeout(400)
         assert page.locator(".tooltip:visible").count() == 0
+        assert toggle.evaluate("e => e === document.activeElement")
 
 
 def test_a_phone_searches_from_the_drawer(visit):
@@ -189,6 +191,18 @@ def test_the_ways_in_are_on_the_first_screen_however_low_it_is(visit):
             assert box["y"] + box["height"] < below["y"] < height
             text = seen.page.locator(".bd-article section > p").nth(1)
             assert text.bounding_box()["width"] < 660  # no wider than elsewhere
+
+
+@pytest.mark.parametrize(("width", "height"), [(1366, 650), (1280, 720), (360, 740)])
+def test_the_first_screen_has_the_field_for_a_sentence_of_one_s_own(
+    visit, width, height
+):
+    size = "phone" if width < 600 else "desk"
+    with visit(address("intro"), size=size) as seen:
+        seen.page.set_viewport_size({"width": width, "height": height})
+        seen.page.get_by_text("Play again").wait_for()
+        field = seen.page.locator(".tff textarea").bounding_box()
+        assert field["y"] + field["height"] <= height
 
 
 def test_the_first_page_is_open_and_its_side_bar_waits_for_its_button(visit):

@@ -243,6 +243,23 @@ def test_teacher_forcing_is_printed_where_the_two_part(visit):
         assert place.inner_text() == parting
 
 
+def test_a_figure_is_printed_as_its_cell_says_unless_the_reader_has_set_it(visit):
+    with visit(address("masks")) as seen:
+        places = seen.page.locator("#figure-mask-laboratory [data-control^=site]")
+        set_to = "boxes => boxes.map((box) => box.checked).indexOf(true)"
+
+        def printed():
+            seen.page.evaluate("dispatchEvent(new Event('beforeprint')); undefined")
+            on_paper = places.evaluate_all(set_to)
+            seen.page.evaluate("dispatchEvent(new Event('afterprint')); undefined")
+            return on_paper, places.evaluate_all(set_to)
+
+        assert places.evaluate_all(set_to) == 0
+        assert printed() == (1, 0)  # the decoder's, which the chapter speaks of
+        places.nth(3).check(force=True)
+        assert printed() == (3, 3)
+
+
 def test_a_figure_that_printing_draws_stands_at_its_last_step_too(visit):
     with visit(address("decoding-and-scoring"), settle=False, draw=False) as seen:
         figure = seen.page.locator("#figure-beam-search .tf-widget")

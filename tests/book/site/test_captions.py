@@ -75,6 +75,30 @@ def test_outside_the_chapters_a_figure_alone_has_no_number_and_several_are_count
     assert [each.name for each in several] == ["Figure 1", "Figure 2"]
 
 
+CHART = (
+    '<figure class="tf-plotly" aria-label="It falls &amp; falls."><div></div></figure>'
+)
+DRAWN = '<div class="tf-figures"><figure class="tf-figure"></figure></div>'
+
+
+def test_what_is_drawn_is_counted_with_what_is_to_play_with(figures):
+    document = new_document(CHAPTER)
+    played = figures.figure_of("one_query", "")
+    document += nodes.raw("", CHART, format="html")
+    document += output(played, "It asks.")
+    document += nodes.raw("", DRAWN, format="html", classes=["output"])
+    document += nodes.raw("", "<table></table>", format="html")
+    metadata = defaultdict(dict)
+    document.settings.env = types.SimpleNamespace(docname=CHAPTER, metadata=metadata)
+    figures.NumberFigures(document).apply()
+    chart, drawn, table = (each.astext() for each in document.findall(nodes.raw))
+    assert played.name == "Figure 5.2"
+    assert "<b>Figure 5.1</b>" in chart and "<b>Figure 5.3</b>" in drawn
+    assert '"tf-about">It falls &amp; falls.</span></figcaption></figure>' in chart
+    assert "tf-about" not in drawn and "Figure" not in table
+    assert [each["classes"] for each in document.findall(nodes.raw)][1] == ["output"]
+
+
 def test_only_a_figure_that_keeps_its_own_address_has_no_link_to_copy(figures):
     [lab, query], _ = numbered(figures, "x", ("live_lab", ""), ("one_query", ""))
     assert "tf-copy" not in figures.caption(lab)

@@ -1,7 +1,10 @@
-"""Captions: every figure to play with has a number, a title and an address.
+"""Captions: every figure has a number; one to play with, a title and an address, too.
 
-Figures are numbered by chapter, as they come on the page; one that is alone on a page
-that is no chapter has no number. The title of a figure is the
+Figures are numbered by chapter, as they come on the page, whether scripts draw them,
+Plotly or matplotlib; one that is alone on a page that is no chapter has no number. What
+is not to play with has its title in the drawing, and on paper a chart is told in words.
+
+The title of a figure to play with is the
 name of its class in words ("One query"), unless the metadata of its cell has another:
 ``"tformer": {"title": "The learning rate"}``. The title makes the address, which stays
 when other figures are added: ``CHAPTER.ipynb#figure-one-query``. What it shows is the
@@ -41,6 +44,9 @@ FOLDER = "figures"  # in _static
 OWN_ADDRESS = "address.js"
 # What to try with a figure that stands in many chapters, without a line of its own.
 TRY = {"model_map": "click a box: it leads to the chapter about that part."}
+# How the HTML begins of what Plotly or matplotlib has drawn.
+CHART = re.compile(r'<figure class="tf-plotly" aria-label="([^"]*)"')
+DRAWN = re.compile(r'<(?:figure|div) class="tf-(?:plotly|figures|training)"')
 PICTURES = "_static/pictures"
 WITHOUT_SCRIPTS = (
     "This figure is drawn by a script, and your browser runs none here, so this is "
@@ -106,14 +112,36 @@ class NumberFigures(SphinxTransform):
         """Number them in the order of the page."""
         chapter = CHAPTER.match(self.env.docname)
         before = f"{int(chapter[1])}." if chapter else ""
-        all_here = list(self.document.findall(Figure))
+        all_here = list(self.document.findall(is_figure))
         slugs = self.env.metadata[self.env.docname].setdefault("myst_slugs", {})
         for count, figure in enumerate(all_here, start=1):
-            if chapter or len(all_here) > 1:
-                figure["number"] = f"{before}{count}"
+            number = f"{before}{count}" if chapter or len(all_here) > 1 else ""
+            if isinstance(figure, nodes.raw):
+                if number:
+                    told = with_number(figure.astext(), number)
+                    figure.replace_self(nodes.raw("", told, **figure.attributes))
+                continue
+            figure["number"] = number
             figure["ids"] = [free_address(figure["title"], slugs.__contains__)]
             figure["words"] = shown_as_text(figure)
             slugs[figure["ids"][0]] = (figure.line, figure["ids"][0], figure.name)
+
+
+def is_figure(node: nodes.Node) -> bool:
+    """Whether a node is a figure to play with, or the HTML of one that is drawn."""
+    if isinstance(node, nodes.raw):
+        return DRAWN.match(node.astext()) is not None
+    return isinstance(node, Figure)
+
+
+def with_number(drawn: str, number: str) -> str:
+    """The HTML of a chart or of drawings, with a caption below."""
+    alternative = CHART.match(drawn)
+    about = f'<span class="tf-about">{alternative[1]}</span>' if alternative else ""
+    told = f'<figcaption class="tf-caption"><b>Figure {number}</b>{about}</figcaption>'
+    if alternative:
+        return f"{drawn.removesuffix('</figure>')}{told}</figure>"
+    return f'<figure class="tf-drawn">{drawn}{told}</figure>'
 
 
 def free_address(title: str, is_taken: Callable[[str], bool]) -> str:

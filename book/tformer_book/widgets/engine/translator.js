@@ -30,7 +30,10 @@ export class Translator {
   encode(text) {
     const ids = this.tokenizer.encode(text);
     const { max_len, eos_id } = this.model.config;
-    if (!ids.length) throw new RangeError("there is nothing to translate: give a text");
+    if (!ids.length)
+      throw new RangeError(
+        "there is nothing to translate yet: type an English sentence",
+      );
     if (ids.length >= max_len)
       throw new RangeError(
         `the text beginning “${text.slice(0, 40)}” has ${ids.length} pieces, the model takes ` +

@@ -1,12 +1,13 @@
 // A translation that appears word by word. Chapter: the book's first page.
 import { isInTheBook } from "../kit/chapters.js";
-import { figure, h, radios, say, stopping } from "../kit/kit.js";
+import { figure, h, radios, say, stopping, wantsStillness } from "../kit/kit.js";
 import { askBar, atFirst, engineOf } from "../kit/model.js";
 import { doubtful, foreign } from "../live_lab/remarks.js";
 import { pairView } from "./view.js";
 import { ofAttention } from "./words.js";
 
 const AT_ONCE = 3; // words that stand there when the page opens
+const RECORDED = "A recording. Yours runs in your browser.";
 
 function render({ model, el }) {
   const root = figure(el, "tff", "An English sentence and its German translation");
@@ -20,7 +21,9 @@ function render({ model, el }) {
   };
   const texts = sentences.map(({ text }) => text);
   const choice = radios("sentence", "Examples", texts, 0, (i) => {
+    inSight(choice.set.querySelectorAll("label")[i]);
     ask.show("");
+    if (engine) ask.tell(RECORDED);
     say(remark, "");
     lead(texts[i]);
     view.show(sentences[i]);
@@ -43,12 +46,18 @@ function render({ model, el }) {
   // What asking costs is said to whoever is about to ask.
   const costs = () => ask.tell(atFirst(engine, model));
   if (engine) {
-    ask.tell("A recording. Yours runs in your browser.");
+    ask.tell(RECORDED);
     ask.input.addEventListener("focus", costs, { once: true });
   }
   root.append(view.node, remark, choice.set, ask.node);
   if (isInTheBook()) view.beside.append(further);
-  // A row that is wider than the page fades where it goes on.
+  // A row that is wider than the page shows what was chosen in its middle, and fades
+  // where it goes on.
+  function inSight(chip) {
+    const [is, frame] = [chip, set].map((box) => box.getBoundingClientRect());
+    const left = is.left + is.width / 2 - frame.left - frame.width / 2;
+    set.scrollBy({ left, behavior: wantsStillness() ? "instant" : "smooth" });
+  }
   const { set } = choice;
   function fade() {
     set.toggleAttribute("data-from", set.scrollLeft > 4);

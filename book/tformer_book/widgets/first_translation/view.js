@@ -134,7 +134,7 @@ function pairOf(now, heard, beside, actions) {
       @click=${() => pick(i)} @pointerenter=${() => point(i)} @focus=${() => point(i)}>${text}</button>`;
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
-    <p class="tff-key">Watch a small Transformer write German. <span class="tff-hint"><b>${pointing()}</b> to see where it looked.</span></p>
+    <p class="tff-key"><span class="tff-first">Watch a small Transformer write German.</span> <span class="tff-hint"><b>${pointing()}</b> to see where it looked.</span></p>
     <div class="tff-pair" ?data-picked=${now.isPicked} @pointerleave=${leave}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
