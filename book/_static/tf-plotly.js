@@ -131,7 +131,7 @@
   addEventListener("beforeprint", () => waiting.forEach(start));
 
   // Paper has less room than a screen that scrolls.
-  const LOWER = 0.62;
+  const LOWER = 0.68;
   const resize = (sizeOf) => () => {
     for (const box of boxes)
       if (box.graph) page.Plotly.relayout(box.graph, sizeOf(box));

@@ -67,6 +67,10 @@ ALWAYS_FITS = 40  # columns: the width of a narrow phone
 ON_A_PHONE = 43  # columns of code on a screen of 390 pixels
 TWO_LINES = 190  # signs of a paragraph that takes up two printed lines at most
 SHORT = 10  # lines of code that a printed page keeps together
+OUTPUT = re.compile(
+    r'(<div class="output [^"]*highlight-[^"]*"><div class="highlight")'
+    r"(><pre>(?:[^\n]*\n){,16}</pre>)"  # so many of what it has printed
+)
 DETAILS = 4  # lines of a docstring from which paper has only its first sentence
 HANG, DEEPEST = 4, 12  # columns: how far a wrapped line hangs, beyond its own indent
 # Where the theme's script measures everything that could scroll, again and again.
@@ -186,6 +190,7 @@ def finish(app: Sphinx, problem: Exception | None) -> None:
     for path in site.rglob("*.html"):
         html = path.read_text(encoding="utf-8")
         pruned = CODE.sub(with_lines, LEFT_OVERS.sub("", html))
+        pruned = OUTPUT.sub(r'\1 data-tf-short="true"\2', pruned)
         pruned = SEARCH_FIELD.sub(r"\1", pruned.replace(NAMELESS, NAMED))
         pruned = TOGGLE.sub(r"\1", SEARCH_SCRIPT.sub("", pruned))
         pruned = with_folds(pruned)

@@ -193,7 +193,7 @@ def test_the_ways_in_are_on_the_first_screen_however_low_it_is(visit):
             assert text.bounding_box()["width"] < 660  # no wider than elsewhere
 
 
-@pytest.mark.parametrize(("width", "height"), [(1366, 650), (1280, 720), (360, 740)])
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1366, 650), (1280, 720), (360, 740)])
 def test_the_first_screen_has_the_field_for_a_sentence_of_one_s_own(
     visit, width, height
 ):
@@ -203,6 +203,12 @@ def test_the_first_screen_has_the_field_for_a_sentence_of_one_s_own(
         seen.page.get_by_text("Play again").wait_for()
         field = seen.page.locator(".tff textarea").bounding_box()
         assert field["y"] + field["height"] <= height
+        box = seen.page.locator(".tf-widget[data-words]")
+        room, high = box.evaluate(
+            "box => [parseFloat(getComputedStyle(box).minHeight),"
+            " box.querySelector('.tff').offsetHeight]"
+        )
+        assert abs(room - high) < 12  # what is below does not move when it is drawn
 
 
 def test_the_first_page_is_open_and_its_side_bar_waits_for_its_button(visit):

@@ -418,7 +418,7 @@ def test_the_lab_says_when_the_model_does_not_know(lab):
     lab.ask(RIGHT[1])
     assert remarks.inner_text() == ""
     lab.ask(list(WRONG)[-1])
-    assert "Don’t trust this German" in remarks.inner_text()
+    assert "Take this German with care" in remarks.inner_text()
     lab.ask("Собака спит.")
     assert "Latin letters" in remarks.inner_text()
     assert "Cut at 128 pieces" in remarks.inner_text()

@@ -94,7 +94,7 @@ def test_what_is_drawn_is_counted_with_what_is_to_play_with(figures):
     chart, drawn, table = (each.astext() for each in document.findall(nodes.raw))
     assert played.name == "Figure 5.2"
     assert "<b>Figure 5.1</b>" in chart and "<b>Figure 5.3</b>" in drawn
-    assert '"tf-about">It falls &amp; falls.</span></figcaption></figure>' in chart
+    assert "<span>It falls &amp; falls.</span></figcaption></figure>" in chart
     assert "tf-about" not in drawn and "Figure" not in table
     assert [each["classes"] for each in document.findall(nodes.raw)][1] == ["output"]
 

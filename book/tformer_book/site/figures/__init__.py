@@ -1,8 +1,8 @@
 """Captions: every figure has a number; one to play with, a title and an address, too.
 
 Figures are numbered by chapter, as they come on the page, whether scripts draw them,
-Plotly or matplotlib; one that is alone on a page that is no chapter has no number. What
-is not to play with has its title in the drawing, and on paper a chart is told in words.
+Plotly or matplotlib; one that is alone on a page that is no chapter has no number. The
+captions of charts and drawings are their alternative texts, or how these begin.
 
 The title of a figure to play with is the
 name of its class in words ("One query"), unless the metadata of its cell has another:
@@ -24,7 +24,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +45,11 @@ OWN_ADDRESS = "address.js"
 # What to try with a figure that stands in many chapters, without a line of its own.
 TRY = {"model_map": "click a box: it leads to the chapter about that part."}
 # How the HTML begins of what Plotly or matplotlib has drawn.
-CHART = re.compile(r'<figure class="tf-plotly" aria-label="([^"]*)"')
 DRAWN = re.compile(r'<(?:figure|div) class="tf-(?:plotly|figures|training)"')
+# … and what it says to those who cannot see it.
+ALTERNATIVE = re.compile(
+    r'(?:<figure class="tf-plotly"|<svg role="img") aria-label="([^"]*)"'
+)
 PICTURES = "_static/pictures"
 WITHOUT_SCRIPTS = (
     "This figure is drawn by a script, and your browser runs none here, so this is "
@@ -136,12 +139,29 @@ def is_figure(node: nodes.Node) -> bool:
 
 def with_number(drawn: str, number: str) -> str:
     """The HTML of a chart or of drawings, with a caption below."""
-    alternative = CHART.match(drawn)
-    about = f'<span class="tf-about">{alternative[1]}</span>' if alternative else ""
-    told = f'<figcaption class="tf-caption"><b>Figure {number}</b>{about}</figcaption>'
-    if alternative:
-        return f"{drawn.removesuffix('</figure>')}{told}</figure>"
-    return f'<figure class="tf-drawn">{drawn}{told}</figure>'
+    about = unescape(" ".join(ALTERNATIVE.findall(drawn)))
+    if not drawn.startswith("<figure"):
+        about = in_short(ALTERNATIVE.findall(drawn))
+    told = (
+        f'<figcaption class="tf-caption"><b>Figure {number}</b>'
+        f"<span>{escape(about)}</span></figcaption>"
+    )
+    if drawn.startswith('<div class="tf-figures"'):
+        return f'<figure class="tf-drawn">{drawn}{told}</figure>'
+    before, end, after = drawn.partition("</figure>")  # a table may follow
+    return f"{before}{told}{end}{after}"
+
+
+def in_short(alternatives: list[str]) -> str:
+    """What drawings side by side show: the first sentence of each, their kind once.
+
+    A drawing's alternative text goes on with what is to be seen in it.
+    """
+    firsts = [unescape(each).partition(". ")[0].rstrip(".") for each in alternatives]
+    kind = firsts[0].partition(": ")[0] + ": "
+    if len(firsts) > 1 and all(each.startswith(kind) for each in firsts):
+        firsts[1:] = [each.removeprefix(kind) for each in firsts[1:]]
+    return "; ".join(firsts) + "."
 
 
 def free_address(title: str, is_taken: Callable[[str], bool]) -> str:

@@ -7,7 +7,8 @@ import { pairView } from "./view.js";
 import { ofAttention } from "./words.js";
 
 const AT_ONCE = 3; // words that stand there when the page opens
-const RECORDED = "A recording. Yours runs in your browser.";
+const OPENING = 1600; // ms in which its first lines are read before it goes on
+const RECORDED = "The examples are recorded; yours runs live, in your browser.";
 
 function render({ model, el }) {
   const root = figure(el, "tff", "An English sentence and its German translation");
@@ -15,7 +16,7 @@ function render({ model, el }) {
   const { sentences } = model.get("example");
   const view = pairView();
   const remark = h("p", { class: "tff-remark", role: "status" });
-  const further = h("a", { class: "tff-further" }, "Look inside, in the lab");
+  const further = h("a", { class: "tff-further" }, "See inside the model");
   const lead = (text) => {
     further.href = `lab.html#${new URLSearchParams({ text, view: "heads" })}`;
   };
@@ -70,7 +71,7 @@ function render({ model, el }) {
   resized.observe(set);
   set.addEventListener("scroll", fade, { passive: true });
   lead(texts[0]);
-  view.show(sentences[0], AT_ONCE);
+  view.show(sentences[0], AT_ONCE, OPENING);
   return stopping(ask, view, () => resized.disconnect());
 }
 

@@ -13,7 +13,7 @@ const FAINTEST = 0.1; // … and words that would not be named are not tinted
 const NONE = { at: null, from: null, isPicked: false };
 
 // -> { node, beside (a place for more, beside what is told), show(attention, words that
-//      stand there at once), reveal(), stop() }
+//      stand there at once, ms until the next), reveal(), stop() }
 export function pairView() {
   const now = {
     pair: { english: [], german: [], shares: [] },
@@ -69,10 +69,10 @@ export function pairView() {
     clearTimeout(timer);
     timer = 0;
   }
-  function play(known = 0) {
+  function play(known = 0, after = FIRST) {
     halt();
     if (wantsStillness()) return finish();
-    timer = setTimeout(step, FIRST);
+    timer = setTimeout(step, after);
     return show({ ...NONE, known, at: known ? known - 1 : null });
   }
   const again = () => (timer ? finish() : play());
@@ -85,10 +85,10 @@ export function pairView() {
   return {
     node,
     beside,
-    show(attention, known = 0) {
+    show(attention, known = 0, after = FIRST) {
       Object.assign(now, { pair: linked(attention), ...NONE });
       now.round += 1;
-      play(known);
+      play(known, after);
     },
     // Whoever asked from further down sees the answer.
     reveal() {
@@ -144,7 +144,7 @@ function pairOf(now, heard, beside, actions) {
     </div>
     <div class="tff-below">
       <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : "Play again"}</button>
-      <p class="tff-told">${told(now)} ${beside}</p>
+      <p class="tff-told"><span>${told(now)} <span class="tff-nobody" ?hidden=${isPlaying || now.isPicked}>Nobody told it where to look.</span></span> ${beside}</p>
     </div>
     ${heard}`;
 }

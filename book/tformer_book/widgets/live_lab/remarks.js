@@ -37,7 +37,7 @@ export function doubtful({ logProbability, pieces }, { below, level }) {
   const each = logProbability / pieces;
   return below === undefined || each >= below
     ? ""
-    : `Don’t trust this German: the model itself isn’t sure of it. It was surer of ${format(100 - level, 0)} % of the captions that it was checked on, so this text is probably outside what it knows.`;
+    : `Take this German with care: the model was surer of ${format(100 - level, 0)} % of the captions that it was checked on.`;
 }
 
 // That a translation ends only because it may not be longer.
