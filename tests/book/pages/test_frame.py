@@ -193,7 +193,9 @@ def test_the_ways_in_are_on_the_first_screen_however_low_it_is(visit):
             assert text.bounding_box()["width"] < 660  # no wider than elsewhere
 
 
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1366, 650), (1280, 720), (360, 740)])
+@pytest.mark.parametrize(
+    ("width", "height"), [(1440, 900), (1366, 650), (1280, 720), (360, 740)]
+)
 def test_the_first_screen_has_the_field_for_a_sentence_of_one_s_own(
     visit, width, height
 ):
