@@ -201,7 +201,7 @@ def test_nothing_typed_is_told_and_forgotten_with_the_next_example(opened):
     opened.get_by_role("button", name="Translate").click()
     opened.get_by_text("There is nothing to translate yet: type an English").wait_for()
     opened.locator('[data-control="sentence-1"]').check(force=True)
-    assert said.inner_text().startswith("A recording.")
+    assert said.inner_text().startswith("The examples are recorded")
 
 
 @pytest.mark.parametrize(

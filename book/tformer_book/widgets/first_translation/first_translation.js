@@ -8,7 +8,7 @@ import { ofAttention } from "./words.js";
 
 const AT_ONCE = 3; // words that stand there when the page opens
 const OPENING = 1600; // ms in which its first lines are read before it goes on
-const RECORDED = "The examples are recorded; yours runs live, in your browser.";
+const RECORDED = "The examples are recorded; yours runs live.";
 
 function render({ model, el }) {
   const root = figure(el, "tff", "An English sentence and its German translation");
