@@ -11,8 +11,8 @@ import hashlib
 import json
 import os
 import re
+import secrets
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -53,9 +53,11 @@ def open_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             return
         target = os.path.realpath(path)
         folder, name = os.path.split(target)
-        handle, temporary = tempfile.mkstemp(".part", f".{name[:40]}.", folder)
+        # (Named before it is made: a signal in between leaves nothing.)
+        hidden = f".{name[:40]}.{secrets.token_hex(4)}.part"
+        temporary = os.path.join(folder, hidden)
         try:
-            with os.fdopen(handle, "wb") as file:
+            with open(temporary, "xb", opener=_for_the_owner) as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
@@ -66,6 +68,11 @@ def open_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             with suppress(OSError):  # the folder may be gone: why says the other error
                 os.unlink(temporary)
             raise
+
+
+def _for_the_owner(path: str, flags: int) -> int:
+    """Open a file that nobody else may read, so far."""
+    return os.open(path, flags, 0o600)
 
 
 @contextmanager

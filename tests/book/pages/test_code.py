@@ -108,6 +108,14 @@ def test_paper_has_the_lesson_s_code_and_no_other(reading):
         seen.page.get_by_role("radio", name="Code", exact=True).click()
         seen.page.emulate_media(media="print")
         assert not seen.page.locator(".tf-code:not(.tf-aside) pre").first.is_visible()
+        # What it has printed has a label; a picture has its caption.
+        told, apart = (
+            seen.page.locator(
+                f".cell > .tf-code:has(+ .cell_output > .{kind}:first-child) > summary"
+            ).evaluate_all("all => all.filter((e) => e.checkVisibility()).length")
+            for kind in ("stream", "text_html")
+        )
+        assert told > 3 and not apart
         assert seen.page.evaluate(LINES) <= 80
         assert not seen.page.locator(".tf-code > summary").first.is_visible()
 

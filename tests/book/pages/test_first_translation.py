@@ -195,6 +195,21 @@ def test_an_example_stands_in_the_middle_of_a_row_that_scrolls(visit):
         )
 
 
+def test_of_an_example_it_is_said_that_nobody_told_the_model(opened):
+    opened.set_viewport_size({"width": 1100, "height": 900})
+    said = opened.get_by_text("Nobody told it where to look.")
+    opened.locator('[data-control="sentence-0"]').check(force=True)
+    opened.get_by_role("button", name="Skip").click()
+    assert said.is_visible()
+    opened.locator(".tff-german button").first.click()
+    assert not said.is_visible()  # what the reader has chosen is told
+    opened.locator(".tff textarea").fill("A man sleeps.")
+    opened.get_by_role("button", name="Translate").click()
+    opened.get_by_text("Mann", exact=True).wait_for()
+    opened.get_by_role("button", name="Play again").wait_for()
+    assert not said.is_visible()
+
+
 def test_nothing_typed_is_told_and_forgotten_with_the_next_example(opened):
     said = opened.locator(".tff [data-said]")
     opened.locator(".tff textarea").fill(" ")

@@ -78,7 +78,8 @@ def test_outside_the_chapters_a_figure_alone_has_no_number_and_several_are_count
 CHART = (
     '<figure class="tf-plotly" aria-label="It falls &amp; falls."><div></div></figure>'
 )
-DRAWN = '<div class="tf-figures"><figure class="tf-figure"></figure></div>'
+MAP = '<figure class="tf-figure"><svg role="img" aria-label="Map: {}."></svg></figure>'
+DRAWN = f'<div class="tf-figures">{MAP.format("one. More")}{MAP.format("two")}</div>'
 
 
 def test_what_is_drawn_is_counted_with_what_is_to_play_with(figures):
@@ -87,15 +88,16 @@ def test_what_is_drawn_is_counted_with_what_is_to_play_with(figures):
     document += nodes.raw("", CHART, format="html")
     document += output(played, "It asks.")
     document += nodes.raw("", DRAWN, format="html", classes=["output"])
-    document += nodes.raw("", "<table></table>", format="html")
+    document += nodes.raw("", '<div class="tf-training"></div>', format="html")
     metadata = defaultdict(dict)
     document.settings.env = types.SimpleNamespace(docname=CHAPTER, metadata=metadata)
     figures.NumberFigures(document).apply()
-    chart, drawn, table = (each.astext() for each in document.findall(nodes.raw))
+    chart, drawn, begun = (each.astext() for each in document.findall(nodes.raw))
     assert played.name == "Figure 5.2"
     assert "<b>Figure 5.1</b>" in chart and "<b>Figure 5.3</b>" in drawn
     assert "<span>It falls &amp; falls.</span></figcaption></figure>" in chart
-    assert "tf-about" not in drawn and "Figure" not in table
+    assert "<span>Map: one; two.</span></figcaption></figure>" in drawn
+    assert "Figure" not in begun
     assert [each["classes"] for each in document.findall(nodes.raw)][1] == ["output"]
 
 

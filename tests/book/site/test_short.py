@@ -14,6 +14,15 @@ def test_only_paragraphs_of_two_lines_are_marked():
     assert [each["classes"] for each in section] == [["tf-short"], []]
 
 
+def test_a_page_keeps_together_what_was_printed_in_few_lines():
+    output = (
+        '<div class="output stream highlight-myst-ansi notranslate">'
+        '<div class="highlight"><pre><span></span>{}</pre>'
+    )
+    few, many = (output.format("a line\n" * n) for n in (16, 17))
+    assert pages.OUTPUT.search(few) and not pages.OUTPUT.search(many)
+
+
 DOCSTRING = """<span class="k">def</span> f():
     <span class="sd">\"\"\"First.</span>
 

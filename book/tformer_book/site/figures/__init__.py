@@ -132,8 +132,9 @@ class NumberFigures(SphinxTransform):
 
 def is_figure(node: nodes.Node) -> bool:
     """Whether a node is a figure to play with, or the HTML of one that is drawn."""
-    if isinstance(node, nodes.raw):
-        return DRAWN.match(node.astext()) is not None
+    if isinstance(node, nodes.raw):  # (a run that has only begun has drawn nothing yet)
+        html = node.astext()
+        return bool(DRAWN.match(html) and ALTERNATIVE.search(html))
     return isinstance(node, Figure)
 
 

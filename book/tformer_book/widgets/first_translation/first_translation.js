@@ -40,7 +40,7 @@ function render({ model, el }) {
       say(remark, foreign(text) || doubtful(found, model.get("doubt")));
       choice.pick(texts.indexOf(text));
       lead(text);
-      view.show(ofAttention(text, attention));
+      view.show(ofAttention(text, attention), { isOwn: true });
       view.reveal();
     },
   });
@@ -71,7 +71,7 @@ function render({ model, el }) {
   resized.observe(set);
   set.addEventListener("scroll", fade, { passive: true });
   lead(texts[0]);
-  view.show(sentences[0], AT_ONCE, OPENING);
+  view.show(sentences[0], { known: AT_ONCE, after: OPENING });
   return stopping(ask, view, () => resized.disconnect());
 }
 

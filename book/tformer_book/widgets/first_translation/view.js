@@ -12,8 +12,8 @@ const LEAST = 0.09; // thinner lines are not drawn
 const FAINTEST = 0.1; // … and words that would not be named are not tinted
 const NONE = { at: null, from: null, isPicked: false };
 
-// -> { node, beside (a place for more, beside what is told), show(attention, words that
-//      stand there at once, ms until the next), reveal(), stop() }
+// -> { node, beside (a place for more, beside what is told), show(attention, { known:
+//      words that stand there at once, after: ms until the next, isOwn }), reveal(), stop() }
 export function pairView() {
   const now = {
     pair: { english: [], german: [], shares: [] },
@@ -22,6 +22,7 @@ export function pairView() {
     at: null, // the one whose lines are strong
     from: null, // or the English word whose lines are
     isPicked: false, // by the reader: then the other lines step back
+    isOwn: false, // the reader's sentence
   };
   const node = h("div", { class: "tff-stage" });
   const beside = h("span");
@@ -85,8 +86,8 @@ export function pairView() {
   return {
     node,
     beside,
-    show(attention, known = 0, after = FIRST) {
-      Object.assign(now, { pair: linked(attention), ...NONE });
+    show(attention, { known = 0, after = FIRST, isOwn = false } = {}) {
+      Object.assign(now, { pair: linked(attention), isOwn, ...NONE });
       now.round += 1;
       play(known, after);
     },
@@ -144,7 +145,7 @@ function pairOf(now, heard, beside, actions) {
     </div>
     <div class="tff-below">
       <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : "Play again"}</button>
-      <p class="tff-told"><span>${told(now)} <span class="tff-nobody" ?hidden=${isPlaying || now.isPicked}>Nobody told it where to look.</span></span> ${beside}</p>
+      <p class="tff-told"><span>${told(now)} <span class="tff-nobody" ?hidden=${isPlaying || now.isPicked || now.isOwn}>Nobody told it where to look.</span></span> ${beside}</p>
     </div>
     ${heard}`;
 }
