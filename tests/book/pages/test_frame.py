@@ -191,6 +191,8 @@ def test_the_ways_in_are_on_the_first_screen_however_low_it_is(visit):
             seen.page.set_viewport_size({"width": 1440, "height": height})
             box, below = doors.bounding_box(), figure.bounding_box()
             assert box["y"] + box["height"] < below["y"] < height
+            promise = seen.page.locator("h1 + p strong").bounding_box()
+            assert promise["x"] + promise["width"] < box["x"]  # not covered
             text = seen.page.locator(".bd-article section > p").nth(1)
             assert text.bounding_box()["width"] < 660  # no wider than elsewhere
 
