@@ -124,21 +124,24 @@ const forPaper = [...document.querySelectorAll(".tf-widget[data-paper]")].map((b
   const id = JSON.parse(box.querySelector(VIEW).textContent).model_id;
   const paper = JSON.parse(box.getAttribute("data-paper"));
   const begun = Object.keys(paper).map((name) => [name, states[id].state[name]]);
-  return { id, paper, begun: Object.fromEntries(begun) };
+  return { id, paper, begun, isOnPaper: false };
 });
-function change(from, to) {
-  for (const each of forPaper) {
-    const model = modelOf(each.id);
-    const stands = Object.entries(each[from]);
-    if (stands.every(([name, value]) => model.get(name) === value)) model.set(each[to]);
-  }
+function toPaper(each) {
+  const model = modelOf(each.id);
+  if (!each.begun.every(([name, value]) => model.get(name) === value)) return;
+  each.isOnPaper = true;
+  model.set(each.paper);
+}
+function toScreen(each) {
+  if (each.isOnPaper) modelOf(each.id).set(Object.fromEntries(each.begun));
+  each.isOnPaper = false;
 }
 addEventListener("beforeprint", () => {
   isForPaper = true;
-  change("begun", "paper");
+  forPaper.forEach(toPaper);
   [...waiting.keys()].forEach(draw);
 });
 addEventListener("afterprint", () => {
   isForPaper = false;
-  change("paper", "begun");
+  forPaper.forEach(toScreen);
 });
