@@ -198,8 +198,8 @@ def test_an_example_stands_in_the_middle_of_a_row_that_scrolls(visit):
 def test_of_an_example_it_is_said_that_nobody_told_the_model(opened):
     opened.set_viewport_size({"width": 1100, "height": 900})
     said = opened.get_by_text("Nobody told it where to look.")
-    opened.locator('[data-control="sentence-0"]').check(force=True)
-    opened.get_by_role("button", name="Skip").click()
+    opened.locator('[data-control="sentence-1"]').check(force=True)
+    opened.get_by_role("button", name="Play again").wait_for()
     assert said.is_visible()
     opened.locator(".tff-german button").first.click()
     assert not said.is_visible()  # what the reader has chosen is told
@@ -208,6 +208,64 @@ def test_of_an_example_it_is_said_that_nobody_told_the_model(opened):
     opened.get_by_text("Mann", exact=True).wait_for()
     opened.get_by_role("button", name="Play again").wait_for()
     assert not said.is_visible()
+
+
+def test_a_word_that_came_close_can_be_written_instead_and_back(opened):
+    opened.set_viewport_size({"width": 1100, "height": 900})
+    opened.locator('[data-control="sentence-0"]').check(force=True)
+    again = opened.get_by_role("button", name="Play again")
+    again.wait_for()
+    opened.locator('[data-control="word-1"]').hover()
+    others = opened.locator(".tff-others")
+    assert "or haben… 26" in others.inner_text()
+    opened.get_by_role("button", name="Write “haben…” instead").click()
+    assert german(opened)[:2] == ["Warum", "haben"]
+    assert opened.evaluate("document.activeElement.dataset.control") == "again"
+    again.wait_for()
+    written = " ".join(german(opened))
+    assert written == "Warum haben Sie mich gestern nicht angerufen ?"
+    assert not opened.get_by_text("Nobody told it where to look.").is_visible()
+    opened.locator('[data-control="word-1"]').hover()
+    opened.get_by_role("button", name="Write “hast…” instead").click()
+    again.wait_for()
+    assert german(opened)[:3] == ["Warum", "hast", "du"]
+    said = opened.locator(".tff [data-said]")
+    assert said.inner_text().startswith("The examples are recorded")
+
+
+def test_what_was_not_recorded_is_computed(opened):
+    opened.locator(".tff textarea").fill("Do you sleep?")
+    opened.get_by_role("button", name="Translate").click()
+    again = opened.get_by_role("button", name="Play again")
+    opened.get_by_text("Computed on your machine.").wait_for()
+    again.wait_for()
+    before = german(opened)
+    word = opened.locator(".tff-german button[data-close]").first
+    word.hover()
+    other = opened.locator('[data-control="other-0"]')
+    text = other.inner_text().removesuffix("…")
+    other.click()
+    opened.wait_for_function(
+        "word => [...document.querySelectorAll('.tff-german button')]"
+        ".some(({ textContent }) => textContent.startsWith(word))",
+        arg=text,
+    )
+    again.wait_for()
+    assert german(opened) != before
+
+
+@pytest.mark.parametrize("width", [1100, 390])
+def test_what_came_close_stands_in_the_page(opened, width):
+    opened.locator('[data-control="sentence-1"]').check(force=True)
+    opened.locator('[data-control="sentence-0"]').check(force=True)
+    opened.set_viewport_size({"width": width, "height": 900})
+    opened.get_by_role("button", name="Play again").wait_for()
+    for each in opened.locator(".tff-german button[data-close]").all():
+        each.hover()
+        box = opened.locator(".tff-others").bounding_box()
+        assert box["width"] > 50
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
 
 
 def test_nothing_typed_is_told_and_forgotten_with_the_next_example(opened):

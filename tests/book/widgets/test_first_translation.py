@@ -1,5 +1,7 @@
 """The first page's figure: what it records, and words made of pieces, in Node."""
 
+import math
+
 import pytest
 from torch.testing import assert_close
 
@@ -15,14 +17,95 @@ def figure():
     return FirstTranslation(SENTENCES)
 
 
+def spelled(way):
+    return "".join(way["predictedPieces"][:-1]).replace("▁", " ").strip()
+
+
 def test_it_records_what_the_translator_looks_at(figure, page_translator):
     recorded = figure.example["sentences"]
     assert [each["text"] for each in recorded] == SENTENCES
-    for each in recorded:
-        maps = page_translator.attention(each["text"])
-        assert each["predictedPieces"] == maps.predicted_pieces
-        mean = maps.cross[-1].mean(0)
-        assert_close(mean.new_tensor(each["weights"]), mean, rtol=0, atol=0.0005001)
+    for text, ways in (each.values() for each in recorded):
+        assert spelled(ways[0]) == page_translator.translate(text)
+        for way in ways:
+            maps = page_translator.attention(text, spelled(way))
+            assert way["predictedPieces"] == maps.predicted_pieces
+            mean = maps.cross[-1].mean(0)
+            assert_close(mean.new_tensor(way["weights"]), mean, rtol=0, atol=0.0005001)
+
+
+def test_it_records_how_probable_the_words_were_that_came_close(
+    figure, page_translator
+):
+    text, ways = figure.example["sentences"][0].values()
+    for way in ways:
+        scored = page_translator.score(text, spelled(way))
+        assert scored.pieces == way["predictedPieces"]
+        rows = zip(scored.pieces, scored.log_probabilities, way["next"], strict=True)
+        for piece, log_probability, options in rows:
+            probabilities = dict(options)
+            assert list(probabilities.values()) == sorted(probabilities.values())[::-1]
+            if piece in probabilities:
+                expected = pytest.approx(math.exp(log_probability), abs=0.0006)
+                assert probabilities[piece] == expected
+
+
+def test_another_way_begins_alike_and_goes_on_with_the_best_piece(figure):
+    (_, [own, *others]), (_, [_]) = (
+        each.values() for each in figure.example["sentences"]
+    )
+    assert [spelled(each) for each in others[:2]] == [
+        "Warum haben Sie mich gestern nicht angerufen?",
+        "Warum habt ihr mich gestern nicht angerufen?",
+    ]
+    for other in others:
+        pieces = other["predictedPieces"]
+        pairs = zip(own["predictedPieces"], pieces, strict=False)
+        parts = next(i for i, (a, b) in enumerate(pairs) if a != b)
+        probability = dict(own["next"][parts])[pieces[parts]]
+        assert probability >= figure.example["close"]
+        for piece, options in list(zip(pieces, other["next"], strict=True))[
+            parts + 1 :
+        ]:
+            assert piece == options[0][0]
+
+
+def test_only_whole_words_that_came_close_are_offered(js):
+    given = {
+        "sourcePieces": ["▁I", "</s>"],
+        "predictedPieces": ["▁ich", "▁auf", "stehe", ".", "</s>"],
+        "weights": [[0.9, 0.1]] * 5,
+        "next": [
+            [["▁ich", 0.6], ["▁wir", 0.3], ["▁mir", 0.07], ["▁uns", 0.06]],
+            [["▁stehe", 0.5], ["▁auf", 0.4], ["en", 0.1]],  # "en" begins no word
+            [["stehe", 0.7], ["▁an", 0.3]],  # not where a word begins
+            [[".", 0.6], ["▁früh", 0.4]],  # a mark would be parted from its word
+            [["</s>", 0.5], ["▁so", 0.5]],
+        ],
+    }
+    found = js(WORDS, "linked(given, 0.05).others", given)
+    assert found == [
+        [
+            {"text": "wir…", "probability": 0.3, "prefix": ["▁wir"]},
+            {"text": "mir…", "probability": 0.07, "prefix": ["▁mir"]},
+        ],
+        [{"text": "stehe…", "probability": 0.5, "prefix": ["▁ich", "▁stehe"]}],
+        [],
+    ]
+    assert js(WORDS, "linked(given, 0.35).others.map((all) => all.length)", given) == [
+        0,
+        1,
+        0,
+    ]
+    assert js(WORDS, "cameClose({ others: given }, 0)", found) == (
+        "It nearly wrote “wir…”\u00a0(30\u00a0%) or “mir…”\u00a0(7\u00a0%)."
+    )
+
+
+def test_a_recorded_way_is_found_by_how_it_begins(js):
+    ways = [{"predictedPieces": each} for each in (["▁a", "▁b"], ["▁a", "▁c", "▁d"])]
+    found = js(WORDS, 'beginning(given, ["▁a", "▁c"])', ways)
+    assert found == ways[1]
+    assert js(WORDS, 'beginning(given, ["▁c"]) ?? null', ways) is None
 
 
 def test_words_are_made_of_pieces_and_marks_stand_alone(js):
@@ -46,6 +129,7 @@ def test_a_word_pays_the_mean_and_gets_the_sum_of_its_pieces(js):
             [0.0, 0.0, 0.9, 0.1],
             [0.0, 0.0, 0.0, 1.0],
         ],
+        "next": [[], [], [], []],
     }
     pair = js(WORDS, "linked(given)", given)
     assert [each["text"] for each in pair["german"]] == ["weil", "es"]
@@ -70,8 +154,12 @@ def test_the_engines_answer_becomes_what_is_recorded(js):
             "data": [9.0] * 8 + [0.2, 0.8, 0.4, 0.6, 0.4, 0.6, 0.8, 0.2],
         },
     }
-    found = js(WORDS, "ofAttention('A', given)", attention)
+    option = {"id": 7, "piece": "▁E", "probability": 0.8}
+    scored = {"positions": [{"next": [option]}, {"next": []}]}
+    given = {"attention": attention, "scored": scored}
+    found = js(WORDS, "ofAnswers(given.attention, given.scored)", given)
     assert found["weights"] == [pytest.approx([0.3, 0.7]), pytest.approx([0.6, 0.4])]
+    assert found["next"] == [[["▁E", 0.8]], []]
 
 
 def test_without_a_sentence_there_is_nothing_to_show():

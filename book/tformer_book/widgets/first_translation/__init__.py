@@ -2,7 +2,7 @@
 
 The book's first page shows it. ``words.js`` makes words of pieces; the lines are what
 `Translator.attention` gives for the cross-attention of the last layer, the mean over
-its heads.
+its heads. Where another word came close, the reader may have the model write that.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 import traitlets
 
+from tformer.tokenization import Tokenizer
 from tformer.translator import Translator
 from tformer_book.widgets._model import ModelFigure
 from tformer_book.widgets.live_lab import DOUBT, LEVEL
@@ -21,6 +23,8 @@ SENTENCES = (  # the released model translates them well, in another order of wo
     "A woman in a red dress is reading a book.",
     "My brother has bought a new car.",
 )
+CLOSE = 0.05  # probability of a next piece from which it "came close"
+MOST = 3  # next pieces that are recorded: the one that was written, and two others
 
 
 class FirstTranslation(ModelFigure):
@@ -52,15 +56,68 @@ class FirstTranslation(ModelFigure):
             self.doubt = {"below": DOUBT, "level": LEVEL}
 
     def record(self, text: str) -> dict[str, Any]:
-        """Pieces and weights of every sentence, as the engine would give them."""
-        return {"sentences": [self._recorded(each) for each in self._sentences]}
-
-    def _recorded(self, text: str) -> dict[str, Any]:
-        maps = self.translator.attention(text)
-        weights = maps.cross[-1].mean(0)
+        """What the engine would give of every sentence, and of what it nearly was."""
         return {
-            "text": text,
+            "close": CLOSE,
+            "sentences": [
+                {"text": each, "ways": self._ways(each)} for each in self._sentences
+            ],
+        }
+
+    def _ways(self, text: str) -> list[dict[str, Any]]:
+        """The translation, then those that part from it at a word that came close."""
+        own = self._recorded(text, None)
+        written = own["predictedPieces"]
+        return [own] + [
+            self._recorded(text, self._continued(text, [*written[:t], piece]))
+            for t, options in enumerate(own["next"])
+            for piece, probability in options
+            if probability >= CLOSE
+            and piece != written[t]
+            and all(each.startswith("▁") for each in (piece, written[t]))
+        ]
+
+    def _recorded(self, text: str, translation: str | None) -> dict[str, Any]:
+        maps = self.translator.attention(text, translation)
+        best = self._next(text, self._tokenizer.encode(maps.translation)).topk(MOST)
+        return {
             "sourcePieces": maps.source_pieces,
             "predictedPieces": maps.predicted_pieces,
-            "weights": [[round(w, 3) for w in row] for row in weights.tolist()],
+            "weights": _rounded(maps.cross[-1].mean(0)),
+            "next": [
+                [
+                    [self._tokenizer.id_to_piece(id_), probability]
+                    for id_, probability in zip(ids, row, strict=True)
+                ]
+                for ids, row in zip(
+                    best.indices.tolist(), _rounded(best.values), strict=True
+                )
+            ],
         }
+
+    def _continued(self, text: str, pieces: list[str]) -> str:
+        """The translation that begins with some pieces, then takes the best ones."""
+        ids = self._tokenizer.encode("".join(pieces).replace("▁", " "))
+        config = self.translator.model.config
+        while len(ids) < config.max_len - 1:
+            best = int(self._next(text, ids)[-1].argmax())
+            if best == config.eos_id:
+                break
+            ids.append(best)
+        return self._tokenizer.decode(ids)
+
+    @torch.no_grad()
+    def _next(self, text: str, ids: list[int]) -> torch.Tensor:
+        """Probabilities of what follows <bos> and each of some pieces: (T + 1, V)."""
+        model = self.translator.model
+        source = torch.tensor([self.translator.encode(text)])
+        target = torch.tensor([[model.config.bos_id, *ids]])
+        return model(source, target)[0].softmax(-1)
+
+    @property
+    def _tokenizer(self) -> Tokenizer:
+        return self.translator.tokenizer.target
+
+
+def _rounded(numbers: torch.Tensor) -> list[list[float]]:
+    return [[round(each, 3) for each in row] for row in numbers.tolist()]

@@ -4,17 +4,19 @@ import { figure, h, radios, say, stopping, wantsStillness } from "../kit/kit.js"
 import { askBar, atFirst, engineOf } from "../kit/model.js";
 import { doubtful, foreign } from "../live_lab/remarks.js";
 import { pairView } from "./view.js";
-import { ofAttention } from "./words.js";
+import { beginning, linked, ofAnswers, wordsOf } from "./words.js";
 
 const AT_ONCE = 3; // words that stand there when the page opens
 const OPENING = 1600; // ms in which its first lines are read before it goes on
+const OTHER = 900; // … and in which another word is seen in its place
 const RECORDED = "The examples are recorded; yours runs live.";
 
 function render({ model, el }) {
   const root = figure(el, "tff", "An English sentence and its German translation");
   const engine = engineOf(model);
-  const { sentences } = model.get("example");
-  const view = pairView();
+  const { sentences, close } = model.get("example");
+  let [shown] = sentences; // { text, ways: translations of it that are there }
+  const view = pairView(writeOther);
   const remark = h("p", { class: "tff-remark", role: "status" });
   const further = h("a", { class: "tff-further" }, "See inside the model");
   const lead = (text) => {
@@ -27,23 +29,54 @@ function render({ model, el }) {
     if (engine) ask.tell(RECORDED);
     say(remark, "");
     lead(texts[i]);
-    view.show(sentences[i]);
+    shown = sentences[i];
+    show(shown.ways[0]);
     view.reveal();
   });
   const ask = askBar(engine, model, {
     label: "An English sentence of your own",
     hint: "Or your own, in English",
     async onAsk(text, tools) {
-      const attention = await engine.attention(text, null, tools);
-      const scored = await engine.score(text, attention.translation, tools);
-      const found = { ...scored, pieces: scored.positions.length };
+      const { way, ...found } = await answer(text, null, tools);
       say(remark, foreign(text) || doubtful(found, model.get("doubt")));
       choice.pick(texts.indexOf(text));
       lead(text);
-      view.show(ofAttention(text, attention), { isOwn: true });
+      shown = { text, ways: [way] };
+      show(way, { isOwn: true });
       view.reveal();
     },
   });
+  async function answer(text, translation, tools) {
+    const attention = await engine.attention(text, translation, tools);
+    const pieces = attention.predictedPieces.slice(0, -1);
+    const scored = await engine.score(text, pieces, tools);
+    return {
+      way: ofAnswers(attention, scored),
+      logProbability: scored.logProbability,
+      pieces: scored.positions.length,
+    };
+  }
+  // A page without an engine offers the words that were recorded.
+  function show(way, how) {
+    const pair = linked(way, close);
+    const isThere = ({ prefix }) => engine || beginning(shown.ways, prefix);
+    pair.others = pair.others.map((others) => others.filter(isThere));
+    view.show(pair, how);
+  }
+  // A word that came close is written instead, and what would have followed it.
+  function writeOther({ prefix }) {
+    const { text, ways } = shown;
+    const how = { known: wordsOf(prefix).length, after: OTHER, isOwn: true };
+    const there = beginning(ways, prefix);
+    if (there) return show(there, how);
+    return ask.run(async (tools) => {
+      const options = { search: "greedy", prefix, ...tools };
+      const { hypotheses } = await engine.translate(text, options);
+      const { way } = await answer(text, hypotheses[0].pieces, tools);
+      ways.push(way);
+      show(way, how);
+    });
+  }
   // What asking costs is said to whoever is about to ask.
   const costs = () => ask.tell(atFirst(engine, model));
   if (engine) {
@@ -71,7 +104,7 @@ function render({ model, el }) {
   resized.observe(set);
   set.addEventListener("scroll", fade, { passive: true });
   lead(texts[0]);
-  view.show(sentences[0], { known: AT_ONCE, after: OPENING });
+  show(shown.ways[0], { known: AT_ONCE, after: OPENING });
   return stopping(ask, view, () => resized.disconnect());
 }
 

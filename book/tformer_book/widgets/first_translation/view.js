@@ -1,22 +1,25 @@
 // Two lines of words and what joins them.
 import { ALONG, DOWN, onArrows, within } from "../kit/arrows.js";
 import { h, liveRegion, wantsStillness } from "../kit/kit.js";
+import { percent } from "../kit/numbers.js";
 import { html, nothing, render, repeat, svg } from "../kit/vendor/lit.js";
-import { linked, lookedAt, lookedFrom, mostDecided, mostSeen } from "./words.js";
+import { cameClose, lookedAt, lookedFrom, mostDecided, mostSeen } from "./words.js";
 
 const FIRST = 200; // ms until the first word
 const BEAT = 650; // … and from one word to the next, at most:
 const LONGEST = 5200; // … for all words of a sentence
 const REST = 600; // … and until all lines are back after the mouse has left
 const LEAST = 0.09; // thinner lines are not drawn
+const CALM = 0.15; // … nor thinner ones of words that nobody looks at
 const FAINTEST = 0.1; // … and words that would not be named are not tinted
 const NONE = { at: null, from: null, isPicked: false };
 
-// -> { node, beside (a place for more, beside what is told), show(attention, { known:
+// onOther(one of `others`): the reader wants that word instead.
+// -> { node, beside (a place for more, beside what is told), show(pair of `linked`, { known:
 //      words that stand there at once, after: ms until the next, isOwn }), reveal(), stop() }
-export function pairView() {
+export function pairView(onOther) {
   const now = {
-    pair: { english: [], german: [], shares: [] },
+    pair: { english: [], german: [], shares: [], others: [] },
     round: 0, // counts pairs
     known: 0, // German words that stand there
     at: null, // the one whose lines are strong
@@ -32,7 +35,8 @@ export function pairView() {
 
   function show(changes) {
     Object.assign(now, changes);
-    const actions = { onKey, pick, pickEnglish, leave, again, isPlaying: timer !== 0 };
+    const isPlaying = timer !== 0;
+    const actions = { onKey, pick, pickEnglish, leave, again, write, isPlaying };
     render(pairOf(now, heard.node, beside, actions), node);
     drawLines(node, now);
   }
@@ -47,7 +51,11 @@ export function pairView() {
   function choose(word) {
     halt();
     show({ known: now.pair.german.length, isPicked: true, ...word });
-    heard.announce(told(now));
+    heard.announce(`${told(now)} ${cameClose(now.pair, now.at)}`);
+  }
+  function write(other) {
+    node.querySelector('[data-control="again"]').focus({ preventScroll: true }); // its own button goes
+    onOther(other);
   }
   const onKey = onArrows({ ...ALONG, ...DOWN }, (move, { currentTarget, target }) => {
     const there = [...currentTarget.children].filter((word) => !word.ariaHidden);
@@ -86,8 +94,8 @@ export function pairView() {
   return {
     node,
     beside,
-    show(attention, { known = 0, after = FIRST, isOwn = false } = {}) {
-      Object.assign(now, { pair: linked(attention), isOwn, ...NONE });
+    show(pair, { known = 0, after = FIRST, isOwn = false } = {}) {
+      Object.assign(now, { pair, isOwn, ...NONE });
       now.round += 1;
       play(known, after);
     },
@@ -119,7 +127,7 @@ const pointing = () =>
   matchMedia("(hover: none)").matches ? "Tap a word" : "Point at a word";
 
 function pairOf(now, heard, beside, actions) {
-  const { onKey, pick, pickEnglish, leave, again, isPlaying } = actions;
+  const { onKey, pick, pickEnglish, leave, again, write, isPlaying } = actions;
   const { pair, round, known, at, from } = now;
   const point = (i) => i < known && pick(i);
   const tint = (share) => (share < FAINTEST ? 0 : share);
@@ -131,17 +139,21 @@ function pairOf(now, heard, beside, actions) {
       @click=${() => pickEnglish(e)} @pointerenter=${() => pickEnglish(e)} @focus=${() => pickEnglish(e)}>${text}</button>`;
   const german = ({ text }, i) => html`
     <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${text}: ${lookedAt(pair, i)}"
-      style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}" ?data-hidden=${i >= known} ?data-at=${i === at} aria-hidden=${i >= known ? "true" : nothing}
+      style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}" ?data-hidden=${i >= known} ?data-at=${i === at} ?data-close=${pair.others[i].length} aria-hidden=${i >= known ? "true" : nothing}
       @click=${() => pick(i)} @pointerenter=${() => point(i)} @focus=${() => point(i)}>${text}</button>`;
+  const other = (each, i) => html`
+    <span>or <button type="button" lang="de" data-control="other-${i}" aria-label="Write “${each.text}” instead"
+      @click=${() => write(each)}>${each.text}</button> ${percent(each.probability, 0)}</span>`;
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
-    <p class="tff-key"><span class="tff-first">Watch a small Transformer write German.</span> <span class="tff-hint"><b>${pointing()}</b> to see where it looked.</span></p>
+    <p class="tff-key"><span class="tff-first">Watch a small Transformer write German.</span> <span class="tff-hint"><b>${pointing()}</b> to see where it looked<span class="tff-more"> and what it nearly wrote</span>.</span></p>
     <div class="tff-pair" ?data-picked=${now.isPicked} @pointerleave=${leave}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
         @keydown=${onKey}>${repeat(pair.english, key, english)}</div>
       <div class="tff-words tff-german" lang="de" role="group" aria-label="The translation, word by word"
         @keydown=${onKey}>${repeat(pair.german, key, german)}</div>
+      <p class="tff-others">${at === null ? nothing : pair.others[at].map(other)}</p>
     </div>
     <div class="tff-below">
       <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : "Play again"}</button>
@@ -153,7 +165,7 @@ function pairOf(now, heard, beside, actions) {
 // Lines from each word that stands there to what it looked at.
 function drawLines(node, { pair, known, at, from }) {
   const stage = node.querySelector(".tff-pair");
-  const [drawing, english, german] = stage.children;
+  const [drawing, english, german, others] = stage.children;
   if (!stage.offsetWidth) return;
   // Words that need a second line stand in columns.
   stage.removeAttribute("data-columns");
@@ -161,9 +173,10 @@ function drawLines(node, { pair, known, at, from }) {
   const { offsetWidth: width, offsetHeight: height } = stage; // as the words' places
   const isRow = getComputedStyle(stage).flexDirection === "row";
   const line = (g) => (share, e) => {
-    if (share < LEAST) return nothing;
+    const isAt = g === at || e === from;
+    if (share < (isAt ? LEAST : CALM)) return nothing;
     const d = between(english.children[e], german.children[g], isRow);
-    return svg`<path d=${d} ?data-at=${g === at || e === from} style="--share: ${share.toFixed(3)}" />`;
+    return svg`<path d=${d} ?data-at=${isAt} style="--share: ${share.toFixed(3)}" />`;
   };
   drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
   const words = pair.shares.slice(0, known);
@@ -171,6 +184,10 @@ function drawLines(node, { pair, known, at, from }) {
     words.map((shares, g) => shares.map(line(g))),
     drawing,
   );
+  if (at === null || !others.firstElementChild) return;
+  const { offsetLeft, offsetWidth } = german.children[at];
+  const left = offsetLeft + (isRow ? offsetWidth : (offsetWidth - others.offsetWidth) / 2);
+  others.style.left = `${Math.max(0, Math.min(left, width - others.offsetWidth))}px`;
 }
 
 const wraps = ({ children: [first, ...rest] }) =>

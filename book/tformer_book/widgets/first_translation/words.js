@@ -7,13 +7,15 @@ import { percent } from "../kit/numbers.js";
 import { written } from "../kit/pieces.js";
 
 // What the engine answers, as the figure's examples are recorded.
-export function ofAttention(text, attention) {
+export function ofAnswers(attention, { positions }) {
   const layer = attention.cross.shape[0] - 1;
   return {
-    text,
     sourcePieces: attention.sourcePieces,
     predictedPieces: attention.predictedPieces,
     weights: headMap(attention, "cross", layer, null),
+    next: positions.map(({ next }) =>
+      next.map(({ piece, probability }) => [piece, probability]),
+    ),
   };
 }
 
@@ -36,8 +38,9 @@ const isMark = (piece) => /^[.,;:!?…]$/.test(piece);
 
 // -> { english, german, shares } with shares[g][e], which add up to 1 less what a word
 // pays to the end of the sentence. A word of several pieces takes the mean of what they
-// pay, and gets the sum of what they are paid.
-export function linked({ sourcePieces, predictedPieces, weights }) {
+// pay, and gets the sum of what they are paid. others[g] are the words that came close to
+// it: { text, probability, prefix: the pieces that a translation with it begins with }[].
+export function linked({ sourcePieces, predictedPieces, weights, next }, close = 1) {
   const english = wordsOf(sourcePieces);
   const german = wordsOf(predictedPieces);
   const shares = german.map(({ places: rows }) =>
@@ -46,8 +49,26 @@ export function linked({ sourcePieces, predictedPieces, weights }) {
       return rows.reduce((sum, row) => sum + of(row), 0) / rows.length;
     }),
   );
-  return { english, german, shares };
+  const others = german.map(({ places: [t] }) =>
+    next[t]
+      .filter(([piece, probability]) => {
+        const areWords = [piece, predictedPieces[t]].every((x) => x.startsWith("▁"));
+        return areWords && piece !== predictedPieces[t] && probability >= close;
+      })
+      .slice(0, 2)
+      .map(([piece, probability]) => {
+        const prefix = [...predictedPieces.slice(0, t), piece];
+        return { text: `${written([piece])}…`, probability, prefix };
+      }),
+  );
+  return { english, german, shares, others };
 }
+
+// Of recorded translations, the one that begins with some pieces.
+export const beginning = (ways, prefix) =>
+  ways.find(({ predictedPieces }) =>
+    prefix.every((piece, i) => predictedPieces[i] === piece),
+  );
 
 // Which German word drew most on an English one, in words.
 export function lookedFrom({ english, german, shares }, e) {
@@ -81,4 +102,12 @@ export function mostDecided({ shares }) {
   const largest = shares.map((row) => Math.max(...row));
   const most = Math.max(...largest);
   return largest.findLastIndex((share) => share > most - 0.15);
+}
+
+// What the model nearly wrote instead of a German word, in words.
+export function cameClose({ others }, g) {
+  const parts = (others[g] ?? []).map(
+    ({ text, probability }) => `“${text}”\u00a0(${percent(probability, 0)})`,
+  );
+  return parts.length ? `It nearly wrote ${parts.join(" or ")}.` : "";
 }

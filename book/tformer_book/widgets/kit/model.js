@@ -178,7 +178,7 @@ export const atFirst = (engine, model) =>
 // The line where a reader types a sentence and asks. onAsk(text, { signal, onProgress })
 // does the work; meanwhile the button stops it. A failure is said in words. With a hint,
 // the field is empty at first, and the hint stands in it.
-// -> { node, input, ask(), show(text), tell(text), stop() }
+// -> { node, input, ask(), run(other work), show(text), tell(text), stop() }
 export function askBar(
   engine,
   model,
@@ -232,7 +232,8 @@ export function askBar(
   };
   show(hint ? "" : model.get("text"));
   node.addEventListener("submit", (event) => event.preventDefault());
-  return { node, input, ask, show, tell: asked.tell, stop: asked.stop };
+  const { run, tell, stop } = asked;
+  return { node, input, ask, run, show, tell, stop };
 }
 
 // The same line for a figure's trait `text`: what a reader asks becomes its value, and what
