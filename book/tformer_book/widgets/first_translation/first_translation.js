@@ -37,7 +37,7 @@ function render({ model, el }) {
     label: "An English sentence of your own",
     hint: "Or your own, in English",
     async onAsk(text, tools) {
-      const { way, ...found } = await answer(text, null, tools);
+      const { way, ...found } = await answer(engine, text, null, tools);
       say(remark, foreign(text) || doubtful(found, model.get("doubt")));
       choice.pick(texts.indexOf(text));
       lead(text);
@@ -46,16 +46,6 @@ function render({ model, el }) {
       view.reveal();
     },
   });
-  async function answer(text, translation, tools) {
-    const attention = await engine.attention(text, translation, tools);
-    const pieces = attention.predictedPieces.slice(0, -1);
-    const scored = await engine.score(text, pieces, tools);
-    return {
-      way: ofAnswers(attention, scored),
-      logProbability: scored.logProbability,
-      pieces: scored.positions.length,
-    };
-  }
   // A page without an engine offers the words that were recorded.
   function show(way, how) {
     const pair = linked(way, close);
@@ -72,7 +62,7 @@ function render({ model, el }) {
     return ask.run(async (tools) => {
       const options = { search: "greedy", prefix, ...tools };
       const { hypotheses } = await engine.translate(text, options);
-      const { way } = await answer(text, hypotheses[0].pieces, tools);
+      const { way } = await answer(engine, text, hypotheses[0].pieces, tools);
       ways.push(way);
       show(way, how);
     });
@@ -106,6 +96,17 @@ function render({ model, el }) {
   lead(texts[0]);
   show(shown.ways[0], { known: AT_ONCE, after: OPENING });
   return stopping(ask, view, () => resized.disconnect());
+}
+
+async function answer(engine, text, translation, tools) {
+  const attention = await engine.attention(text, translation, tools);
+  const pieces = attention.predictedPieces.slice(0, -1);
+  const scored = await engine.score(text, pieces, tools);
+  return {
+    way: ofAnswers(attention, scored),
+    logProbability: scored.logProbability,
+    pieces: scored.positions.length,
+  };
 }
 
 export default { render };

@@ -36,7 +36,7 @@ export function pairView(onOther) {
   function show(changes) {
     Object.assign(now, changes);
     const isPlaying = timer !== 0;
-    const actions = { onKey, pick, pickEnglish, leave, again, write, isPlaying };
+    const actions = { onKey, pick, pickEnglish, leave, again, onOther, isPlaying };
     render(pairOf(now, heard.node, beside, actions), node);
     drawLines(node, now);
   }
@@ -52,10 +52,6 @@ export function pairView(onOther) {
     halt();
     show({ known: now.pair.german.length, isPicked: true, ...word });
     heard.announce(`${told(now)} ${cameClose(now.pair, now.at)}`);
-  }
-  function write(other) {
-    node.querySelector('[data-control="again"]').focus({ preventScroll: true }); // its own button goes
-    onOther(other);
   }
   const onKey = onArrows({ ...ALONG, ...DOWN }, (move, { currentTarget, target }) => {
     const there = [...currentTarget.children].filter((word) => !word.ariaHidden);
@@ -127,7 +123,7 @@ const pointing = () =>
   matchMedia("(hover: none)").matches ? "Tap a word" : "Point at a word";
 
 function pairOf(now, heard, beside, actions) {
-  const { onKey, pick, pickEnglish, leave, again, write, isPlaying } = actions;
+  const { onKey, pick, pickEnglish, leave, again, onOther, isPlaying } = actions;
   const { pair, round, known, at, from } = now;
   const point = (i) => i < known && pick(i);
   const tint = (share) => (share < FAINTEST ? 0 : share);
@@ -141,9 +137,14 @@ function pairOf(now, heard, beside, actions) {
     <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${text}: ${lookedAt(pair, i)}"
       style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}" ?data-hidden=${i >= known} ?data-at=${i === at} ?data-close=${pair.others[i].length} aria-hidden=${i >= known ? "true" : nothing}
       @click=${() => pick(i)} @pointerenter=${() => point(i)} @focus=${() => point(i)}>${text}</button>`;
+  const write = (each, { target }) => {
+    const again = target.closest(".tff-stage").querySelector('[data-control="again"]');
+    again.focus({ preventScroll: true }); // the button itself goes
+    onOther(each);
+  };
   const other = (each, i) => html`
     <span>or <button type="button" lang="de" data-control="other-${i}" aria-label="Write “${each.text}” instead"
-      @click=${() => write(each)}>${each.text}</button> ${percent(each.probability, 0)}</span>`;
+      @click=${(event) => write(each, event)}>${each.text}</button> ${percent(each.probability, 0)}</span>`;
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
     <p class="tff-key"><span class="tff-first">Watch a small Transformer write German.</span> <span class="tff-hint"><b>${pointing()}</b> to see where it looked<span class="tff-more"> and what it nearly wrote</span>.</span></p>
@@ -186,7 +187,8 @@ function drawLines(node, { pair, known, at, from }) {
   );
   if (at === null || !others.firstElementChild) return;
   const { offsetLeft, offsetWidth } = german.children[at];
-  const left = offsetLeft + (isRow ? offsetWidth : (offsetWidth - others.offsetWidth) / 2);
+  const left =
+    offsetLeft + (isRow ? offsetWidth : (offsetWidth - others.offsetWidth) / 2);
   others.style.left = `${Math.max(0, Math.min(left, width - others.offsetWidth))}px`;
 }
 
