@@ -144,7 +144,7 @@ def test_no_page_but_the_last_is_left_half_empty(visit, name):
 def test_what_only_a_screen_can_do_is_not_printed(visit):
     with visit(address("attention")) as seen:
         only = seen.page.locator(".tf-screen, section#play")
-        assert only.count() == 2
+        assert only.count() == 3
         assert all(each.is_visible() for each in only.all())
         seen.page.emulate_media(media="print")
         assert not any(each.is_visible() for each in only.all())
@@ -292,6 +292,32 @@ def test_what_an_aside_computes_is_printed_and_its_code_is_not(visit):
     assert len(code) > 3 and not any(code)
     shown = [shown for each in solutions for _, shown in each]
     assert len(shown) > 3 and not any(shown)
+
+
+LABELS = """() => [...document.querySelectorAll(
+  '.cell:has(> .tf-aside > .cell_output > .stream:first-child),'
+  + '.cell:has(+ .tf-cover > div > .cell_output:first-child > .stream:first-child)')]
+  .map((cell) => cell.querySelector(':scope > .tf-code > summary'))
+  .filter((label) => label && !label.closest('#problems'))
+  .map((label) => label.checkVisibility())"""
+
+
+def test_what_hidden_code_prints_has_its_label(visit):
+    with visit(address("attention"), settle=False) as seen:
+        seen.page.emulate_media(media="print")
+        shown = seen.page.evaluate(LABELS)
+    assert len(shown) > 3 and all(shown)
+
+
+def test_a_step_that_hides_the_mistake_is_not_printed(visit):
+    with visit(address("multi-head")) as seen:
+        figure = seen.page.locator("#figure-head-split")
+        figure.locator(".tfk").wait_for()
+        seen.page.evaluate("dispatchEvent(new Event('beforeprint')); undefined")
+        assert figure.locator("[data-control^=stage]:checked").count() == 1
+        labels = "box => box.closest('label').textContent"
+        shown = figure.locator("[data-control^=stage]:checked").evaluate(labels)
+        assert "Concatenate" in shown
 
 
 LONG = """() => [...document.querySelectorAll(

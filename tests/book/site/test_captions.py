@@ -78,7 +78,7 @@ def test_outside_the_chapters_a_figure_alone_has_no_number_and_several_are_count
 CHART = (
     '<figure class="tf-plotly" aria-label="It falls &amp; falls."><div></div></figure>'
 )
-MAP = '<figure class="tf-figure"><svg role="img" aria-label="Map: {}."></svg></figure>'
+MAP = '<figure><svg role="img" aria-label="Heat map: {}."></svg></figure>'
 DRAWN = f'<div class="tf-figures">{MAP.format("one. More")}{MAP.format("two")}</div>'
 
 
@@ -96,9 +96,20 @@ def test_what_is_drawn_is_counted_with_what_is_to_play_with(figures):
     assert played.name == "Figure 5.2"
     assert "<b>Figure 5.1</b>" in chart and "<b>Figure 5.3</b>" in drawn
     assert "<span>It falls &amp; falls.</span></figcaption></figure>" in chart
-    assert "<span>Map: one; two.</span></figcaption></figure>" in drawn
+    assert "<span>One; two.</span></figcaption></figure>" in drawn
     assert "Figure" not in begun
     assert [each["classes"] for each in document.findall(nodes.raw)][1] == ["output"]
+
+
+def test_a_caption_says_what_is_shown_and_not_by_which_kind_of_drawing(figures):
+    heat = "Heat map of attention weights: "
+    one = figures.in_short([heat + "where each looks. The first looks back."])
+    assert one == "Where each looks."
+    two = figures.in_short([heat + "step 1. More", heat + "step 2"])
+    assert two == "Attention weights: step 1; step 2."
+    assert figures.in_short(["Heat map: one.", "Heat map: two."]) == "One; two."
+    assert figures.without_kind("Bars: how many. Most.") == "How many. Most."
+    assert figures.without_kind("Recorded: a score.") == "Recorded: a score."
 
 
 def test_only_a_figure_that_keeps_its_own_address_has_no_link_to_copy(figures):

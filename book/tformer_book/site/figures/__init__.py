@@ -50,6 +50,8 @@ DRAWN = re.compile(r'<(?:figure|div) class="tf-(?:plotly|figures|training)"')
 ALTERNATIVE = re.compile(
     r'(?:<figure class="tf-plotly"|<svg role="img") aria-label="([^"]*)"'
 )
+# The kind of a drawing, which the text that stands for it begins with; and of what.
+KIND = re.compile(r"(?:Bars|Heat map(?: of ([^:]*))?): ")
 PICTURES = "_static/pictures"
 WITHOUT_SCRIPTS = (
     "This figure is drawn by a script, and your browser runs none here, so this is "
@@ -140,9 +142,10 @@ def is_figure(node: nodes.Node) -> bool:
 
 def with_number(drawn: str, number: str) -> str:
     """The HTML of a chart or of drawings, with a caption below."""
-    about = unescape(" ".join(ALTERNATIVE.findall(drawn)))
+    alternatives = [unescape(each) for each in ALTERNATIVE.findall(drawn)]
+    about = " ".join(without_kind(each) for each in alternatives)
     if not drawn.startswith("<figure"):
-        about = in_short(ALTERNATIVE.findall(drawn))
+        about = in_short(alternatives)
     told = (
         f'<figcaption class="tf-caption"><b>Figure {number}</b>'
         f"<span>{escape(about)}</span></figcaption>"
@@ -153,16 +156,27 @@ def with_number(drawn: str, number: str) -> str:
     return f"{before}{told}{end}{after}"
 
 
+def without_kind(alternative: str) -> str:
+    """What a drawing shows: readers see for themselves that it is a heat map."""
+    return with_capital(KIND.sub("", alternative, count=1))
+
+
+def with_capital(text: str) -> str:
+    """The text as a sentence begins."""
+    return text[:1].upper() + text[1:]
+
+
 def in_short(alternatives: list[str]) -> str:
-    """What drawings side by side show: the first sentence of each, their kind once.
+    """What drawings show that stand side by side: the first sentence of each.
 
     A drawing's alternative text goes on with what is to be seen in it.
     """
-    firsts = [unescape(each).partition(". ")[0].rstrip(".") for each in alternatives]
-    kind = firsts[0].partition(": ")[0] + ": "
-    if len(firsts) > 1 and all(each.startswith(kind) for each in firsts):
-        firsts[1:] = [each.removeprefix(kind) for each in firsts[1:]]
-    return "; ".join(firsts) + "."
+    firsts = [each.partition(". ")[0].rstrip(".") for each in alternatives]
+    if len(firsts) == 1:
+        return without_kind(firsts[0]) + "."
+    kind = KIND.match(firsts[0])
+    of = f"{kind[1]}: " if kind and kind[1] else ""
+    return with_capital(of + "; ".join(KIND.sub("", each) for each in firsts)) + "."
 
 
 def free_address(title: str, is_taken: Callable[[str], bool]) -> str:

@@ -23,6 +23,7 @@ import { blocksOf, codeOf, tell } from "./words.js";
 const NAMES = ["n_words", "d_model", "n_heads", "stage", "mistake", "word"];
 const HEADS = [1, 2, 3, 4];
 const BEAT = 3200; // ms from step to step, in which the numbers travel and may be read
+const MERGED = 4; // the place of the step that puts the heads side by side
 const HINT =
   "Go over a number, or into a table with Tab and the arrow keys, to see where it comes from.";
 
@@ -34,6 +35,7 @@ function controlsOf({ read, commit, set }) {
     last: () => STAGES.length - 1,
     to: (i) => commit({ stage: within(i, STAGES.length) + 1 }),
     beat: BEAT,
+    paper: () => MERGED, // the last matrix hides what went wrong
   });
   const whole = { min: 2, max: WORDS.length, step: 1, digits: 0 };
   const names = ["none", ...WORDS];
