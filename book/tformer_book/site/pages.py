@@ -67,9 +67,6 @@ ALWAYS_FITS = 40  # columns: the width of a narrow phone
 ON_A_PHONE = 43  # columns of code on a screen of 390 pixels
 TWO_LINES = 190  # signs of a paragraph that takes up two printed lines at most
 SHORT = 10  # lines of code that a printed page keeps together
-# Longer code goes on on the next page after a blank line, if its parts are no longer.
-PART_LINES = 10
-BLANK = re.compile(r"(?<=\n\n)(?!\n|.*class=\"sd\")")  # … but not in a docstring
 OUTPUT = re.compile(
     r'(<div class="output [^"]*highlight-[^"]*"><div class="highlight")'
     r"(><pre>(?:[^\n]*\n){,16}</pre>)"  # so many of what it has printed
@@ -253,18 +250,7 @@ def with_lines(found: re.Match[str]) -> str:
     code, hidden = without_details(code)
     is_short = code.count("\n") - hidden <= SHORT
     short = ' data-tf-short="true"' if is_short else ""
-    code = code if is_short else in_parts(code)
     return f'{start} style="{lines}"{short}><pre{stop}>{code}</pre>'
-
-
-def in_parts(code: str) -> str:
-    """Return code in the parts between its blank lines, which paper keeps together."""
-    return "".join(
-        f'<span class="tf-part">{part}</span>'
-        if part.count("\n") <= PART_LINES
-        else part
-        for part in BLANK.split(code)
-    )
 
 
 def without_details(code: str) -> tuple[str, int]:

@@ -23,7 +23,6 @@ def test_a_page_keeps_together_what_was_printed_in_few_lines():
     assert pages.OUTPUT.search(few) and not pages.OUTPUT.search(many)
 
 
-PART, END = '<span class="tf-part">', "</span>"
 DOCSTRING = """<span class="k">def</span> f():
     <span class="sd">\"\"\"First.</span>
 
@@ -43,12 +42,3 @@ def test_the_details_of_a_docstring_are_apart_and_nothing_else_is():
     assert "return" in after and made.count("tf-details") == 1
     one_line = '<span class="sd">"""Only this."""</span>\n    return 1\n'
     assert pages.without_details(one_line) == (one_line, 0)
-
-
-def test_longer_code_is_parted_after_blank_lines_but_no_docstring_is():
-    made = pages.in_parts("import a\n\n\n" + DOCSTRING)
-    first, second = made.removeprefix(PART).removesuffix("</span>").split(END + PART)
-    assert first == "import a\n\n\n"
-    assert second == DOCSTRING
-    long = "a line\n" * (pages.PART_LINES + 1)
-    assert pages.in_parts(long) == long
