@@ -76,7 +76,8 @@ def test_only_whole_words_that_came_close_are_offered(js):
         "weights": [[0.9, 0.1]] * 5,
         "next": [
             [["▁ich", 0.6], ["▁wir", 0.3], ["▁mir", 0.07], ["▁uns", 0.06]],
-            [["▁stehe", 0.5], ["▁auf", 0.4], ["en", 0.1]],  # "en" begins no word
+            # "en" begins no word, and "aufs" may become "aufstehe", which is written
+            [["▁stehe", 0.5], ["▁auf", 0.2], ["▁aufs", 0.2], ["en", 0.1]],
             [["stehe", 0.7], ["▁an", 0.3]],  # not where a word begins
             [[".", 0.6], ["▁früh", 0.4]],  # a mark would be parted from its word
             [["</s>", 0.5], ["▁so", 0.5]],

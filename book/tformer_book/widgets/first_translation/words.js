@@ -49,11 +49,12 @@ export function linked({ sourcePieces, predictedPieces, weights, next }, close =
       return rows.reduce((sum, row) => sum + of(row), 0) / rows.length;
     }),
   );
-  const others = german.map(({ places: [t] }) =>
+  const others = german.map(({ text, places: [t] }) =>
     next[t]
       .filter(([piece, probability]) => {
         const areWords = [piece, predictedPieces[t]].every((x) => x.startsWith("▁"));
-        return areWords && piece !== predictedPieces[t] && probability >= close;
+        const isOther = !text.startsWith(written([piece])); // not itself in other pieces
+        return areWords && isOther && probability >= close;
       })
       .slice(0, 2)
       .map(([piece, probability]) => {
