@@ -1,7 +1,12 @@
 """The first page's figure, driven by mouse, keyboard and finger."""
 
-import pytest
+import copy
 
+import pytest
+import torch
+
+from tformer import load_pretrained
+from tformer.translator import Translator
 from tformer_book.widgets import FirstTranslation
 
 SENTENCES = ["Why did you not call me yesterday?", "My brother has bought a new car."]
@@ -252,6 +257,23 @@ def test_what_was_not_recorded_is_computed(opened):
     )
     again.wait_for()
     assert german(opened) != before
+
+
+def test_without_an_engine_only_recorded_words_are_offered(figure_page):
+    released = load_pretrained()
+    model = copy.deepcopy(released.model)
+    with torch.no_grad():
+        model.decoder.final_norm.bias += 1e-6  # another model: the page can't run it
+    own = FirstTranslation(SENTENCES, translator=Translator(model, released.tokenizer))
+    with figure_page(own, settle=False) as seen:
+        page = seen.page
+        page.get_by_role("button", name="Play again").wait_for()
+        close = page.locator(".tff-german button[data-close]")
+        assert close.all_inner_texts() == ["hast", "gestern"]
+        close.first.hover()
+        page.get_by_role("button", name="Write “haben…” instead").click()
+        page.get_by_role("button", name="Play again").wait_for()
+        assert close.all_inner_texts() == ["haben"]  # and back
 
 
 @pytest.mark.parametrize("width", [1100, 390])
