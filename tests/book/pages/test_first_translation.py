@@ -223,12 +223,17 @@ def test_a_word_that_came_close_can_be_written_instead_and_back(opened):
     opened.locator('[data-control="word-1"]').hover()
     others = opened.locator(".tff-others")
     assert "or haben… 26" in others.inner_text()
+    opened.locator('[data-control="word-2"]').hover()
+    assert others.inner_text() == "Where underlined, it nearly wrote another word."
+    opened.locator('[data-control="word-1"]').hover()
     opened.get_by_role("button", name="Write “haben…” instead").click()
     assert german(opened)[:2] == ["Warum", "haben"]
     assert opened.evaluate("document.activeElement.dataset.control") == "again"
     again.wait_for()
     written = " ".join(german(opened))
     assert written == "Warum haben Sie mich gestern nicht angerufen ?"
+    told = opened.locator(".tff-told")
+    assert "You chose “haben”; what follows is the model’s." in told.inner_text()
     assert not opened.get_by_text("Nobody told it where to look.").is_visible()
     opened.locator('[data-control="word-1"]').hover()
     opened.get_by_role("button", name="Write “hast…” instead").click()

@@ -11,6 +11,7 @@ The folds are in the page from the build, so nothing moves and no script is need
 
 from __future__ import annotations
 
+import re
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -40,9 +41,12 @@ def open_fold(translator: Any, node: CodeFold) -> None:
     """Write the beginning of the fold."""
     kind = "tf-code tf-aside" if node["aside"] else "tf-code"
     follows = " data-follows" if node["follows"] else ""
+    # Paper has only what the code prints: there it is a heading of that.
+    on_screen = r'<span class="tf-screen">\g<0></span>'
+    summary = re.sub("^Code: ", on_screen, escape(node["says"]))
     translator.body.append(
         f'<details class="{kind}" data-group="{node["group"]}"{follows}>'
-        f"<summary>{escape(node['says'])}</summary>\n"
+        f"<summary>{summary}</summary>\n"
     )
 
 

@@ -56,7 +56,8 @@ function render({ model, el }) {
   // A word that came close is written instead, and what would have followed it.
   function writeOther({ prefix }) {
     const { text, ways } = shown;
-    const how = { known: wordsOf(prefix).length, after: OTHER, isOwn: true };
+    const known = wordsOf(prefix).length;
+    const how = { known, after: OTHER, isOwn: true, chosen: known - 1 };
     const there = beginning(ways, prefix);
     if (there) return show(there, how);
     return ask.run(async (tools) => {

@@ -13,10 +13,12 @@ const LEAST = 0.09; // thinner lines are not drawn
 const CALM = 0.15; // … nor thinner ones of words that nobody looks at
 const FAINTEST = 0.1; // … and words that would not be named are not tinted
 const NONE = { at: null, from: null, isPicked: false };
+const HINT = html`<span>Where <u>underlined</u>, it nearly wrote another word.</span>`;
 
 // onOther(one of `others`): the reader wants that word instead.
 // -> { node, beside (a place for more, beside what is told), show(pair of `linked`, { known:
-//      words that stand there at once, after: ms until the next, isOwn }), reveal(), stop() }
+//      words that stand there at once, after: ms until the next, isOwn, chosen: the place
+//      of the word that the reader had written }), reveal(), stop() }
 export function pairView(onOther) {
   const now = {
     pair: { english: [], german: [], shares: [], others: [] },
@@ -26,12 +28,13 @@ export function pairView(onOther) {
     from: null, // or the English word whose lines are
     isPicked: false, // by the reader: then the other lines step back
     isOwn: false, // the reader's sentence
+    chosen: null,
   };
   const node = h("div", { class: "tff-stage" });
   const beside = h("span");
   const heard = liveRegion();
   const resized = new ResizeObserver(() => drawLines(node, now));
-  let timer = 0;
+  let [timer, rest] = [0, 0];
 
   function show(changes) {
     Object.assign(now, changes);
@@ -43,7 +46,6 @@ export function pairView(onOther) {
   // Words can be pointed at, tapped, and walked along with the arrow keys.
   const pick = (at) => choose({ at, from: null });
   const pickEnglish = (from) => choose({ at: null, from });
-  let rest = 0;
   const leave = ({ pointerType }) => {
     if (pointerType === "mouse")
       rest = setTimeout(() => show({ isPicked: false }), REST);
@@ -61,7 +63,7 @@ export function pairView(onOther) {
   function finish() {
     halt();
     const known = now.pair.german.length;
-    show({ known, at: known ? mostDecided(now.pair) : null });
+    show({ known, at: known ? (now.chosen ?? mostDecided(now.pair)) : null });
   }
   function step() {
     const { known, pair } = now;
@@ -90,8 +92,8 @@ export function pairView(onOther) {
   return {
     node,
     beside,
-    show(pair, { known = 0, after = FIRST, isOwn = false } = {}) {
-      Object.assign(now, { pair, isOwn, ...NONE });
+    show(pair, { known = 0, after = FIRST, isOwn = false, chosen = null } = {}) {
+      Object.assign(now, { pair, isOwn, chosen, ...NONE });
       now.round += 1;
       play(known, after);
     },
@@ -113,8 +115,10 @@ export function pairView(onOther) {
   };
 }
 
-const told = ({ pair, at, from }) => {
+const told = ({ pair, at, from, chosen }) => {
   if (from !== null) return `${lookedFrom(pair, from)}.`;
+  if (at !== null && at === chosen)
+    return `You chose “${pair.german[at].text}”; what follows is the model’s.`;
   return at === null
     ? "The model reads the English sentence."
     : `To write “${pair.german[at].text}”, the model ${lookedAt(pair, at)}.`;
@@ -135,7 +139,7 @@ function pairOf(now, heard, beside, actions) {
       @click=${() => pickEnglish(e)} @pointerenter=${() => pickEnglish(e)} @focus=${() => pickEnglish(e)}>${text}</button>`;
   const german = ({ text }, i) => html`
     <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${text}: ${lookedAt(pair, i)}"
-      style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}" ?data-hidden=${i >= known} ?data-at=${i === at} ?data-close=${pair.others[i].length} aria-hidden=${i >= known ? "true" : nothing}
+      style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}" ?data-hidden=${i >= known} ?data-at=${i === at} ?data-close=${pair.others[i].length} ?data-chosen=${i === now.chosen} aria-hidden=${i >= known ? "true" : nothing}
       @click=${() => pick(i)} @pointerenter=${() => point(i)} @focus=${() => point(i)}>${text}</button>`;
   const write = (each, { target }) => {
     const again = target.closest(".tff-stage").querySelector('[data-control="again"]');
@@ -145,16 +149,19 @@ function pairOf(now, heard, beside, actions) {
   const other = (each, i) => html`
     <span>or <button type="button" lang="de" data-control="other-${i}" aria-label="Write “${each.text}” instead"
       @click=${(event) => write(each, event)}>${each.text}</button> ${percent(each.probability, 0)}</span>`;
+  const offered = pair.others[at] ?? [];
+  const isHinted = !isPlaying && pair.others.some((each) => each.length);
+  const others = offered.length ? offered.map(other) : isHinted ? HINT : nothing;
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
-    <p class="tff-key"><span class="tff-first">Watch a small Transformer write German.</span> <span class="tff-hint"><b>${pointing()}</b> to see where it looked<span class="tff-more"> and what it nearly wrote</span>.</span></p>
+    <p class="tff-key"><span class="tff-first">Watch a small Transformer write German.</span> <span class="tff-hint"><b>${pointing()}</b> to see where it looked.</span></p>
     <div class="tff-pair" ?data-picked=${now.isPicked} @pointerleave=${leave}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
         @keydown=${onKey}>${repeat(pair.english, key, english)}</div>
       <div class="tff-words tff-german" lang="de" role="group" aria-label="The translation, word by word"
         @keydown=${onKey}>${repeat(pair.german, key, german)}</div>
-      <p class="tff-others">${at === null ? nothing : pair.others[at].map(other)}</p>
+      <p class="tff-others">${others}</p>
     </div>
     <div class="tff-below">
       <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : "Play again"}</button>
@@ -185,10 +192,11 @@ function drawLines(node, { pair, known, at, from }) {
     words.map((shares, g) => shares.map(line(g))),
     drawing,
   );
-  if (at === null || !others.firstElementChild) return;
-  const { offsetLeft, offsetWidth } = german.children[at];
-  const left =
-    offsetLeft + (isRow ? offsetWidth : (offsetWidth - others.offsetWidth) / 2);
+  const word = others.querySelector("button") && german.children[at];
+  const left = word
+    ? word.offsetLeft +
+      (isRow ? word.offsetWidth : (word.offsetWidth - others.offsetWidth) / 2)
+    : 0;
   others.style.left = `${Math.max(0, Math.min(left, width - others.offsetWidth))}px`;
 }
 
