@@ -224,7 +224,7 @@ def test_a_word_that_came_close_can_be_written_instead_and_back(opened):
     others = opened.locator(".tff-others")
     assert "or haben… 26" in others.inner_text()
     opened.locator('[data-control="word-2"]').hover()
-    assert others.inner_text() == "Where underlined, it nearly wrote another word."
+    assert others.inner_text() == "Underlined: another word came close."
     opened.locator('[data-control="word-1"]').hover()
     opened.get_by_role("button", name="Write “haben…” instead").click()
     assert german(opened)[:2] == ["Warum", "haben"]
@@ -281,13 +281,14 @@ def test_without_an_engine_only_recorded_words_are_offered(figure_page):
         assert close.all_inner_texts() == ["haben"]  # and back
 
 
-@pytest.mark.parametrize("width", [1100, 390])
+@pytest.mark.parametrize("width", [1100, 390, 360])
 def test_what_came_close_stands_in_the_page(opened, width):
     opened.locator('[data-control="sentence-1"]').check(force=True)
     opened.locator('[data-control="sentence-0"]').check(force=True)
     opened.set_viewport_size({"width": width, "height": 900})
     opened.get_by_role("button", name="Play again").wait_for()
-    for each in opened.locator(".tff-german button[data-close]").all():
+    close = opened.locator(".tff-german button[data-close]").all()
+    for each in (*close, opened.locator('[data-control="word-2"]')):
         each.hover()
         box = opened.locator(".tff-others").bounding_box()
         assert box["width"] > 50

@@ -13,7 +13,7 @@ const LEAST = 0.09; // thinner lines are not drawn
 const CALM = 0.15; // … nor thinner ones of words that nobody looks at
 const FAINTEST = 0.1; // … and words that would not be named are not tinted
 const NONE = { at: null, from: null, isPicked: false };
-const HINT = html`<span>Where <u>underlined</u>, it nearly wrote another word.</span>`;
+const HINT = html`<span><u>Underlined</u>: another word came close.</span>`;
 
 // onOther(one of `others`): the reader wants that word instead.
 // -> { node, beside (a place for more, beside what is told), show(pair of `linked`, { known:
