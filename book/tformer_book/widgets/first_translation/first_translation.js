@@ -65,7 +65,7 @@ function render({ model, el }) {
       const { hypotheses } = await engine.translate(text, options);
       const { way } = await answer(engine, text, hypotheses[0].pieces, tools);
       ways.push(way);
-      show(way, how);
+      if (shown.ways === ways) show(way, how); // else an example was chosen meanwhile
     });
   }
   // What asking costs is said to whoever is about to ask.
