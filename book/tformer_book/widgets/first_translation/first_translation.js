@@ -9,7 +9,7 @@ import { beginning, linked, ofAnswers, wordsOf } from "./words.js";
 const AT_ONCE = 3; // words that stand there when the page opens
 const OPENING = 1600; // ms in which its first lines are read before it goes on
 const OTHER = 900; // … and in which another word is seen in its place
-const RECORDED = "The examples are recorded; yours runs live.";
+const RECORDED = "The examples are recorded; yours is translated here.";
 
 function render({ model, el }) {
   const root = figure(el, "tff", "An English sentence and its German translation");

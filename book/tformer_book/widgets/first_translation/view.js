@@ -147,8 +147,9 @@ function pairOf(now, heard, beside, actions) {
     onOther(each);
   };
   const other = (each, i) => html`
-    <span>or <button type="button" lang="de" data-control="other-${i}" aria-label="Write “${each.text}” instead"
+    <span>${i ? nothing : instead} or <button type="button" lang="de" data-control="other-${i}" aria-label="Write “${each.text}” instead"
       @click=${(event) => write(each, event)}>${each.text}</button> ${percent(each.probability, 0)}</span>`;
+  const instead = html`<span class="tff-instead">“${pair.german[at]?.text}”</span>`;
   const offered = pair.others[at] ?? [];
   const isHinted = !isPlaying && pair.others.some((each) => each.length);
   const others = offered.length ? offered.map(other) : isHinted ? HINT : nothing;

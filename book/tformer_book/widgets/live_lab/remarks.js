@@ -37,7 +37,7 @@ export function doubtful({ logProbability, pieces }, { below, level }) {
   const each = logProbability / pieces;
   return below === undefined || each >= below
     ? ""
-    : `Take this German with care: the model was surer of ${format(100 - level, 0)} % of the captions that it was checked on.`;
+    : `Take this German with care: the model was less sure of it than of ${format(100 - level, 0)} % of the captions that it was checked on.`;
 }
 
 // That a translation ends only because it may not be longer.
