@@ -315,6 +315,7 @@ def spare_measuring(script: Path) -> None:
 def setup(app: Sphinx) -> None:
     """Connect to the build."""
     app.add_js_file("tf-print.js", defer="defer")
+    app.add_js_file("tf-settings.js", defer="defer")
     app.connect("build-finished", finish, priority=600)
     app.connect("config-inited", theme_options)
     app.connect("doctree-read", replace_run_it_cells)

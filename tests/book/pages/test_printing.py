@@ -166,6 +166,34 @@ def test_a_figure_on_paper_has_nothing_to_press_but_says_how_it_is_set(visit):
         assert figure.bounding_box()["height"] < 0.8 * high
 
 
+def test_a_caption_on_paper_says_how_the_figure_is_set(visit):
+    with visit(address("multi-head")) as seen:
+        figure = seen.page.locator("#figure-head-split")
+        figure.locator(".tfk").wait_for()
+        seen.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        said = figure.locator(".tf-set")
+        assert not said.is_visible()  # on the screen its controls say it
+        seen.page.emulate_media(media="print")
+        assert said.inner_text().strip() == (
+            "Shown: step: 5 Concatenate; no transpose: there and back; frame: it."
+        )
+        assert not any(each.is_visible() for each in figure.locator("legend").all())
+        seen.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert said.count() == 1
+
+
+def test_controls_of_one_name_stay_beside_what_they_set(visit):
+    with visit(address("attention")) as seen:
+        figure = seen.page.locator("#figure-one-query")
+        figure.locator(".tfk").wait_for()
+        seen.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        seen.page.emulate_media(media="print")
+        said = figure.locator(".tf-set").inner_text()
+        assert "who asks: it" in said and "across" not in said
+        across = figure.locator(".tfk-slider", has_text="across")
+        assert across.count() == 2 and all(each.is_visible() for each in across.all())
+
+
 def test_pictures_follow_the_rules_for_paper():
     rules = pictures.on_paper()
     for path in Path(widgets.__file__).parent.rglob("*.css"):

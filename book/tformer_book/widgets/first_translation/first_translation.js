@@ -74,6 +74,7 @@ function render({ model, el }) {
     ask.tell(RECORDED);
     ask.input.addEventListener("focus", costs, { once: true });
   }
+  choice.set.classList.add("tfk-how"); // on paper its sentence stands in the figure
   root.append(view.node, remark, choice.set, ask.node);
   if (isInTheBook()) view.beside.append(further);
   // A row that is wider than the page shows what was chosen in its middle, and fades

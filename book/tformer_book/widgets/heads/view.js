@@ -230,7 +230,7 @@ export class HeadsView {
         ${controls.sites}
         <p class="tfh-about">${ABOUT[state.site]}</p>
         <div class="tfh-stage ${state.compare === "beside" ? "tfh-pair" : ""}" style=${roomFor(attention)}>
-          <div class="tfh-choices">${overview.sort}${controls.row(state, attention[state.site].shape)}</div>
+          <div class="tfh-choices tfk-how">${overview.sort}${controls.row(state, attention[state.site].shape)}</div>
           <div class="tfh-all">${overview.node}${this.panel.line()}</div>
           <details class="tfh-hint">
             <summary>How to use the small maps</summary>
