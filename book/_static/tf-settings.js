@@ -9,7 +9,8 @@
   const text = (node) => node?.textContent.replace(/\s+/g, " ").trim() ?? "";
   const nameOf = (control) =>
     text(
-      control.querySelector("legend, .tfk-slider-name, label") ?? control.firstChild,
+      control.querySelector("legend, .tfk-slider-name, label") ??
+        (control.matches(".tfk-check") ? control : control.firstChild),
     );
 
   function set(control) {

@@ -224,21 +224,25 @@ def test_a_word_that_came_close_can_be_written_instead_and_back(opened):
     others = opened.locator(".tff-others")
     assert "or haben… 26" in others.inner_text()
     opened.locator('[data-control="word-2"]').hover()
-    assert others.inner_text() == "Underlined: another word came close."
+    assert others.inner_text().strip() == "Underlined: another word came close."
     opened.locator('[data-control="word-1"]').hover()
     opened.get_by_role("button", name="Write “haben…” instead").click()
     assert german(opened)[:2] == ["Warum", "haben"]
     assert opened.evaluate("document.activeElement.dataset.control") == "again"
-    again.wait_for()
+    back = opened.get_by_role("button", name="Its own again")
+    back.wait_for()
     written = " ".join(german(opened))
     assert written == "Warum haben Sie mich gestern nicht angerufen ?"
-    told = opened.locator(".tff-told")
-    assert "You chose “haben”; what follows is the model’s." in told.inner_text()
+    told = opened.locator(".tff-told").inner_text()
+    assert "You chose “haben”, and the model changed “du” to “Sie”." in told
+    changed = opened.locator(".tff-german button[data-changed]")
+    assert changed.all_inner_texts() == ["Sie"]
     assert not opened.get_by_text("Nobody told it where to look.").is_visible()
-    opened.locator('[data-control="word-1"]').hover()
-    opened.get_by_role("button", name="Write “hast…” instead").click()
+    back.click()
     again.wait_for()
     assert german(opened)[:3] == ["Warum", "hast", "du"]
+    assert changed.count() == 0
+    assert opened.get_by_text("Nobody told it where to look.").is_visible()
     said = opened.locator(".tff [data-said]")
     assert said.inner_text().startswith("The examples are recorded")
 
@@ -260,8 +264,32 @@ def test_what_was_not_recorded_is_computed(opened):
         ".some(({ textContent }) => textContent.startsWith(word))",
         arg=text,
     )
-    again.wait_for()
+    back = opened.get_by_role("button", name="Its own again")
+    back.wait_for()
     assert german(opened) != before
+    back.click()
+    again.wait_for()
+    assert german(opened) == before
+
+
+def test_at_rest_the_word_that_came_closest_is_offered_below_its_place(opened):
+    opened.set_viewport_size({"width": 1100, "height": 900})
+    opened.locator('[data-control="sentence-0"]').check(force=True)
+    opened.get_by_role("button", name="Play again").wait_for()
+    others = opened.locator(".tff-others")
+    said = others.inner_text()
+    assert "haben…" in said and said.endswith("Underlined words can be changed.")
+    word = opened.locator('[data-control="word-1"]').bounding_box()
+    first = opened.locator('[data-control="other-0"]').bounding_box()
+    assert abs(first["x"] - word["x"]) < 120
+    opened.locator('[data-control="other-0"]').click()
+    opened.get_by_text("You chose “haben”").wait_for()
+
+
+def test_of_an_answer_it_is_said_what_the_model_has_read(opened):
+    opened.locator(".tff textarea").fill("Do you sleep?")
+    opened.get_by_role("button", name="Translate").click()
+    opened.get_by_text("elsewhere it is confidently wrong").wait_for()
 
 
 def test_without_an_engine_only_recorded_words_are_offered(figure_page):
@@ -277,7 +305,7 @@ def test_without_an_engine_only_recorded_words_are_offered(figure_page):
         assert close.all_inner_texts() == ["hast", "gestern"]
         close.first.hover()
         page.get_by_role("button", name="Write “haben…” instead").click()
-        page.get_by_role("button", name="Play again").wait_for()
+        page.get_by_role("button", name="Its own again").wait_for()
         assert close.all_inner_texts() == ["haben"]  # and back
 
 

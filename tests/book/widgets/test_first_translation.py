@@ -166,3 +166,25 @@ def test_the_engines_answer_becomes_what_is_recorded(js):
 def test_without_a_sentence_there_is_nothing_to_show():
     with pytest.raises(ValueError, match="at least one English sentence"):
         FirstTranslation([])
+
+
+@pytest.mark.parametrize(
+    ("after", "told"),
+    [
+        (
+            "Hast Sie dort ?",
+            ", and the model changed “du” to “Sie” and “da” to “dort”.",
+        ),
+        ("Hast du da ?", ", and the model changed nothing else."),
+        ("Hast du ?", "; what follows is the model’s."),
+    ],
+)
+def test_what_a_choice_changed_is_told(js, after, told):
+    given = [["Bist", "du", "da", "?"], after.split()]
+    assert js(WORDS, "toldOfChoice(0, ...given)", given) == f"You chose “Hast”{told}"
+
+
+def test_the_word_that_another_came_closest_to_is_found(js):
+    others = [[], [{"probability": 0.2}, {"probability": 0.1}], [{"probability": 0.3}]]
+    assert js(WORDS, "mostOpen({ others: given })", others) == 2
+    assert js(WORDS, "mostOpen({ others: given })", [[], []]) == -1

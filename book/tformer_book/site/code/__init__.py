@@ -43,7 +43,10 @@ def open_fold(translator: Any, node: CodeFold) -> None:
     follows = " data-follows" if node["follows"] else ""
     # Paper has only what the code prints: there it is a heading of that.
     on_screen = r'<span class="tf-screen">\g<0></span>'
-    summary = re.sub("^Code: ", on_screen, escape(node["says"]))
+    first, *others = escape(node["says"]).split("; ")  # the cells that are folded here
+    summary = re.sub("^Code: ", on_screen, first)
+    if others:
+        summary += f'<span class="tf-screen">; {"; ".join(others)}</span>'
     translator.body.append(
         f'<details class="{kind}" data-group="{node["group"]}"{follows}>'
         f"<summary>{summary}</summary>\n"

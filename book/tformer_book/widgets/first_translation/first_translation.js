@@ -1,7 +1,7 @@
 // A translation that appears word by word. Chapter: the book's first page.
 import { isInTheBook } from "../kit/chapters.js";
 import { figure, h, radios, say, stopping, wantsStillness } from "../kit/kit.js";
-import { askBar, atFirst, engineOf } from "../kit/model.js";
+import { askBar, atFirst, COMPUTED, engineOf } from "../kit/model.js";
 import { doubtful, foreign } from "../live_lab/remarks.js";
 import { pairView } from "./view.js";
 import { beginning, linked, ofAnswers, wordsOf } from "./words.js";
@@ -9,6 +9,8 @@ import { beginning, linked, ofAnswers, wordsOf } from "./words.js";
 const AT_ONCE = 3; // words that stand there when the page opens
 const OPENING = 1600; // ms in which its first lines are read before it goes on
 const OTHER = 900; // … and in which another word is seen in its place
+const KNOWS =
+  "It has read only captions and short everyday sentences; elsewhere it is confidently wrong.";
 const RECORDED = "The examples are recorded; yours is translated here.";
 
 function render({ model, el }) {
@@ -16,7 +18,7 @@ function render({ model, el }) {
   const engine = engineOf(model);
   const { sentences, close } = model.get("example");
   let [shown] = sentences; // { text, ways: translations of it that are there }
-  const view = pairView(writeOther);
+  const view = pairView(writeOther, () => show(shown.ways[0], { isOwn: shown.isOwn }));
   const remark = h("p", { class: "tff-remark", role: "status" });
   const further = h("a", { class: "tff-further" }, "See inside the model");
   const lead = (text) => {
@@ -41,9 +43,10 @@ function render({ model, el }) {
       say(remark, foreign(text) || doubtful(found, model.get("doubt")));
       choice.pick(texts.indexOf(text));
       lead(text);
-      shown = { text, ways: [way] };
+      shown = { text, ways: [way], isOwn: true };
       show(way, { isOwn: true });
       view.reveal();
+      return `${COMPUTED} ${KNOWS}`;
     },
   });
   // A page without an engine offers the words that were recorded.
@@ -57,7 +60,8 @@ function render({ model, el }) {
   function writeOther({ prefix }) {
     const { text, ways } = shown;
     const known = wordsOf(prefix).length;
-    const how = { known, after: OTHER, isOwn: true, chosen: known - 1 };
+    const before = wordsOf(ways[0].predictedPieces).map((each) => each.text);
+    const how = { known, after: OTHER, isOwn: true, chosen: known - 1, before };
     const there = beginning(ways, prefix);
     if (there) return show(there, how);
     return ask.run(async (tools) => {

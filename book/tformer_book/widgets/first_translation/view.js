@@ -3,7 +3,16 @@ import { ALONG, DOWN, onArrows, within } from "../kit/arrows.js";
 import { h, liveRegion, wantsStillness } from "../kit/kit.js";
 import { percent } from "../kit/numbers.js";
 import { html, nothing, render, repeat, svg } from "../kit/vendor/lit.js";
-import { cameClose, lookedAt, lookedFrom, mostDecided, mostSeen } from "./words.js";
+import {
+  cameClose,
+  changedAfter,
+  lookedAt,
+  lookedFrom,
+  mostDecided,
+  mostOpen,
+  mostSeen,
+  toldOfChoice,
+} from "./words.js";
 
 const FIRST = 200; // ms until the first word
 const BEAT = 650; // … and from one word to the next, at most:
@@ -13,13 +22,18 @@ const LEAST = 0.09; // thinner lines are not drawn
 const CALM = 0.15; // … nor thinner ones of words that nobody looks at
 const FAINTEST = 0.1; // … and words that would not be named are not tinted
 const NONE = { at: null, from: null, isPicked: false };
+// Of an example, as the model wrote it; isOwn: of the reader's sentence, or changed.
+const ITS_OWN = { isOwn: false, chosen: null, before: [] };
+const CHANGE = html`<span><u>Underlined</u> words can be changed.</span>`;
 const HINT = html`<span><u>Underlined</u>: another word came close.</span>`;
 
-// onOther(one of `others`): the reader wants that word instead.
+// onOther(one of `others`): the reader wants that word instead. onOwn(): the model's own
+// translation again.
 // -> { node, beside (a place for more, beside what is told), show(pair of `linked`, { known:
 //      words that stand there at once, after: ms until the next, isOwn, chosen: the place
-//      of the word that the reader had written }), reveal(), stop() }
-export function pairView(onOther) {
+//      of the word that the reader had written, before: what it had been without that }),
+//      reveal(), stop() }
+export function pairView(onOther, onOwn) {
   const now = {
     pair: { english: [], german: [], shares: [], others: [] },
     round: 0, // counts pairs
@@ -27,8 +41,7 @@ export function pairView(onOther) {
     at: null, // the one whose lines are strong
     from: null, // or the English word whose lines are
     isPicked: false, // by the reader: then the other lines step back
-    isOwn: false, // the reader's sentence
-    chosen: null,
+    ...ITS_OWN,
   };
   const node = h("div", { class: "tff-stage" });
   const beside = h("span");
@@ -82,7 +95,7 @@ export function pairView(onOther) {
     timer = setTimeout(step, after);
     return show({ ...NONE, known, at: known ? known - 1 : null });
   }
-  const again = () => (timer ? finish() : play());
+  const again = () => (timer ? finish() : now.chosen === null ? play() : onOwn());
 
   show();
   // On a phone most sentences stand in columns: drawn so at first, nothing moves.
@@ -92,8 +105,8 @@ export function pairView(onOther) {
   return {
     node,
     beside,
-    show(pair, { known = 0, after = FIRST, isOwn = false, chosen = null } = {}) {
-      Object.assign(now, { pair, isOwn, chosen, ...NONE });
+    show(pair, { known = 0, after = FIRST, ...how } = {}) {
+      Object.assign(now, ITS_OWN, { pair, ...how, ...NONE });
       now.round += 1;
       play(known, after);
     },
@@ -115,16 +128,20 @@ export function pairView(onOther) {
   };
 }
 
-const told = ({ pair, at, from, chosen }) => {
+const germanOf = (pair) => pair.german.map(({ text }) => text);
+const told = ({ pair, at, from, chosen, before }) => {
   if (from !== null) return `${lookedFrom(pair, from)}.`;
-  if (at !== null && at === chosen)
-    return `You chose “${pair.german[at].text}”; what follows is the model’s.`;
+  if (at !== null && at === chosen) return toldOfChoice(chosen, before, germanOf(pair));
   return at === null
     ? "The model reads the English sentence."
     : `To write “${pair.german[at].text}”, the model ${lookedAt(pair, at)}.`;
 };
 const pointing = () =>
   matchMedia("(hover: none)").matches ? "Tap a word" : "Point at a word";
+
+// The word whose others are offered: the one in question, else where one came closest.
+const openAt = ({ pair, at, isPicked }) =>
+  pair.others[at]?.length || isPicked ? at : mostOpen(pair);
 
 function pairOf(now, heard, beside, actions) {
   const { onKey, pick, pickEnglish, leave, again, onOther, isPlaying } = actions;
@@ -137,9 +154,14 @@ function pairOf(now, heard, beside, actions) {
   const english = ({ text }, e) => html`
     <button type="button" tabindex=${e === (from ?? 0) ? 0 : -1} style="--share: ${shareOf(e)}"
       @click=${() => pickEnglish(e)} @pointerenter=${() => pickEnglish(e)} @focus=${() => pickEnglish(e)}>${text}</button>`;
+  const changes =
+    now.chosen === null ? [] : changedAfter(now.chosen, now.before, germanOf(pair));
+  const isChanged = (i) =>
+    i > now.chosen &&
+    changes?.some(([was, is]) => was === now.before[i] && is === pair.german[i].text);
   const german = ({ text }, i) => html`
     <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${text}: ${lookedAt(pair, i)}"
-      style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}" ?data-hidden=${i >= known} ?data-at=${i === at} ?data-close=${pair.others[i].length} ?data-chosen=${i === now.chosen} aria-hidden=${i >= known ? "true" : nothing}
+      style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}" ?data-hidden=${i >= known} ?data-at=${i === at} ?data-close=${pair.others[i].length} ?data-chosen=${i === now.chosen} ?data-changed=${isChanged(i)} aria-hidden=${i >= known ? "true" : nothing}
       @click=${() => pick(i)} @pointerenter=${() => point(i)} @focus=${() => point(i)}>${text}</button>`;
   const write = (each, { target }) => {
     const again = target.closest(".tff-stage").querySelector('[data-control="again"]');
@@ -149,13 +171,15 @@ function pairOf(now, heard, beside, actions) {
   const other = (each, i) => html`
     <span>${i ? nothing : instead} or <button type="button" lang="de" data-control="other-${i}" aria-label="Write “${each.text}” instead"
       @click=${(event) => write(each, event)}>${each.text}</button> ${percent(each.probability, 0)}</span>`;
-  const instead = html`<span class="tff-instead">“${pair.german[at]?.text}”</span>`;
-  const offered = pair.others[at] ?? [];
+  const open = isPlaying ? at : openAt(now);
+  const instead = html`<span class="tff-instead">“${pair.german[open]?.text}”</span>`;
+  const offered = pair.others[open] ?? [];
   const isHinted = !isPlaying && pair.others.some((each) => each.length);
-  const others = offered.length ? offered.map(other) : isHinted ? HINT : nothing;
+  const hint = isHinted ? (offered.length ? CHANGE : HINT) : nothing;
+  const others = html`${offered.map(other)} ${now.isPicked && offered.length ? nothing : hint}`;
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
-    <p class="tff-key"><span class="tff-first">Watch a small Transformer write German.</span> <span class="tff-hint"><b>${pointing()}</b> to see where it looked.</span></p>
+    <p class="tff-key"><span class="tff-first">Watch a small Transformer write German.</span> <span class="tff-hint"><b>${pointing()}</b><span class="tff-look"> to see where it looked.</span><span class="tff-untold">: nobody told it where to look.</span></span></p>
     <div class="tff-pair" ?data-picked=${now.isPicked} @pointerleave=${leave}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
@@ -165,14 +189,15 @@ function pairOf(now, heard, beside, actions) {
       <p class="tff-others">${others}</p>
     </div>
     <div class="tff-below">
-      <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : "Play again"}</button>
+      <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : now.chosen === null ? "Play again" : "Its own again"}</button>
       <p class="tff-told"><span>${told(now)} <span class="tff-nobody" ?hidden=${isPlaying || now.isPicked || now.isOwn}>Nobody told it where to look.</span></span> ${beside}</p>
     </div>
     ${heard}`;
 }
 
 // Lines from each word that stands there to what it looked at.
-function drawLines(node, { pair, known, at, from }) {
+function drawLines(node, now) {
+  const { pair, known, at, from } = now;
   const stage = node.querySelector(".tff-pair");
   const [drawing, english, german, others] = stage.children;
   if (!stage.offsetWidth) return;
@@ -181,11 +206,11 @@ function drawLines(node, { pair, known, at, from }) {
   stage.toggleAttribute("data-columns", wraps(english) || wraps(german));
   const { offsetWidth: width, offsetHeight: height } = stage; // as the words' places
   const isRow = getComputedStyle(stage).flexDirection === "row";
-  const line = (g) => (share, e) => {
+  const line = (g) => (share, e, all) => {
     const isAt = g === at || e === from;
     if (share < (isAt ? LEAST : CALM)) return nothing;
     const d = between(english.children[e], german.children[g], isRow);
-    return svg`<path d=${d} ?data-at=${isAt} style="--share: ${share.toFixed(3)}" />`;
+    return svg`<path d=${d} ?data-at=${isAt} ?data-most=${share === Math.max(...all)} style="--share: ${share.toFixed(3)}" />`;
   };
   drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
   const words = pair.shares.slice(0, known);
@@ -193,10 +218,11 @@ function drawLines(node, { pair, known, at, from }) {
     words.map((shares, g) => shares.map(line(g))),
     drawing,
   );
-  const word = others.querySelector("button") && german.children[at];
+  const word = others.querySelector("button") && german.children[openAt(now)];
+  const last = [...others.querySelectorAll(":scope > :has(button)")].at(-1);
+  const wide = last ? last.offsetLeft + last.offsetWidth : 0; // without the hint
   const left = word
-    ? word.offsetLeft +
-      (isRow ? word.offsetWidth : (word.offsetWidth - others.offsetWidth) / 2)
+    ? word.offsetLeft + (isRow ? word.offsetWidth : (word.offsetWidth - wide) / 2)
     : 0;
   others.style.left = `${Math.max(0, Math.min(left, width - others.offsetWidth))}px`;
 }

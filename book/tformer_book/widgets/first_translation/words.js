@@ -105,6 +105,33 @@ export function mostDecided({ shares }) {
   return largest.findLastIndex((share) => share > most - 0.15);
 }
 
+// The German word to which another one came closest; -1 if none did to any.
+export function mostOpen({ others }) {
+  const closest = others.map(([first]) => first?.probability ?? 0);
+  const most = Math.max(...closest);
+  return most > 0 ? closest.indexOf(most) : -1;
+}
+
+// What became otherwise after the word at a place was chosen: pairs of words, before and
+// after. Null if the sentences have not as many words, so that nothing can be compared.
+export function changedAfter(chosen, before, after) {
+  if (before.length !== after.length) return null;
+  return before
+    .map((word, i) => [word, after[i]])
+    .filter(([was, is], i) => i > chosen && was !== is);
+}
+
+// … and in words.
+export function toldOfChoice(chosen, before, after) {
+  const changes = changedAfter(chosen, before, after);
+  const chose = `You chose “${after[chosen]}”`;
+  if (!changes || changes.length > 3) return `${chose}; what follows is the model’s.`;
+  const parts = changes.map(([was, is]) => `“${was}” to “${is}”`);
+  return parts.length
+    ? `${chose}, and the model changed ${parts.join(" and ")}.`
+    : `${chose}, and the model changed nothing else.`;
+}
+
 // What the model nearly wrote instead of a German word, in words.
 export function cameClose({ others }, g) {
   const parts = (others[g] ?? []).map(

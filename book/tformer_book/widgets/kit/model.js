@@ -113,11 +113,13 @@ export function unpack(example) {
   return { ...example, ...Object.fromEntries(unpacked) };
 }
 
+export const COMPUTED = "Computed on your machine.";
 export const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)}\u00a0MB`;
 
 // What a request to the engine says of itself: progress, and failures in words. A new
 // one stops the one before. onBusy(true or false) hears of beginning and end.
 // -> { node, busy(), run(work), tell(text), stop() } where work gets { signal, onProgress }
+// and may return what is then said.
 /** @param {string} atFirst @param {(busy: boolean) => void} [onBusy] */
 export function requests(atFirst, onBusy = () => {}) {
   const node = h("div");
@@ -150,8 +152,8 @@ export function requests(atFirst, onBusy = () => {}) {
     try {
       const done = work({ signal: mine.signal, onProgress });
       before?.abort(); // only now: a model that both wait for goes on loading
-      await done;
-      if (isMine()) tell("Computed on your machine.");
+      const said = await done;
+      if (isMine()) tell(typeof said === "string" ? said : COMPUTED);
     } catch (error) {
       if (isMine())
         tell(error.name === "AbortError" ? "Stopped." : sentence(error.message));

@@ -46,6 +46,8 @@ function controlsOf(state, commit, set) {
     width: listSlider("width", "width d", WIDTHS, set("width")),
     kernel: slider("kernel", "kernel k", kernels, set("kernel")),
   };
+  // Of the path that is drawn, and printed, these say nothing: they are for the table.
+  for (const { box } of [controls.width, controls.kernel]) box.classList.add("tfk-how");
   const { kind, ...sliders } = controls;
   const show = (s) => {
     for (const { input } of [controls.start, controls.end])
@@ -92,7 +94,7 @@ function render({ model, el }) {
     walk.show();
     draw(
       html`${controls.kinds}
-        <div class="tfpl-steps">${walk.nodes}<span class="tfpl-count">${commas(step)} of ${plural(run.stops.at(-1), "step")}</span></div>
+        <div class="tfpl-steps">${walk.nodes}<span class="tfpl-count tfk-how">${commas(step)} of ${plural(run.stops.at(-1), "step")}</span></div>
         ${drawing(s, { width: room, step, onMove: move })}
         <p class="tfpl-said">${explain(s)}</p>
         <div class="tfpl-controls">${controls.boxes}</div>
