@@ -30,9 +30,7 @@
         ? cover.querySelector(".cell_output")
         : cell;
       for (let left = cell.matches(".tag_late-2") ? 2 : 1; left; left--) {
-        let text = figure?.nextElementSibling;
-        if (text?.matches(".cell:not(:has(.tf-figure, .tf-plotly))"))
-          text = text.nextElementSibling; // what the next cell prints stays below
+        const text = figure?.nextElementSibling;
         if (!text?.matches("p")) break;
         moved.push([text, text.previousElementSibling]);
         figure.before(text);

@@ -26,7 +26,7 @@
   function settings(figure) {
     const controls = [...figure.querySelectorAll(CONTROLS)].filter(
       (each) =>
-        each.getClientRects().length &&
+        (each.getClientRects().length || each.hasAttribute("data-told")) &&
         !each.matches(".tfk-how") &&
         !each.parentElement.closest(ELSEWHERE),
     );
@@ -41,7 +41,7 @@
     });
   }
 
-  addEventListener("beforeprint", () => {
+  function tell() {
     for (const figure of document.querySelectorAll(".tf-figure")) {
       const told = settings(figure);
       figure.querySelector(".tf-set")?.remove();
@@ -51,5 +51,16 @@
       span.textContent = ` Shown: ${told.join("; ")}.`;
       figure.querySelector(".tf-about")?.after(span);
     }
+  }
+
+  // Figures hear of it, too, and go to the step that is printed. They came later, so they
+  // would hear later: they are told first.
+  let isHeard = false;
+  addEventListener("beforeprint", () => {
+    if (isHeard) return;
+    isHeard = true;
+    dispatchEvent(new Event("beforeprint"));
+    isHeard = false;
+    tell();
   });
 })();

@@ -184,7 +184,10 @@ def test_what_a_choice_changed_is_told(js, after, told):
     assert js(WORDS, "toldOfChoice(0, ...given)", given) == f"You chose “Hast”{told}"
 
 
-def test_the_word_that_another_came_closest_to_is_found(js):
-    others = [[], [{"probability": 0.2}, {"probability": 0.1}], [{"probability": 0.3}]]
-    assert js(WORDS, "mostOpen({ others: given })", others) == 2
-    assert js(WORDS, "mostOpen({ others: given })", [[], []]) == -1
+def test_it_ends_with_a_word_that_could_have_been_another(js):
+    shares = [[0.9, 0.0], [0.6, 0.1], [0.2, 0.3]]
+    for others, place in (([[], [{}], [{}]], 1), ([[], [], [{}]], 0)):
+        assert (
+            js(WORDS, "worthALook(given)", {"shares": shares, "others": others})
+            == place
+        )

@@ -18,7 +18,7 @@ function render({ model, el }) {
   const engine = engineOf(model);
   const { sentences, close } = model.get("example");
   let [shown] = sentences; // { text, ways: translations of it that are there }
-  const view = pairView(writeOther, () => show(shown.ways[0], { isOwn: shown.isOwn }));
+  const view = pairView(writeOther, () => show(shown.ways[0]));
   const remark = h("p", { class: "tff-remark", role: "status" });
   const further = h("a", { class: "tff-further" }, "See inside the model");
   const lead = (text) => {
@@ -43,8 +43,8 @@ function render({ model, el }) {
       say(remark, foreign(text) || doubtful(found, model.get("doubt")));
       choice.pick(texts.indexOf(text));
       lead(text);
-      shown = { text, ways: [way], isOwn: true };
-      show(way, { isOwn: true });
+      shown = { text, ways: [way] };
+      show(way);
       view.reveal();
       return `${COMPUTED} ${KNOWS}`;
     },
@@ -61,7 +61,7 @@ function render({ model, el }) {
     const { text, ways } = shown;
     const known = wordsOf(prefix).length;
     const before = wordsOf(ways[0].predictedPieces).map((each) => each.text);
-    const how = { known, after: OTHER, isOwn: true, chosen: known - 1, before };
+    const how = { known, after: OTHER, chosen: known - 1, before };
     const there = beginning(ways, prefix);
     if (there) return show(there, how);
     return ask.run(async (tools) => {

@@ -8,10 +8,9 @@ import {
   changedAfter,
   lookedAt,
   lookedFrom,
-  mostDecided,
-  mostOpen,
   mostSeen,
   toldOfChoice,
+  worthALook,
 } from "./words.js";
 
 const FIRST = 200; // ms until the first word
@@ -22,15 +21,13 @@ const LEAST = 0.09; // thinner lines are not drawn
 const CALM = 0.15; // … nor thinner ones of words that nobody looks at
 const FAINTEST = 0.1; // … and words that would not be named are not tinted
 const NONE = { at: null, from: null, isPicked: false };
-// Of an example, as the model wrote it; isOwn: of the reader's sentence, or changed.
-const ITS_OWN = { isOwn: false, chosen: null, before: [] };
-const CHANGE = html`<span><u>Underlined</u> words can be changed.</span>`;
+const ITS_OWN = { chosen: null, before: [] }; // as the model wrote it
 const HINT = html`<span><u>Underlined</u>: another word came close.</span>`;
 
 // onOther(one of `others`): the reader wants that word instead. onOwn(): the model's own
 // translation again.
 // -> { node, beside (a place for more, beside what is told), show(pair of `linked`, { known:
-//      words that stand there at once, after: ms until the next, isOwn, chosen: the place
+//      words that stand there at once, after: ms until the next, chosen: the place
 //      of the word that the reader had written, before: what it had been without that }),
 //      reveal(), stop() }
 export function pairView(onOther, onOwn) {
@@ -76,7 +73,7 @@ export function pairView(onOther, onOwn) {
   function finish() {
     halt();
     const known = now.pair.german.length;
-    show({ known, at: known ? (now.chosen ?? mostDecided(now.pair)) : null });
+    show({ known, at: known ? (now.chosen ?? worthALook(now.pair)) : null });
   }
   function step() {
     const { known, pair } = now;
@@ -139,10 +136,6 @@ const told = ({ pair, at, from, chosen, before }) => {
 const pointing = () =>
   matchMedia("(hover: none)").matches ? "Tap a word" : "Point at a word";
 
-// The word whose others are offered: the one in question, else where one came closest.
-const openAt = ({ pair, at, isPicked }) =>
-  pair.others[at]?.length || isPicked ? at : mostOpen(pair);
-
 function pairOf(now, heard, beside, actions) {
   const { onKey, pick, pickEnglish, leave, again, onOther, isPlaying } = actions;
   const { pair, round, known, at, from } = now;
@@ -171,15 +164,13 @@ function pairOf(now, heard, beside, actions) {
   const other = (each, i) => html`
     <span>${i ? nothing : instead} or <button type="button" lang="de" data-control="other-${i}" aria-label="Write “${each.text}” instead"
       @click=${(event) => write(each, event)}>${each.text}</button> ${percent(each.probability, 0)}</span>`;
-  const open = isPlaying ? at : openAt(now);
-  const instead = html`<span class="tff-instead">“${pair.german[open]?.text}”</span>`;
-  const offered = pair.others[open] ?? [];
+  const instead = html`<span class="tff-instead">“${pair.german[at]?.text}”</span>`;
+  const offered = pair.others[at] ?? [];
   const isHinted = !isPlaying && pair.others.some((each) => each.length);
-  const hint = isHinted ? (offered.length ? CHANGE : HINT) : nothing;
-  const others = html`${offered.map(other)} ${now.isPicked && offered.length ? nothing : hint}`;
+  const others = html`${offered.map(other)} ${isHinted && !(now.isPicked && offered.length) ? HINT : nothing}`;
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
-    <p class="tff-key"><span class="tff-first">Watch a small Transformer write German.</span> <span class="tff-hint"><b>${pointing()}</b><span class="tff-look"> to see where it looked.</span><span class="tff-untold">: nobody told it where to look.</span></span></p>
+    <p class="tff-key"><span class="tff-first">A small Transformer writes German.</span> Nobody told it where to look. <b class="tff-hint">${pointing()}.</b></p>
     <div class="tff-pair" ?data-picked=${now.isPicked} @pointerleave=${leave}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
@@ -189,15 +180,14 @@ function pairOf(now, heard, beside, actions) {
       <p class="tff-others">${others}</p>
     </div>
     <div class="tff-below">
-      <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : now.chosen === null ? "Play again" : "Its own again"}</button>
-      <p class="tff-told"><span>${told(now)} <span class="tff-nobody" ?hidden=${isPlaying || now.isPicked || now.isOwn}>Nobody told it where to look.</span></span> ${beside}</p>
+      <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : now.chosen === null ? "Play again" : "Undo"}</button>
+      <p class="tff-told"><span>${told(now)}</span> ${beside}</p>
     </div>
     ${heard}`;
 }
 
 // Lines from each word that stands there to what it looked at.
-function drawLines(node, now) {
-  const { pair, known, at, from } = now;
+function drawLines(node, { pair, known, at, from }) {
   const stage = node.querySelector(".tff-pair");
   const [drawing, english, german, others] = stage.children;
   if (!stage.offsetWidth) return;
@@ -218,7 +208,7 @@ function drawLines(node, now) {
     words.map((shares, g) => shares.map(line(g))),
     drawing,
   );
-  const word = others.querySelector("button") && german.children[openAt(now)];
+  const word = others.querySelector("button") && german.children[at];
   const last = [...others.querySelectorAll(":scope > :has(button)")].at(-1);
   const wide = last ? last.offsetLeft + last.offsetWidth : 0; // without the hint
   const left = word

@@ -105,11 +105,13 @@ export function mostDecided({ shares }) {
   return largest.findLastIndex((share) => share > most - 0.15);
 }
 
-// The German word to which another one came closest; -1 if none did to any.
-export function mostOpen({ others }) {
-  const closest = others.map(([first]) => first?.probability ?? 0);
-  const most = Math.max(...closest);
-  return most > 0 ? closest.indexOf(most) : -1;
+// The German word that a figure ends with: one that could have been another and looks
+// mostly at one English word, else the one that shows best what a line means.
+export function worthALook(pair) {
+  const most = pair.shares.map((row) => Math.max(...row));
+  const open = most.map((share, g) => (pair.others[g].length ? share : 0));
+  const best = Math.max(...open);
+  return best >= 0.5 ? open.indexOf(best) : mostDecided(pair);
 }
 
 // What became otherwise after the word at a place was chosen: pairs of words, before and
