@@ -202,6 +202,7 @@ def test_an_example_stands_in_the_middle_of_a_row_that_scrolls(visit):
 
 def test_a_word_that_came_close_can_be_written_instead_and_back(opened):
     opened.set_viewport_size({"width": 1100, "height": 900})
+    opened.locator('[data-control="sentence-1"]').check(force=True)
     opened.locator('[data-control="sentence-0"]').check(force=True)
     again = opened.get_by_role("button", name="Play again")
     again.wait_for()
