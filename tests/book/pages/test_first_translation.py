@@ -1,6 +1,7 @@
 """The first page's figure, driven by mouse, keyboard and finger."""
 
 import copy
+import re
 
 import pytest
 import torch
@@ -9,7 +10,10 @@ from tformer import load_pretrained
 from tformer.translator import Translator
 from tformer_book.widgets import FirstTranslation
 
-SENTENCES = ["Why did you not call me yesterday?", "My brother has bought a new car."]
+SENTENCES = {
+    "Why did you not call me yesterday?": "Why have you me yesterday not called?",
+    "My brother has bought a new car.": "",
+}
 
 
 @pytest.fixture(scope="module")
@@ -208,7 +212,7 @@ def test_a_word_that_came_close_can_be_written_instead_and_back(opened):
     again.wait_for()
     opened.locator('[data-control="word-1"]').hover()
     others = opened.locator(".tff-others")
-    assert "or haben… 26" in others.inner_text()
+    assert re.match(r"61\s%, or haben… 26\s%", others.inner_text())
     opened.locator('[data-control="word-2"]').hover()
     assert others.inner_text().strip() == "Underlined: another word came close."
     opened.locator('[data-control="word-1"]').hover()
@@ -269,6 +273,23 @@ def test_it_comes_to_rest_at_a_word_that_could_have_been_another(opened):
     assert abs(first["x"] - word["x"]) < 120
     opened.locator('[data-control="other-0"]').click()
     opened.get_by_text("You chose “haben”").wait_for()
+
+
+def test_at_rest_the_german_is_given_word_for_word(opened):
+    opened.set_viewport_size({"width": 1100, "height": 900})
+    opened.locator('[data-control="sentence-1"]').check(force=True)
+    opened.get_by_role("button", name="Play again").wait_for()
+    gloss = opened.get_by_text("Word for word:")
+    assert not gloss.count()  # nobody wrote one
+    opened.locator('[data-control="sentence-0"]').check(force=True)
+    opened.get_by_role("button", name="Play again").wait_for()
+    assert gloss.inner_text().endswith("“Why have you me yesterday not called?”")
+    opened.locator('[data-control="word-2"]').hover()
+    assert not gloss.count()  # what the reader has chosen is told
+    opened.locator('[data-control="word-1"]').hover()
+    opened.locator('[data-control="other-0"]').click()
+    opened.get_by_role("button", name="Undo").wait_for()
+    assert not gloss.count()  # it was of another German
 
 
 def test_of_an_answer_it_is_said_what_the_model_has_read(opened):

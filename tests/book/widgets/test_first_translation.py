@@ -5,7 +5,7 @@ import math
 import pytest
 from torch.testing import assert_close
 
-from tformer_book.widgets import FirstTranslation
+from tformer_book.widgets import FirstTranslation, first_translation
 
 WORDS = "first_translation/words.js"
 
@@ -24,7 +24,7 @@ def spelled(way):
 def test_it_records_what_the_translator_looks_at(figure, page_translator):
     recorded = figure.example["sentences"]
     assert [each["text"] for each in recorded] == SENTENCES
-    for text, ways in (each.values() for each in recorded):
+    for text, _, ways in (each.values() for each in recorded):
         assert spelled(ways[0]) == page_translator.translate(text)
         for way in ways:
             maps = page_translator.attention(text, spelled(way))
@@ -36,7 +36,7 @@ def test_it_records_what_the_translator_looks_at(figure, page_translator):
 def test_it_records_how_probable_the_words_were_that_came_close(
     figure, page_translator
 ):
-    text, ways = figure.example["sentences"][0].values()
+    text, _, ways = figure.example["sentences"][0].values()
     for way in ways:
         scored = page_translator.score(text, spelled(way))
         assert scored.pieces == way["predictedPieces"]
@@ -50,7 +50,7 @@ def test_it_records_how_probable_the_words_were_that_came_close(
 
 
 def test_another_way_begins_alike_and_goes_on_with_the_best_piece(figure):
-    (_, [own, *others]), (_, [_]) = (
+    (_, _, [own, *others]), (_, _, [_]) = (
         each.values() for each in figure.example["sentences"]
     )
     assert [spelled(each) for each in others[:2]] == [
@@ -191,3 +191,11 @@ def test_it_ends_with_a_word_that_could_have_been_another(js):
             js(WORDS, "worthALook(given)", {"shares": shares, "others": others})
             == place
         )
+
+
+@pytest.mark.parametrize("english", first_translation.SENTENCES)
+def test_the_german_word_for_word_has_its_words(page_translator, english):
+    gloss = first_translation.SENTENCES[english]
+    german = page_translator.translate(english)
+    assert len(gloss.split()) == len(german.split())
+    assert gloss[-1] == german[-1]

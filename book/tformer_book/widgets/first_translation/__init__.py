@@ -7,7 +7,7 @@ its heads. Where another word came close, the reader may have the model write th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -18,11 +18,13 @@ from tformer.translator import Translator
 from tformer_book.widgets._model import ModelFigure
 from tformer_book.widgets.live_lab import DOUBT, LEVEL
 
-SENTENCES = (  # the released model translates them well, in another order of words
-    "Why did you not call me yesterday?",
-    "A woman in a red dress is reading a book.",
-    "My brother has bought a new car.",
-)
+# The released model translates them well, in another order of words. Beside them: its
+# German, word for word.
+SENTENCES = {
+    "Why did you not call me yesterday?": "Why have you me yesterday not called?",
+    "A woman in a red dress is reading a book.": "A woman in a red dress reads a book.",
+    "My brother has bought a new car.": "My brother has a new car bought.",
+}
 CLOSE = 0.05  # probability of a next piece from which it "came close"
 MOST = 3  # next pieces that are recorded: the one that was written, and two others
 
@@ -32,7 +34,8 @@ class FirstTranslation(ModelFigure):
 
     Args:
         sentences: English sentences to choose from, which are translated and recorded
-            when the cell runs; the first one is shown. The reader may type others.
+            when the cell runs; the first one is shown. The reader may type others. A
+            mapping has for each the German word for word, for those who know none.
         translator: whose model; the released one if omitted.
 
     Raises:
@@ -44,14 +47,19 @@ class FirstTranslation(ModelFigure):
 
     def __init__(
         self,
-        sentences: Sequence[str] = SENTENCES,
+        sentences: Sequence[str] | Mapping[str, str] = SENTENCES,
         *,
         translator: Translator | None = None,
     ) -> None:
         if not sentences:
             raise ValueError("sentences is empty: give at least one English sentence")
-        self._sentences = tuple(sentences)
-        super().__init__(sentences[0], translator=translator)
+        known = (
+            sentences
+            if isinstance(sentences, Mapping)
+            else dict.fromkeys(sentences, "")
+        )
+        self._sentences = dict(known)
+        super().__init__(next(iter(known)), translator=translator)
         if self.model_key:
             self.doubt = {"below": DOUBT, "level": LEVEL}
 
@@ -60,7 +68,8 @@ class FirstTranslation(ModelFigure):
         return {
             "close": CLOSE,
             "sentences": [
-                {"text": each, "ways": self._ways(each)} for each in self._sentences
+                {"text": each, "gloss": gloss, "ways": self._ways(each)}
+                for each, gloss in self._sentences.items()
             ],
         }
 

@@ -17,7 +17,7 @@ function render({ model, el }) {
   const root = figure(el, "tff", "An English sentence and its German translation");
   const engine = engineOf(model);
   const { sentences, close } = model.get("example");
-  let [shown] = sentences; // { text, ways: translations of it that are there }
+  let [shown] = sentences; // { text, gloss, ways: translations of it that are there }
   const view = pairView(writeOther, () => show(shown.ways[0]));
   const remark = h("p", { class: "tff-remark", role: "status" });
   const further = h("a", { class: "tff-further" }, "See inside the model");
@@ -54,7 +54,8 @@ function render({ model, el }) {
     const pair = linked(way, close);
     const isThere = ({ prefix }) => engine || beginning(shown.ways, prefix);
     pair.others = pair.others.map((others) => others.filter(isThere));
-    view.show(pair, how);
+    const gloss = way === shown.ways[0] ? shown.gloss : "";
+    view.show(pair, { gloss, ...how });
   }
   // A word that came close is written instead, and what would have followed it.
   function writeOther({ prefix }) {

@@ -21,18 +21,18 @@ const LEAST = 0.09; // thinner lines are not drawn
 const CALM = 0.15; // … nor thinner ones of words that nobody looks at
 const FAINTEST = 0.1; // … and words that would not be named are not tinted
 const NONE = { at: null, from: null, isPicked: false };
-const ITS_OWN = { chosen: null, before: [] }; // as the model wrote it
+const ITS_OWN = { chosen: null, before: [], gloss: "" }; // as the model wrote it
 const HINT = html`<span><u>Underlined</u>: another word came close.</span>`;
 
 // onOther(one of `others`): the reader wants that word instead. onOwn(): the model's own
 // translation again.
 // -> { node, beside (a place for more, beside what is told), show(pair of `linked`, { known:
-//      words that stand there at once, after: ms until the next, chosen: the place
-//      of the word that the reader had written, before: what it had been without that }),
-//      reveal(), stop() }
+//      words that stand there at once, after: ms until the next, gloss: the German word for
+//      word, for those who know none, chosen: the place of the word that the reader had
+//      written, before: the words without that }), reveal(), stop() }
 export function pairView(onOther, onOwn) {
   const now = {
-    pair: { english: [], german: [], shares: [], others: [] },
+    pair: { english: [], german: [], shares: [], others: [], certain: [] },
     round: 0, // counts pairs
     known: 0, // German words that stand there
     at: null, // the one whose lines are strong
@@ -164,10 +164,12 @@ function pairOf(now, heard, beside, actions) {
   const other = (each, i) => html`
     <span>${i ? nothing : instead} or <button type="button" lang="de" data-control="other-${i}" aria-label="Write “${each.text}” instead"
       @click=${(event) => write(each, event)}>${each.text}</button> ${percent(each.probability, 0)}</span>`;
-  const instead = html`<span class="tff-instead">“${pair.german[at]?.text}”</span>`;
+  const own = pair.certain[at];
+  const instead = html`<span class="tff-instead">“${pair.german[at]?.text}”</span> ${own ? html`<span class="tff-own">${percent(own, 0)},</span>` : nothing}`;
   const offered = pair.others[at] ?? [];
   const isHinted = !isPlaying && pair.others.some((each) => each.length);
   const others = html`${offered.map(other)} ${isHinted && !(now.isPicked && offered.length) ? HINT : nothing}`;
+  const isGlossed = now.gloss && !isPlaying && !now.isPicked;
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
     <p class="tff-key"><span class="tff-first">A small Transformer writes German.</span> Nobody told it where to look. <b class="tff-hint">${pointing()}.</b></p>
@@ -181,7 +183,7 @@ function pairOf(now, heard, beside, actions) {
     </div>
     <div class="tff-below">
       <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : now.chosen === null ? "Play again" : "Undo"}</button>
-      <p class="tff-told"><span>${told(now)}</span> ${beside}</p>
+      <p class="tff-told"><span>${told(now)} ${isGlossed ? html`<span class="tff-gloss">Word for word: “${now.gloss}”</span>` : nothing}</span> ${beside}</p>
     </div>
     ${heard}`;
 }

@@ -39,7 +39,8 @@ const isMark = (piece) => /^[.,;:!?…]$/.test(piece);
 // -> { english, german, shares } with shares[g][e], which add up to 1 less what a word
 // pays to the end of the sentence. A word of several pieces takes the mean of what they
 // pay, and gets the sum of what they are paid. others[g] are the words that came close to
-// it: { text, probability, prefix: the pieces that a translation with it begins with }[].
+// it: { text, probability, prefix: the pieces that a translation with it begins with }[];
+// certain[g] is the probability of its own first piece, if it was among the best.
 export function linked({ sourcePieces, predictedPieces, weights, next }, close = 1) {
   const english = wordsOf(sourcePieces);
   const german = wordsOf(predictedPieces);
@@ -62,7 +63,10 @@ export function linked({ sourcePieces, predictedPieces, weights, next }, close =
         return { text: `${written([piece])}…`, probability, prefix };
       }),
   );
-  return { english, german, shares, others };
+  const certain = german.map(
+    ({ places: [t] }) => next[t].find(([piece]) => piece === predictedPieces[t])?.[1],
+  );
+  return { english, german, shares, others, certain };
 }
 
 // Of recorded translations, the one that begins with some pieces.
