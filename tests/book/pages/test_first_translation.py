@@ -214,7 +214,7 @@ def test_a_word_that_came_close_can_be_written_instead_and_back(opened):
     others = opened.locator(".tff-others")
     assert re.match(r"61\s%, or haben… 26\s%", others.inner_text())
     opened.locator('[data-control="word-2"]').hover()
-    assert others.inner_text().strip() == "Underlined: another word came close."
+    assert others.inner_text().strip() == "Underlined: another word was possible."
     opened.locator('[data-control="word-1"]').hover()
     opened.get_by_role("button", name="Write “haben…” instead").click()
     assert german(opened)[:2] == ["Warum", "haben"]
@@ -266,7 +266,9 @@ def test_it_comes_to_rest_at_a_word_that_could_have_been_another(opened):
     opened.get_by_role("button", name="Play again").wait_for()
     others = opened.locator(".tff-others")
     said = others.inner_text()
-    assert "haben…" in said and said.endswith("Underlined: another word came close.")
+    assert "haben…" in said and said.endswith(
+        "Press one: the model goes on from there."
+    )
     assert opened.locator(".tff-german [data-at]").inner_text() == "hast"
     word = opened.locator('[data-control="word-1"]').bounding_box()
     first = opened.locator('[data-control="other-0"]').bounding_box()

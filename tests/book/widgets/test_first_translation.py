@@ -98,7 +98,7 @@ def test_only_whole_words_that_came_close_are_offered(js):
         0,
     ]
     assert js(WORDS, "cameClose({ others: given }, 0)", found) == (
-        "It nearly wrote “wir…”\u00a0(30\u00a0%) or “mir…”\u00a0(7\u00a0%)."
+        "It might have written “wir…”\u00a0(30\u00a0%) or “mir…”\u00a0(7\u00a0%)."
     )
 
 

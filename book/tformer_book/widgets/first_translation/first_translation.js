@@ -2,6 +2,7 @@
 import { isInTheBook } from "../kit/chapters.js";
 import { figure, h, radios, say, stopping, wantsStillness } from "../kit/kit.js";
 import { askBar, atFirst, COMPUTED, engineOf } from "../kit/model.js";
+import { html } from "../kit/vendor/lit.js";
 import { doubtful, foreign } from "../live_lab/remarks.js";
 import { pairView } from "./view.js";
 import { beginning, linked, ofAnswers, wordsOf } from "./words.js";
@@ -11,7 +12,8 @@ const OPENING = 1600; // ms in which its first lines are read before it goes on
 const OTHER = 900; // … and in which another word is seen in its place
 const KNOWS =
   "It has read only captions and short everyday sentences; elsewhere it is confidently wrong.";
-const RECORDED = "The examples are recorded; yours is translated here.";
+const RECORDED = html`The examples are recorded; yours is translated here.
+  <span class="tff-lines-are">Lines: attention from 10 %, the mean over the last layer’s heads.</span>`;
 
 function render({ model, el }) {
   const root = figure(el, "tff", "An English sentence and its German translation");

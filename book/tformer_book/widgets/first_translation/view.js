@@ -17,12 +17,11 @@ const FIRST = 200; // ms until the first word
 const BEAT = 650; // … and from one word to the next, at most:
 const LONGEST = 5200; // … for all words of a sentence
 const REST = 600; // … and until all lines are back after the mouse has left
-const LEAST = 0.09; // thinner lines are not drawn
-const CALM = 0.15; // … nor thinner ones of words that nobody looks at
-const FAINTEST = 0.1; // … and words that would not be named are not tinted
+const LEAST = 0.1; // what is less is neither named, nor tinted, nor drawn
 const NONE = { at: null, from: null, isPicked: false };
 const ITS_OWN = { chosen: null, before: [], gloss: "" }; // as the model wrote it
-const HINT = html`<span><u>Underlined</u>: another word came close.</span>`;
+const HINT = html`<span><u>Underlined</u>: another word was possible.</span>`;
+const PRESS = html`<span>Press one: the model goes on from there.</span>`;
 
 // onOther(one of `others`): the reader wants that word instead. onOwn(): the model's own
 // translation again.
@@ -140,7 +139,7 @@ function pairOf(now, heard, beside, actions) {
   const { onKey, pick, pickEnglish, leave, again, onOther, isPlaying } = actions;
   const { pair, round, known, at, from } = now;
   const point = (i) => i < known && pick(i);
-  const tint = (share) => (share < FAINTEST ? 0 : share);
+  const tint = (share) => (share < LEAST ? 0 : share);
   const seen = at === null ? [{ e: from, share: 1 }] : mostSeen(pair, at);
   const shareOf = (e) => seen.find((each) => each.e === e)?.share ?? 0;
   // Tab reaches one word of each sentence, the arrow keys the others.
@@ -168,7 +167,7 @@ function pairOf(now, heard, beside, actions) {
   const instead = html`<span class="tff-instead">“${pair.german[at]?.text}”</span> ${own ? html`<span class="tff-own">${percent(own, 0)},</span>` : nothing}`;
   const offered = pair.others[at] ?? [];
   const isHinted = !isPlaying && pair.others.some((each) => each.length);
-  const others = html`${offered.map(other)} ${isHinted && !(now.isPicked && offered.length) ? HINT : nothing}`;
+  const others = html`${offered.map(other)} ${isHinted ? (offered.length ? PRESS : HINT) : nothing}`;
   const isGlossed = now.gloss && !isPlaying && !now.isPicked;
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
@@ -200,7 +199,7 @@ function drawLines(node, { pair, known, at, from }) {
   const isRow = getComputedStyle(stage).flexDirection === "row";
   const line = (g) => (share, e, all) => {
     const isAt = g === at || e === from;
-    if (share < (isAt ? LEAST : CALM)) return nothing;
+    if (share < LEAST) return nothing;
     const d = between(english.children[e], german.children[g], isRow);
     return svg`<path d=${d} ?data-at=${isAt} ?data-most=${share === Math.max(...all)} style="--share: ${share.toFixed(3)}" />`;
   };

@@ -138,10 +138,10 @@ export function toldOfChoice(chosen, before, after) {
     : `${chose}, and the model changed nothing else.`;
 }
 
-// What the model nearly wrote instead of a German word, in words.
+// What the model might have written instead of a German word, in words.
 export function cameClose({ others }, g) {
   const parts = (others[g] ?? []).map(
     ({ text, probability }) => `“${text}”\u00a0(${percent(probability, 0)})`,
   );
-  return parts.length ? `It nearly wrote ${parts.join(" or ")}.` : "";
+  return parts.length ? `It might have written ${parts.join(" or ")}.` : "";
 }
