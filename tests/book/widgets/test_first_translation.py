@@ -97,6 +97,8 @@ def test_only_whole_words_that_came_close_are_offered(js):
         1,
         0,
     ]
+    # the probability of the piece that was written, whether it was the best or not
+    assert js(WORDS, "linked(given).certain", given) == [0.6, 0.2, 0.6]
     assert js(WORDS, "cameClose({ others: given }, 0)", found) == (
         "It might have written “wir…”\u00a0(30\u00a0%) or “mir…”\u00a0(7\u00a0%)."
     )
