@@ -166,11 +166,16 @@ def main() -> None:
             for seed in seeds
         ]
         for ended in as_completed(begun):
+            if problem := ended.exception():  # the other seeds go on, and are kept
+                print(problem, file=sys.stderr)
+                continue
             runs.append(ended.result())
             line = "seed {seed}: {seconds:.0f} s, {bleu:.2f} BLEU".format(**runs[-1])
             print(line, flush=True)
             if not options.valid:
                 write(track, runs, options.threads, options.at_once)
+    if any(each.exception() for each in begun):
+        raise SystemExit(1)
 
 
 def write(track: Track, runs: list[dict[str, Any]], threads: int, at_once: int) -> None:

@@ -3,7 +3,7 @@
 (() => {
   const CONTROLS =
     ".tfk-choice, .tfk-check:has(:checked), .tfk-slider, .tfk-ask, label:has(> select:enabled)";
-  const ELSEWHERE = "fieldset, table, details:not([open]), .tfk-how";
+  const ELSEWHERE = "fieldset, table, details:not([open])";
   const FIRST = /^[A-Z](?!nglish)/; // "English sentence" keeps its capital
 
   const text = (node) => node?.textContent.replace(/\s+/g, " ").trim() ?? "";
@@ -27,7 +27,7 @@
     const controls = [...figure.querySelectorAll(CONTROLS)].filter(
       (each) =>
         (each.getClientRects().length || each.hasAttribute("data-told")) &&
-        !each.matches(".tfk-how") &&
+        !each.closest(".tfk-how") &&
         !each.parentElement.closest(ELSEWHERE),
     );
     const names = controls.map(nameOf);

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import shlex
 import statistics
+import subprocess
 import threading
 
 import pytest
@@ -68,6 +69,24 @@ def test_runs_side_by_side_are_all_kept_in_order(tmp_path, monkeypatch):
     assert [each["seed"] for each in record["runs"]] == [0, 1, 2]
     assert record["reached"] and record["runs_at_once"] == 3
     speedrun.main()  # nothing is left to run: nobody waits
+
+
+def test_a_seed_that_fails_does_not_take_the_others_with_it(tmp_path, monkeypatch):
+    def score(track, seed, threads, *, on_valid):
+        if seed == 0:
+            raise subprocess.CalledProcessError(1, "train")
+        return {"seed": seed, "seconds": 1.0, "bleu": 42.0}
+
+    track = dataclasses.replace(
+        speedrun.TRACKS["cpu"], result=tmp_path / "speedrun.json"
+    )
+    monkeypatch.setitem(speedrun.TRACKS, "cpu", track)
+    monkeypatch.setattr(speedrun, "run", score)
+    monkeypatch.setattr("sys.argv", ["speedrun", "--seeds", "3", "--at-once", "3"])
+    with pytest.raises(SystemExit):
+        speedrun.main()
+    record = json.loads(track.result.read_text("utf-8"))
+    assert [each["seed"] for each in record["runs"]] == [1, 2]
 
 
 def test_the_table_tells_what_was_recorded():

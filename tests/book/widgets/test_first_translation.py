@@ -201,3 +201,13 @@ def test_the_german_word_for_word_has_its_words(page_translator, english):
     german = page_translator.translate(english)
     assert len(gloss.split()) == len(german.split())
     assert gloss[-1] == german[-1]
+
+
+def test_of_another_model_s_german_nothing_is_given_word_for_word(page_translator):
+    sentences = FirstTranslation(translator=page_translator).example["sentences"]
+    assert [each["text"] for each in sentences] == list(first_translation.SENTENCES)
+    assert not any(each["gloss"] for each in sentences)
+    own = FirstTranslation(
+        {"A man sleeps.": "A man sleeps."}, translator=page_translator
+    )
+    assert own.example["sentences"][0]["gloss"] == "A man sleeps."

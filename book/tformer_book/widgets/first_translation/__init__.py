@@ -53,13 +53,12 @@ class FirstTranslation(ModelFigure):
     ) -> None:
         if not sentences:
             raise ValueError("sentences is empty: give at least one English sentence")
-        known = (
-            sentences
-            if isinstance(sentences, Mapping)
-            else dict.fromkeys(sentences, "")
-        )
-        self._sentences = dict(known)
-        super().__init__(next(iter(known)), translator=translator)
+        if sentences is SENTENCES and translator is not None:
+            sentences = tuple(SENTENCES)  # another model may write other German
+        if not isinstance(sentences, Mapping):
+            sentences = dict.fromkeys(sentences, "")
+        self._sentences = dict(sentences)
+        super().__init__(next(iter(sentences)), translator=translator)
         if self.model_key:
             self.doubt = {"below": DOUBT, "level": LEVEL}
 

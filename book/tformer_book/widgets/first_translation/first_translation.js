@@ -2,10 +2,11 @@
 import { isInTheBook } from "../kit/chapters.js";
 import { figure, h, radios, say, stopping, wantsStillness } from "../kit/kit.js";
 import { askBar, atFirst, COMPUTED, engineOf } from "../kit/model.js";
+import { percent } from "../kit/numbers.js";
 import { html } from "../kit/vendor/lit.js";
 import { doubtful, foreign } from "../live_lab/remarks.js";
 import { pairView } from "./view.js";
-import { beginning, linked, ofAnswers, wordsOf } from "./words.js";
+import { beginning, LEAST, linked, ofAnswers, wordsOf } from "./words.js";
 
 const AT_ONCE = 3; // words that stand there when the page opens
 const OPENING = 1600; // ms in which its first lines are read before it goes on
@@ -13,11 +14,12 @@ const OTHER = 900; // … and in which another word is seen in its place
 const KNOWS =
   "It has read only captions and short everyday sentences; elsewhere it is confidently wrong.";
 const RECORDED = html`The examples are recorded; yours is translated here.
-  <span class="tff-lines-are">Lines: attention from 10 %, the mean over the last layer’s heads.</span>`;
+  <span class="tff-lines-are">Lines: attention from ${percent(LEAST, 0)}, the mean over the last layer’s heads.</span>`;
 
 function render({ model, el }) {
   const root = figure(el, "tff", "An English sentence and its German translation");
   const engine = engineOf(model);
+  const isReleased = Boolean(model.get("model_key"));
   const { sentences, close } = model.get("example");
   let [shown] = sentences; // { text, gloss, ways: translations of it that are there }
   const view = pairView(writeOther, () => show(shown.ways[0]));
@@ -48,7 +50,7 @@ function render({ model, el }) {
       shown = { text, ways: [way] };
       show(way);
       view.reveal();
-      return `${COMPUTED} ${KNOWS}`;
+      return isReleased ? `${COMPUTED} ${KNOWS}` : COMPUTED;
     },
   });
   // A page without an engine offers the words that were recorded.

@@ -6,6 +6,7 @@ import { html, nothing, render, repeat, svg } from "../kit/vendor/lit.js";
 import {
   cameClose,
   changedAfter,
+  LEAST,
   lookedAt,
   lookedFrom,
   mostSeen,
@@ -17,7 +18,6 @@ const FIRST = 200; // ms until the first word
 const BEAT = 650; // … and from one word to the next, at most:
 const LONGEST = 5200; // … for all words of a sentence
 const REST = 600; // … and until all lines are back after the mouse has left
-const LEAST = 0.1; // what is less is neither named, nor tinted, nor drawn
 const NONE = { at: null, from: null, isPicked: false };
 const ITS_OWN = { chosen: null, before: [], gloss: "" }; // as the model wrote it
 const HINT = html`<span><u>Underlined</u>: another word was possible.</span>`;
@@ -148,12 +148,9 @@ function pairOf(now, heard, beside, actions) {
       @click=${() => pickEnglish(e)} @pointerenter=${() => pickEnglish(e)} @focus=${() => pickEnglish(e)}>${text}</button>`;
   const changes =
     now.chosen === null ? [] : changedAfter(now.chosen, now.before, germanOf(pair));
-  const isChanged = (i) =>
-    i > now.chosen &&
-    changes?.some(([was, is]) => was === now.before[i] && is === pair.german[i].text);
   const german = ({ text }, i) => html`
     <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${text}: ${lookedAt(pair, i)}"
-      style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}" ?data-hidden=${i >= known} ?data-at=${i === at} ?data-close=${pair.others[i].length} ?data-chosen=${i === now.chosen} ?data-changed=${isChanged(i)} aria-hidden=${i >= known ? "true" : nothing}
+      style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}" ?data-hidden=${i >= known} ?data-at=${i === at} ?data-close=${pair.others[i].length} ?data-chosen=${i === now.chosen} ?data-changed=${changes?.includes(i)} aria-hidden=${i >= known ? "true" : nothing}
       @click=${() => pick(i)} @pointerenter=${() => point(i)} @focus=${() => point(i)}>${text}</button>`;
   const write = (each, { target }) => {
     const again = target.closest(".tff-stage").querySelector('[data-control="again"]');

@@ -6,6 +6,8 @@ import { upTo } from "../kit/lists.js";
 import { percent } from "../kit/numbers.js";
 import { written } from "../kit/pieces.js";
 
+export const LEAST = 0.1; // a smaller share is neither named, nor tinted, nor drawn
+
 // What the engine answers, as the figure's examples are recorded.
 export function ofAnswers(attention, { positions }) {
   const layer = attention.cross.shape[0] - 1;
@@ -89,7 +91,7 @@ export const mostSeen = ({ shares }, g) =>
     .map((share, e) => ({ share, e }))
     .sort((a, b) => b.share - a.share)
     .slice(0, 2)
-    .filter(({ share }) => share >= 0.1);
+    .filter(({ share }) => share >= LEAST);
 
 // … and in words.
 export function lookedAt(pair, g) {
@@ -118,21 +120,19 @@ export function worthALook(pair) {
   return best >= 0.5 ? open.indexOf(best) : mostDecided(pair);
 }
 
-// What became otherwise after the word at a place was chosen: pairs of words, before and
-// after. Null if the sentences have not as many words, so that nothing can be compared.
+// The places of words that are others than before, after the one that was chosen. Null if
+// the sentences have not as many words, so that nothing can be compared.
 export function changedAfter(chosen, before, after) {
   if (before.length !== after.length) return null;
-  return before
-    .map((word, i) => [word, after[i]])
-    .filter(([was, is], i) => i > chosen && was !== is);
+  return upTo(after.length).filter((i) => i > chosen && before[i] !== after[i]);
 }
 
 // … and in words.
 export function toldOfChoice(chosen, before, after) {
-  const changes = changedAfter(chosen, before, after);
+  const places = changedAfter(chosen, before, after);
   const chose = `You chose “${after[chosen]}”`;
-  if (!changes || changes.length > 3) return `${chose}; what follows is the model’s.`;
-  const parts = changes.map(([was, is]) => `“${was}” to “${is}”`);
+  if (!places || places.length > 3) return `${chose}; what follows is the model’s.`;
+  const parts = places.map((i) => `“${before[i]}” to “${after[i]}”`);
   return parts.length
     ? `${chose}, and the model changed ${parts.join(" and ")}.`
     : `${chose}, and the model changed nothing else.`;
