@@ -185,7 +185,8 @@ def write(track: Track, runs: list[dict[str, Any]], threads: int, at_once: int) 
     scores = [each["bleu"] for each in runs]
     reached = len(runs) in T_99 and is_surely_above(scores, track.goal)
     device = torch.device("cuda" if "--device cuda" in track.train else "cpu")
-    record = circumstances("python -m studies.speedrun", device)
+    [name] = [each for each, known in TRACKS.items() if known is track]
+    record = circumstances(f"python -m studies.speedrun --track {name}", device)
     record |= {
         "environment": track.environment,
         "train": f"python {track.train}",

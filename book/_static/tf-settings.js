@@ -48,7 +48,8 @@
       if (!told.length) continue;
       const span = document.createElement("span");
       span.className = "tf-set";
-      span.textContent = ` Shown: ${told.join("; ")}.`;
+      const end = /[.?!]”?$/.test(told.at(-1)) ? "" : ".";
+      span.textContent = ` Settings: ${told.join("; ")}${end}`;
       figure.querySelector(".tf-about")?.after(span);
     }
   }

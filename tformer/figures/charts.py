@@ -182,8 +182,8 @@ def training_curves(
         below.set_xlim(0, last_step or (at.max() if at.size else 1))
         if title:
             figure.suptitle(title, fontsize=11)
-    of = f" of {title}" if title else ""
-    parts = [f"Training curves{of}: the losses above, the learning rate below."]
+    whose = f" for {title}" if title else ""
+    parts = [f"Training curves{whose}: losses at the top, learning rate at the bottom."]
     if at.size:
         parts.append(
             f"The training loss goes from {loss[0]:.2f} to {loss[-1]:.2f} in "

@@ -160,7 +160,7 @@ def test_a_caption_on_paper_says_how_the_figure_is_set(visit):
         assert not said.is_visible()  # on the screen its controls say it
         seen.page.emulate_media(media="print")
         assert said.inner_text().strip() == (
-            "Shown: step: 5 Concatenate; no transpose: there and back; frame: it."
+            "Settings: step: 5 Concatenate; no transpose: there and back; frame: it."
         )
         assert not any(each.is_visible() for each in figure.locator("legend").all())
         seen.page.evaluate("dispatchEvent(new Event('beforeprint'))")

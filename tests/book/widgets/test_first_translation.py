@@ -175,15 +175,18 @@ def test_without_a_sentence_there_is_nothing_to_show():
     [
         (
             "Hast Sie dort ?",
-            ", and the model changed “du” to “Sie” and “da” to “dort”.",
+            "; the model then wrote “Sie” instead of “du”, “dort” instead of “da”.",
         ),
-        ("Hast du da ?", ", and the model changed nothing else."),
+        ("Hast du da ?", "; the model changed nothing else."),
         ("Hast du ?", "; what follows is the model’s."),
     ],
 )
 def test_what_a_choice_changed_is_told(js, after, told):
     given = [["Bist", "du", "da", "?"], after.split()]
-    assert js(WORDS, "toldOfChoice(0, ...given)", given) == f"You chose “Hast”{told}"
+    assert (
+        js(WORDS, "toldOfChoice(0, ...given)", given)
+        == f"You chose “Hast” for “Bist”{told}"
+    )
 
 
 def test_it_ends_with_a_word_that_could_have_been_another(js):

@@ -35,7 +35,7 @@ class FirstTranslation(ModelFigure):
     Args:
         sentences: English sentences to choose from, which are translated and recorded
             when the cell runs; the first one is shown. The reader may type others. A
-            mapping has for each the German word for word, for those who know none.
+            mapping has for each the German word for word, for readers without any.
         translator: whose model; the released one if omitted.
 
     Raises:

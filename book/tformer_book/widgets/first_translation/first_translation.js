@@ -12,9 +12,9 @@ const AT_ONCE = 3; // words that stand there when the page opens
 const OPENING = 1600; // ms in which its first lines are read before it goes on
 const OTHER = 900; // … and in which another word is seen in its place
 const KNOWS =
-  "It has read only captions and short everyday sentences; elsewhere it is confidently wrong.";
+  "The model has read only captions of photographs and short everyday sentences; on anything else it may be confidently wrong.";
 const RECORDED = html`The examples are recorded; yours is translated here.
-  <span class="tff-lines-are">Lines: attention from ${percent(LEAST, 0)}, the mean over the last layer’s heads.</span>`;
+  <span class="tff-lines-are">The lines show attention of ${percent(LEAST, 0)} or more, averaged over the last layer’s heads.</span>`;
 
 function render({ model, el }) {
   const root = figure(el, "tff", "An English sentence and its German translation");
@@ -22,7 +22,9 @@ function render({ model, el }) {
   const isReleased = Boolean(model.get("model_key"));
   const { sentences, close } = model.get("example");
   let [shown] = sentences; // { text, gloss, ways: translations of it that are there }
-  const view = pairView(writeOther, () => show(shown.ways[0]));
+  let current = null; // the way that stands there: { way, how }
+  let past = []; // … and those before it, of the same sentence
+  const view = pairView(writeOther, undo);
   const remark = h("p", { class: "tff-remark", role: "status" });
   const further = h("a", { class: "tff-further" }, "See inside the model");
   const lead = (text) => {
@@ -35,8 +37,7 @@ function render({ model, el }) {
     if (engine) ask.tell(RECORDED);
     say(remark, "");
     lead(texts[i]);
-    shown = sentences[i];
-    show(shown.ways[0]);
+    begin(sentences[i]);
     view.reveal();
   });
   const ask = askBar(engine, model, {
@@ -47,14 +48,20 @@ function render({ model, el }) {
       say(remark, foreign(text) || doubtful(found, model.get("doubt")));
       choice.pick(texts.indexOf(text));
       lead(text);
-      shown = { text, ways: [way] };
-      show(way);
+      begin({ text, ways: [way] });
       view.reveal();
       return isReleased ? `${COMPUTED} ${KNOWS}` : COMPUTED;
     },
   });
+  function begin(sentence, how) {
+    shown = sentence;
+    past = [];
+    show(shown.ways[0], how);
+  }
   // A page without an engine offers the words that were recorded.
-  function show(way, how) {
+  /** @param {object} way @param {Record<string, any>} how */
+  function show(way, how = {}) {
+    current = { way, how };
     const pair = linked(way, close);
     const isThere = ({ prefix }) => engine || beginning(shown.ways, prefix);
     pair.others = pair.others.map((others) => others.filter(isThere));
@@ -65,17 +72,26 @@ function render({ model, el }) {
   function writeOther({ prefix }) {
     const { text, ways } = shown;
     const known = wordsOf(prefix).length;
-    const before = wordsOf(ways[0].predictedPieces).map((each) => each.text);
+    const before = wordsOf(current.way.predictedPieces).map((each) => each.text);
     const how = { known, after: OTHER, chosen: known - 1, before };
     const there = beginning(ways, prefix);
-    if (there) return show(there, how);
+    if (there === ways[0]) return begin(shown, { known, after: OTHER });
+    if (there) return change(there, how);
     return ask.run(async (tools) => {
       const options = { search: "greedy", prefix, ...tools };
       const { hypotheses } = await engine.translate(text, options);
       const { way } = await answer(engine, text, hypotheses[0].pieces, tools);
       ways.push(way);
-      if (shown.ways === ways) show(way, how); // else an example was chosen meanwhile
+      if (shown.ways === ways) change(way, how); // else an example was chosen meanwhile
     });
+  }
+  function change(way, how) {
+    past.push(current);
+    show(way, how);
+  }
+  function undo() {
+    const { way, how } = past.pop();
+    show(way, { ...how, known: wordsOf(way.predictedPieces).length });
   }
   // What asking costs is said to whoever is about to ask.
   const costs = () => ask.tell(atFirst(engine, model));
@@ -105,7 +121,7 @@ function render({ model, el }) {
   resized.observe(set);
   set.addEventListener("scroll", fade, { passive: true });
   lead(texts[0]);
-  show(shown.ways[0], { known: AT_ONCE, after: OPENING });
+  begin(shown, { known: AT_ONCE, after: OPENING });
   return stopping(ask, view, () => resized.disconnect());
 }
 

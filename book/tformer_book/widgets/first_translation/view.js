@@ -21,15 +21,15 @@ const REST = 600; // … and until all lines are back after the mouse has left
 const NONE = { at: null, from: null, isPicked: false };
 const ITS_OWN = { chosen: null, before: [], gloss: "" }; // as the model wrote it
 const HINT = html`<span><u>Underlined</u>: another word was possible.</span>`;
-const PRESS = html`<span>Press one: the model goes on from there.</span>`;
+const PRESS = html`<span>Press another word: the model goes on from there.</span>`;
 
-// onOther(one of `others`): the reader wants that word instead. onOwn(): the model's own
-// translation again.
+// onOther(one of `others`): the reader wants that word instead. onUndo(): what stood there
+// before that.
 // -> { node, beside (a place for more, beside what is told), show(pair of `linked`, { known:
 //      words that stand there at once, after: ms until the next, gloss: the German word for
-//      word, for those who know none, chosen: the place of the word that the reader had
+//      word, for readers who know no German, chosen: the place of the word that the reader had
 //      written, before: the words without that }), reveal(), stop() }
-export function pairView(onOther, onOwn) {
+export function pairView(onOther, onUndo) {
   const now = {
     pair: { english: [], german: [], shares: [], others: [], certain: [] },
     round: 0, // counts pairs
@@ -91,7 +91,7 @@ export function pairView(onOther, onOwn) {
     timer = setTimeout(step, after);
     return show({ ...NONE, known, at: known ? known - 1 : null });
   }
-  const again = () => (timer ? finish() : now.chosen === null ? play() : onOwn());
+  const again = () => (timer ? finish() : now.chosen === null ? play() : onUndo());
 
   show();
   // On a phone most sentences stand in columns: drawn so at first, nothing moves.
@@ -179,7 +179,7 @@ function pairOf(now, heard, beside, actions) {
     </div>
     <div class="tff-below">
       <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : now.chosen === null ? "Play again" : "Undo"}</button>
-      <p class="tff-told"><span>${told(now)} ${isGlossed ? html`<span class="tff-gloss">Word for word: “${now.gloss}”</span>` : nothing}</span> ${beside}</p>
+      <p class="tff-told"><span>${told(now)} ${isGlossed ? html`<span class="tff-gloss">The German, word for word: “${now.gloss}”</span>` : nothing}</span> ${beside}</p>
     </div>
     ${heard}`;
 }

@@ -100,7 +100,7 @@ export function lookedAt(pair, g) {
   );
   return parts.length
     ? `looks at ${parts.join(" and ")}`
-    : "its attention is spread over the whole sentence";
+    : "looks at no word in particular";
 }
 
 // The German word that shows best what a line means: the last of those that look almost
@@ -130,12 +130,12 @@ export function changedAfter(chosen, before, after) {
 // … and in words.
 export function toldOfChoice(chosen, before, after) {
   const places = changedAfter(chosen, before, after);
-  const chose = `You chose “${after[chosen]}”`;
+  const chose = `You chose “${after[chosen]}” for “${before[chosen]}”`;
   if (!places || places.length > 3) return `${chose}; what follows is the model’s.`;
-  const parts = places.map((i) => `“${before[i]}” to “${after[i]}”`);
+  const parts = places.map((i) => `“${after[i]}” instead of “${before[i]}”`);
   return parts.length
-    ? `${chose}, and the model changed ${parts.join(" and ")}.`
-    : `${chose}, and the model changed nothing else.`;
+    ? `${chose}; the model then wrote ${parts.join(", ")}.`
+    : `${chose}; the model changed nothing else.`;
 }
 
 // What the model might have written instead of a German word, in words.
