@@ -32,7 +32,7 @@ function render({ model, el }) {
   };
   const texts = sentences.map(({ text }) => text);
   const choice = radios("sentence", "Examples", texts, 0, (i) => {
-    inSight(choice.set.querySelectorAll("label")[i]);
+    row.inSight(choice.set.querySelectorAll("label")[i]);
     ask.show("");
     if (engine) ask.tell(RECORDED);
     say(remark, "");
@@ -59,7 +59,7 @@ function render({ model, el }) {
     show(shown.ways[0], how);
   }
   // A page without an engine offers the words that were recorded.
-  /** @param {object} way @param {Record<string, any>} how */
+  /** @param {any} way @param {any} how */
   function show(way, how = {}) {
     current = { way, how };
     const pair = linked(way, close);
@@ -99,17 +99,23 @@ function render({ model, el }) {
     ask.tell(RECORDED);
     ask.input.addEventListener("focus", costs, { once: true });
   }
+  const row = scrolling(choice.set);
   choice.set.classList.add("tfk-how"); // on paper its sentence stands in the figure
   root.append(view.node, remark, choice.set, ask.node);
   if (isInTheBook()) view.beside.append(further);
-  // A row that is wider than the page shows what was chosen in its middle, and fades
-  // where it goes on.
+  lead(texts[0]);
+  begin(shown, { known: AT_ONCE, after: OPENING });
+  return stopping(ask, view, row);
+}
+
+// A row that may be wider than the page: what was chosen is shown in its middle, and it
+// fades where it goes on.
+function scrolling(set) {
   function inSight(chip) {
     const [is, frame] = [chip, set].map((box) => box.getBoundingClientRect());
     const left = is.left + is.width / 2 - frame.left - frame.width / 2;
     set.scrollBy({ left, behavior: wantsStillness() ? "instant" : "smooth" });
   }
-  const { set } = choice;
   function fade() {
     set.toggleAttribute("data-from", set.scrollLeft > 4);
     set.toggleAttribute(
@@ -120,9 +126,7 @@ function render({ model, el }) {
   const resized = new ResizeObserver(fade);
   resized.observe(set);
   set.addEventListener("scroll", fade, { passive: true });
-  lead(texts[0]);
-  begin(shown, { known: AT_ONCE, after: OPENING });
-  return stopping(ask, view, () => resized.disconnect());
+  return { inSight, stop: () => resized.disconnect() };
 }
 
 async function answer(engine, text, translation, tools) {
