@@ -1,6 +1,7 @@
 """The first page's figure: what it records, and words made of pieces, in Node."""
 
 import math
+import re
 
 import pytest
 from torch.testing import assert_close
@@ -199,18 +200,34 @@ def test_it_ends_with_a_word_that_could_have_been_another(js):
 
 
 @pytest.mark.parametrize("english", first_translation.SENTENCES)
-def test_the_german_word_for_word_has_its_words(page_translator, english):
-    gloss = first_translation.SENTENCES[english]
-    german = page_translator.translate(english)
-    assert len(gloss.split()) == len(german.split())
-    assert gloss[-1] == german[-1]
+def test_the_examples_say_what_their_words_mean_and_of_no_others(english):
+    recorded = FirstTranslation().example["sentences"]
+    [given] = [each for each in recorded if each["text"] == english]
+    words = {word for way in given["ways"] for word in re.findall(r"\w+", spelled(way))}
+    assert words == set(given["meanings"])
 
 
-def test_of_another_model_s_german_nothing_is_given_word_for_word(page_translator):
-    sentences = FirstTranslation(translator=page_translator).example["sentences"]
-    assert [each["text"] for each in sentences] == list(first_translation.SENTENCES)
-    assert not any(each["gloss"] for each in sentences)
-    own = FirstTranslation(
-        {"A man sleeps.": "A man sleeps."}, translator=page_translator
-    )
-    assert own.example["sentences"][0]["gloss"] == "A man sleeps."
+def test_meanings_are_shown_of_all_words_or_of_none(js):
+    given = [{"text": each, "places": []} for each in ("du", "?")]
+    assert js(WORDS, 'glossed(given, { du: "you" })', given) == ["you", ""]
+    assert js(WORDS, 'glossed(given, { Sie: "you" })', given) is None
+    assert js(WORDS, "glossed(given)", given) is None
+
+
+def test_how_sure_the_model_was_is_told(js):
+    given = {
+        "german": [
+            {"text": "hast", "places": [0]},
+            {"text": "angerufen", "places": [1, 2]},
+            {"text": "?", "places": [3]},
+        ],
+        "others": [[{}], [], []],
+        "certain": [0.61, 0.4, None],
+    }
+    assert [js(WORDS, f"howSure(given, {g})", given) for g in range(3)] == [
+        "It gave “hast” 61\u00a0% (its bar); press another, and it goes on from there.",
+        "It gave the first piece of “angerufen” 40\u00a0% (its bar).",
+        "",
+    ]
+    chosen = js(WORDS, "howSure(given, 0, true)", given)
+    assert chosen == "It gave “hast” 61\u00a0% (its bar)."

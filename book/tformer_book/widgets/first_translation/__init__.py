@@ -18,13 +18,23 @@ from tformer.translator import Translator
 from tformer_book.widgets._model import ModelFigure
 from tformer_book.widgets.live_lab import DOUBT, LEVEL
 
-# The released model translates them well, in another order of words. Beside them: its
-# German, word for word.
+# The released model translates them well, in another order of words. Beside each: what
+# the words of its German mean there, and of the German that it nearly wrote.
 SENTENCES = {
-    "Why did you not call me yesterday?": "Why have you me yesterday not called?",
-    "A woman in a red dress is reading a book.": "A woman in a red dress reads a book.",
-    "My brother has bought a new car.": "My brother has a new car bought.",
-}
+    "Why did you not call me yesterday?": {
+        "Warum": "why", "hast": "have", "haben": "have", "habt": "have", "du": "you",
+        "Sie": "you (polite)", "ihr": "you (all)", "mich": "me",
+        "gestern": "yesterday", "nicht": "not", "angerufen": "called",
+    },
+    "A woman in a red dress is reading a book.": {
+        "Eine": "a", "Frau": "woman", "in": "in", "einem": "a", "roten": "red",
+        "rotem": "red", "Kleid": "dress", "liest": "reads", "ein": "a", "Buch": "book",
+    },
+    "My brother has bought a new car.": {
+        "Mein": "my", "Bruder": "brother", "hat": "has", "sich": "himself", "mir": "me",
+        "ein": "a", "neues": "new", "Auto": "car", "gekauft": "bought",
+    },
+}  # fmt: skip
 CLOSE = 0.05  # probability of a next piece from which it "came close"
 MOST = 3  # next pieces that are recorded: the one that was written, and two others
 
@@ -35,7 +45,8 @@ class FirstTranslation(ModelFigure):
     Args:
         sentences: English sentences to choose from, which are translated and recorded
             when the cell runs; the first one is shown. The reader may type others. A
-            mapping has for each the German word for word, for readers without any.
+            mapping has for each what German words mean in its translations, which is
+            shown below them where every word of a translation has its meaning.
         translator: whose model; the released one if omitted.
 
     Raises:
@@ -47,17 +58,15 @@ class FirstTranslation(ModelFigure):
 
     def __init__(
         self,
-        sentences: Sequence[str] | Mapping[str, str] = SENTENCES,
+        sentences: Sequence[str] | Mapping[str, Mapping[str, str]] = SENTENCES,
         *,
         translator: Translator | None = None,
     ) -> None:
         if not sentences:
             raise ValueError("sentences is empty: give at least one English sentence")
-        if sentences is SENTENCES and translator is not None:
-            sentences = tuple(SENTENCES)  # another model may write other German
         if not isinstance(sentences, Mapping):
-            sentences = dict.fromkeys(sentences, "")
-        self._sentences = dict(sentences)
+            sentences = {each: {} for each in sentences}
+        self._sentences = {each: dict(words) for each, words in sentences.items()}
         super().__init__(next(iter(sentences)), translator=translator)
         if self.model_key:
             self.doubt = {"below": DOUBT, "level": LEVEL}
@@ -67,8 +76,8 @@ class FirstTranslation(ModelFigure):
         return {
             "close": CLOSE,
             "sentences": [
-                {"text": each, "gloss": gloss, "ways": self._ways(each)}
-                for each, gloss in self._sentences.items()
+                {"text": each, "meanings": words, "ways": self._ways(each)}
+                for each, words in self._sentences.items()
             ],
         }
 

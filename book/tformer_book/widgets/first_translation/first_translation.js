@@ -1,12 +1,12 @@
 // A translation that appears word by word. Chapter: the book's first page.
 import { isInTheBook } from "../kit/chapters.js";
-import { figure, h, radios, say, stopping, wantsStillness } from "../kit/kit.js";
+import { figure, h, radios, say, stopping } from "../kit/kit.js";
 import { askBar, atFirst, COMPUTED, engineOf } from "../kit/model.js";
 import { percent } from "../kit/numbers.js";
 import { html } from "../kit/vendor/lit.js";
 import { doubtful, foreign } from "../live_lab/remarks.js";
 import { pairView } from "./view.js";
-import { beginning, LEAST, linked, ofAnswers, wordsOf } from "./words.js";
+import { beginning, glossed, LEAST, linked, ofAnswers, wordsOf } from "./words.js";
 
 const AT_ONCE = 3; // words that stand there when the page opens
 const OPENING = 1600; // ms in which its first lines are read before it goes on
@@ -21,7 +21,7 @@ function render({ model, el }) {
   const engine = engineOf(model);
   const isReleased = Boolean(model.get("model_key"));
   const { sentences, close } = model.get("example");
-  let [shown] = sentences; // { text, gloss, ways: translations of it that are there }
+  let [shown] = sentences; // { text, meanings, ways: translations of it that are there }
   let current = null; // the way that stands there: { way, how }
   let past = []; // … and those before it, of the same sentence
   const view = pairView(writeOther, undo);
@@ -32,7 +32,6 @@ function render({ model, el }) {
   };
   const texts = sentences.map(({ text }) => text);
   const choice = radios("sentence", "Examples", texts, 0, (i) => {
-    row.inSight(choice.set.querySelectorAll("label")[i]);
     ask.show("");
     if (engine) ask.tell(RECORDED);
     say(remark, "");
@@ -65,8 +64,8 @@ function render({ model, el }) {
     const pair = linked(way, close);
     const isThere = ({ prefix }) => engine || beginning(shown.ways, prefix);
     pair.others = pair.others.map((others) => others.filter(isThere));
-    const gloss = way === shown.ways[0] ? shown.gloss : "";
-    view.show(pair, { gloss, ...how });
+    pair.glosses = glossed(pair.german, shown.meanings);
+    view.show(pair, how);
   }
   // A word that came close is written instead, and what would have followed it.
   function writeOther({ prefix }) {
@@ -99,34 +98,12 @@ function render({ model, el }) {
     ask.tell(RECORDED);
     ask.input.addEventListener("focus", costs, { once: true });
   }
-  const row = scrolling(choice.set);
   choice.set.classList.add("tfk-how"); // on paper its sentence stands in the figure
   root.append(view.node, remark, choice.set, ask.node);
   if (isInTheBook()) view.beside.append(further);
   lead(texts[0]);
   begin(shown, { known: AT_ONCE, after: OPENING });
-  return stopping(ask, view, row);
-}
-
-// A row that may be wider than the page: what was chosen is shown in its middle, and it
-// fades where it goes on.
-function scrolling(set) {
-  function inSight(chip) {
-    const [is, frame] = [chip, set].map((box) => box.getBoundingClientRect());
-    const left = is.left + is.width / 2 - frame.left - frame.width / 2;
-    set.scrollBy({ left, behavior: wantsStillness() ? "instant" : "smooth" });
-  }
-  function fade() {
-    set.toggleAttribute("data-from", set.scrollLeft > 4);
-    set.toggleAttribute(
-      "data-on",
-      set.scrollLeft < set.scrollWidth - set.clientWidth - 4,
-    );
-  }
-  const resized = new ResizeObserver(fade);
-  resized.observe(set);
-  set.addEventListener("scroll", fade, { passive: true });
-  return { inSight, stop: () => resized.disconnect() };
+  return stopping(ask, view);
 }
 
 async function answer(engine, text, translation, tools) {

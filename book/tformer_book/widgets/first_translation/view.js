@@ -6,6 +6,7 @@ import { html, nothing, render, repeat, svg } from "../kit/vendor/lit.js";
 import {
   cameClose,
   changedAfter,
+  howSure,
   LEAST,
   lookedAt,
   lookedFrom,
@@ -19,19 +20,18 @@ const BEAT = 650; // … and from one word to the next, at most:
 const LONGEST = 5200; // … for all words of a sentence
 const REST = 600; // … and until all lines are back after the mouse has left
 const NONE = { at: null, from: null, isPicked: false };
-const ITS_OWN = { chosen: null, before: [], gloss: "" }; // as the model wrote it
-const HINT = html`<span><u>Underlined</u>: another word was possible.</span>`;
-const PRESS = html`<span>Press another word: the model goes on from there.</span>`;
+const NOTHING = { english: [], german: [], shares: [], others: [], certain: [] };
+const ITS_OWN = { chosen: null, before: [] }; // as the model wrote it
 
 // onOther(one of `others`): the reader wants that word instead. onUndo(): what stood there
 // before that.
-// -> { node, beside (a place for more, beside what is told), show(pair of `linked`, { known:
-//      words that stand there at once, after: ms until the next, gloss: the German word for
-//      word, for readers who know no German, chosen: the place of the word that the reader had
-//      written, before: the words without that }), reveal(), stop() }
+// -> { node, beside (a place for more, beside what is told), show(pair of `linked`, with
+//      its `glosses`, { known: words that stand there at once, after: ms until the next,
+//      chosen: the place of the word that the reader had written, before: the words without
+//      that }), reveal(), stop() }
 export function pairView(onOther, onUndo) {
   const now = {
-    pair: { english: [], german: [], shares: [], others: [], certain: [] },
+    pair: NOTHING,
     round: 0, // counts pairs
     known: 0, // German words that stand there
     at: null, // the one whose lines are strong
@@ -149,37 +149,34 @@ function pairOf(now, heard, beside, actions) {
   const changes =
     now.chosen === null ? [] : changedAfter(now.chosen, now.before, germanOf(pair));
   const german = ({ text }, i) => html`
-    <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${text}: ${lookedAt(pair, i)}"
-      style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}" ?data-hidden=${i >= known} ?data-at=${i === at} ?data-close=${pair.others[i].length} ?data-chosen=${i === now.chosen} ?data-changed=${changes?.includes(i)} aria-hidden=${i >= known ? "true" : nothing}
-      @click=${() => pick(i)} @pointerenter=${() => point(i)} @focus=${() => point(i)}>${text}</button>`;
+    <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${text}: ${lookedAt(pair, i)}" data-gloss=${pair.glosses?.[i] || nothing}
+      style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}; --certain: ${pair.certain[i] ?? 0}" ?data-hidden=${i >= known} ?data-at=${i === at} ?data-close=${pair.others[i].length} ?data-chosen=${i === now.chosen} ?data-changed=${changes?.includes(i)} aria-hidden=${i >= known ? "true" : nothing}
+      @click=${() => pick(i)} @pointerenter=${() => point(i)} @focus=${() => point(i)}><span>${text}</span></button>`;
   const write = (each, { target }) => {
     const again = target.closest(".tff-stage").querySelector('[data-control="again"]');
     again.focus({ preventScroll: true }); // the button itself goes
     onOther(each);
   };
   const other = (each, i) => html`
-    <span>${i ? nothing : instead} or <button type="button" lang="de" data-control="other-${i}" aria-label="Write “${each.text}” instead"
-      @click=${(event) => write(each, event)}>${each.text}</button> ${percent(each.probability, 0)}</span>`;
-  const own = pair.certain[at];
-  const instead = html`<span class="tff-instead">“${pair.german[at]?.text}”</span> ${own ? html`<span class="tff-own">${percent(own, 0)},</span>` : nothing}`;
+    <button type="button" lang="de" data-control="other-${i}" aria-label="Write “${each.text}” instead" style="--certain: ${each.probability}"
+      @click=${(event) => write(each, event)}><span>${each.text}</span> ${percent(each.probability, 0)}</button>`;
   const offered = pair.others[at] ?? [];
-  const isHinted = !isPlaying && pair.others.some((each) => each.length);
-  const others = html`${offered.map(other)} ${isHinted ? (offered.length ? PRESS : HINT) : nothing}`;
-  const isGlossed = now.gloss && !isPlaying && !now.isPicked;
+  const instead = html`<span class="tff-instead">“${pair.german[at]?.text}” or</span>`;
+  const sure = at === null || isPlaying ? "" : howSure(pair, at, at === now.chosen);
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
     <p class="tff-key"><span class="tff-first">A small Transformer writes German.</span> Nobody told it where to look. <b class="tff-hint">${pointing()}.</b></p>
-    <div class="tff-pair" ?data-picked=${now.isPicked} @pointerleave=${leave}>
+    <div class="tff-pair" ?data-picked=${now.isPicked} ?data-glossed=${pair.glosses} @pointerleave=${leave}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
         @keydown=${onKey}>${repeat(pair.english, key, english)}</div>
       <div class="tff-words tff-german" lang="de" role="group" aria-label="The translation, word by word"
         @keydown=${onKey}>${repeat(pair.german, key, german)}</div>
-      <p class="tff-others">${others}</p>
+      <p class="tff-others">${offered.length ? [instead, offered.map(other)] : nothing}</p>
     </div>
     <div class="tff-below">
       <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : now.chosen === null ? "Play again" : "Undo"}</button>
-      <p class="tff-told"><span>${told(now)} ${isGlossed ? html`<span class="tff-gloss">The German, word for word: “${now.gloss}”</span>` : nothing}</span> ${beside}</p>
+      <p class="tff-told"><span>${told(now)} <span class="tff-sure">${sure}</span></span> ${beside}</p>
     </div>
     ${heard}`;
 }
@@ -206,12 +203,8 @@ function drawLines(node, { pair, known, at, from }) {
     words.map((shares, g) => shares.map(line(g))),
     drawing,
   );
-  const word = others.querySelector("button") && german.children[at];
-  const last = [...others.querySelectorAll(":scope > :has(button)")].at(-1);
-  const wide = last ? last.offsetLeft + last.offsetWidth : 0; // without the hint
-  const left = word
-    ? word.offsetLeft + (isRow ? word.offsetWidth : (word.offsetWidth - wide) / 2)
-    : 0;
+  const word = german.children[at];
+  const left = word ? word.offsetLeft + (word.offsetWidth - others.offsetWidth) / 2 : 0;
   others.style.left = `${Math.max(0, Math.min(left, width - others.offsetWidth))}px`;
 }
 

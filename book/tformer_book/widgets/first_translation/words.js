@@ -71,6 +71,12 @@ export function linked({ sourcePieces, predictedPieces, weights, next }, close =
   return { english, german, shares, others, certain };
 }
 
+// What German words mean, one by one, "" for a mark. Null if one of them is not known.
+export function glossed(german, meanings = {}) {
+  const glosses = german.map(({ text }) => (isMark(text) ? "" : meanings[text]));
+  return glosses.includes(undefined) ? null : glosses;
+}
+
 // Of recorded translations, the one that begins with some pieces.
 export const beginning = (ways, prefix) =>
   ways.find(({ predictedPieces }) =>
@@ -136,6 +142,16 @@ export function toldOfChoice(chosen, before, after) {
   return parts.length
     ? `${chose}; the model then wrote ${parts.join(", ")}.`
     : `${chose}; the model changed nothing else.`;
+}
+
+// How probable the model found a German word, which its bar shows, in words.
+export function howSure({ german, others, certain }, g, isChosen = false) {
+  const { text, places } = german[g];
+  if (!certain[g]) return "";
+  const what = places.length > 1 ? `the first piece of “${text}”` : `“${text}”`;
+  const press = "; press another, and it goes on from there";
+  const canPress = others[g].length && !isChosen; // who has chosen knows
+  return `It gave ${what} ${percent(certain[g], 0)} (its bar)${canPress ? press : ""}.`;
 }
 
 // What the model might have written instead of a German word, in words.
