@@ -190,13 +190,16 @@ def test_what_a_choice_changed_is_told(js, after, told):
     )
 
 
-def test_it_ends_with_a_word_that_could_have_been_another(js):
+def test_it_ends_with_the_least_probable_word_that_could_have_been_another(js):
     shares = [[0.9, 0.0], [0.6, 0.1], [0.2, 0.3]]
-    for others, place in (([[], [{}], [{}]], 1), ([[], [], [{}]], 0)):
-        assert (
-            js(WORDS, "worthALook(given)", {"shares": shares, "others": others})
-            == place
-        )
+    certain = [0.3, 0.8, 0.7]
+    for others, place in (
+        ([[], [{}], [{}]], 2),
+        ([[], [{}], []], 1),
+        ([[], [], []], 0),
+    ):
+        given = {"shares": shares, "others": others, "certain": certain}
+        assert js(WORDS, "worthALook(given)", given) == place
 
 
 @pytest.mark.parametrize("english", first_translation.SENTENCES)
@@ -221,13 +224,20 @@ def test_how_sure_the_model_was_is_told(js):
             {"text": "angerufen", "places": [1, 2]},
             {"text": "?", "places": [3]},
         ],
-        "others": [[{}], [], []],
         "certain": [0.61, 0.4, None],
     }
     assert [js(WORDS, f"howSure(given, {g})", given) for g in range(3)] == [
-        "It gave “hast” 61\u00a0% (its bar); press another, and it goes on from there.",
-        "It gave the first piece of “angerufen” 40\u00a0% (its bar).",
+        "It gave “hast” 61\u00a0% (its bar)",
+        "It gave the first piece of “angerufen” 40\u00a0% (its bar)",
         "",
     ]
-    chosen = js(WORDS, "howSure(given, 0, true)", given)
-    assert chosen == "It gave “hast” 61\u00a0% (its bar)."
+
+
+def test_a_word_that_came_close_is_whole_where_its_translation_is_there(js):
+    ways = [{"predictedPieces": each} for each in (["▁a"], ["▁rot", "em", "▁Kleid"])]
+    given = {"ways": ways, "other": {"text": "rot…", "prefix": ["▁rot"]}}
+    named = 'named(given.other, given.ways, { rotem: "red" })'
+    whole = {"text": "rotem", "prefix": ["▁rot"], "meaning": "red"}
+    assert js(WORDS, named, given) == whole
+    found = js(WORDS, "named(given.other, [])", given)
+    assert found["text"] == "rot…"

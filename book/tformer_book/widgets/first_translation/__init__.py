@@ -22,9 +22,10 @@ from tformer_book.widgets.live_lab import DOUBT, LEVEL
 # the words of its German mean there, and of the German that it nearly wrote.
 SENTENCES = {
     "Why did you not call me yesterday?": {
-        "Warum": "why", "hast": "have", "haben": "have", "habt": "have", "du": "you",
-        "Sie": "you (polite)", "ihr": "you (all)", "mich": "me",
-        "gestern": "yesterday", "nicht": "not", "angerufen": "called",
+        "Warum": "why", "hast": "have", "haben": "have (polite)",
+        "habt": "have (you all)", "du": "you", "Sie": "you (polite)",
+        "ihr": "you (all)", "mich": "me", "gestern": "yesterday", "nicht": "not",
+        "angerufen": "called",
     },
     "A woman in a red dress is reading a book.": {
         "Eine": "a", "Frau": "woman", "in": "in", "einem": "a", "roten": "red",

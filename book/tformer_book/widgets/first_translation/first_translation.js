@@ -6,15 +6,23 @@ import { percent } from "../kit/numbers.js";
 import { html } from "../kit/vendor/lit.js";
 import { doubtful, foreign } from "../live_lab/remarks.js";
 import { pairView } from "./view.js";
-import { beginning, glossed, LEAST, linked, ofAnswers, wordsOf } from "./words.js";
+import {
+  beginning,
+  glossed,
+  LEAST,
+  linked,
+  named,
+  ofAnswers,
+  wordsOf,
+} from "./words.js";
 
 const AT_ONCE = 3; // words that stand there when the page opens
-const OPENING = 1600; // ms in which its first lines are read before it goes on
+const OPENING = 2400; // ms in which its first lines are read before it goes on
 const OTHER = 900; // … and in which another word is seen in its place
 const KNOWS =
   "The model has read only captions of photographs and short everyday sentences; on anything else it may be confidently wrong.";
-const RECORDED = html`The examples are recorded; yours is translated here.
-  <span class="tff-lines-are">The lines show attention of ${percent(LEAST, 0)} or more, averaged over the last layer’s heads.</span>`;
+const LINES = `The lines show attention of ${percent(LEAST, 0)} or more, averaged over the last layer’s heads.`;
+const RECORDED = html`The examples are recorded; yours is translated here. <span class="tff-lines-are">${LINES}</span>`;
 
 function render({ model, el }) {
   const root = figure(el, "tff", "An English sentence and its German translation");
@@ -49,7 +57,7 @@ function render({ model, el }) {
       lead(text);
       begin({ text, ways: [way] });
       view.reveal();
-      return isReleased ? `${COMPUTED} ${KNOWS}` : COMPUTED;
+      return [COMPUTED, ...(isReleased ? [KNOWS] : []), LINES].join(" ");
     },
   });
   function begin(sentence, how) {
@@ -63,7 +71,9 @@ function render({ model, el }) {
     current = { way, how };
     const pair = linked(way, close);
     const isThere = ({ prefix }) => engine || beginning(shown.ways, prefix);
-    pair.others = pair.others.map((others) => others.filter(isThere));
+    pair.others = pair.others.map((others) =>
+      others.filter(isThere).map((each) => named(each, shown.ways, shown.meanings)),
+    );
     pair.glosses = glossed(pair.german, shown.meanings);
     view.show(pair, how);
   }

@@ -10,16 +10,16 @@ import {
   LEAST,
   lookedAt,
   lookedFrom,
-  mostSeen,
   toldOfChoice,
   worthALook,
 } from "./words.js";
 
 const FIRST = 200; // ms until the first word
-const BEAT = 650; // … and from one word to the next, at most:
-const LONGEST = 5200; // … for all words of a sentence
+const BEAT = 800; // … and from one word to the next, at most:
+const LONGEST = 6400; // … for all words of a sentence
 const REST = 600; // … and until all lines are back after the mouse has left
 const NONE = { at: null, from: null, isPicked: false };
+const PRESS = html`; press another<span class="tff-then">, and it goes on from there</span>`;
 const NOTHING = { english: [], german: [], shares: [], others: [], certain: [] };
 const ITS_OWN = { chosen: null, before: [] }; // as the model wrote it
 
@@ -125,12 +125,12 @@ export function pairView(onOther, onUndo) {
 }
 
 const germanOf = (pair) => pair.german.map(({ text }) => text);
-const told = ({ pair, at, from, chosen, before }) => {
+const told = ({ pair, at, from, chosen, before }, isPlaying = false) => {
   if (from !== null) return `${lookedFrom(pair, from)}.`;
   if (at !== null && at === chosen) return toldOfChoice(chosen, before, germanOf(pair));
   return at === null
     ? "The model reads the English sentence."
-    : `To write “${pair.german[at].text}”, the model ${lookedAt(pair, at)}.`;
+    : `To write “${pair.german[at].text}”, the model ${lookedAt(pair, at, !isPlaying)}.`;
 };
 const pointing = () =>
   matchMedia("(hover: none)").matches ? "Tap a word" : "Point at a word";
@@ -140,8 +140,7 @@ function pairOf(now, heard, beside, actions) {
   const { pair, round, known, at, from } = now;
   const point = (i) => i < known && pick(i);
   const tint = (share) => (share < LEAST ? 0 : share);
-  const seen = at === null ? [{ e: from, share: 1 }] : mostSeen(pair, at);
-  const shareOf = (e) => seen.find((each) => each.e === e)?.share ?? 0;
+  const shareOf = (e) => (at === null ? Number(e === from) : tint(pair.shares[at][e]));
   // Tab reaches one word of each sentence, the arrow keys the others.
   const english = ({ text }, e) => html`
     <button type="button" tabindex=${e === (from ?? 0) ? 0 : -1} style="--share: ${shareOf(e)}"
@@ -159,10 +158,11 @@ function pairOf(now, heard, beside, actions) {
   };
   const other = (each, i) => html`
     <button type="button" lang="de" data-control="other-${i}" aria-label="Write “${each.text}” instead" style="--certain: ${each.probability}"
-      @click=${(event) => write(each, event)}><span>${each.text}</span> ${percent(each.probability, 0)}</button>`;
+      @click=${(event) => write(each, event)}><span>${each.text}</span> ${each.meaning ? html`<small>${each.meaning}</small>` : nothing} ${percent(each.probability, 0)}</button>`;
   const offered = pair.others[at] ?? [];
   const instead = html`<span class="tff-instead">“${pair.german[at]?.text}” or</span>`;
-  const sure = at === null || isPlaying ? "" : howSure(pair, at, at === now.chosen);
+  const sure = at === null || isPlaying ? "" : howSure(pair, at);
+  const press = offered.length && at !== now.chosen ? PRESS : nothing; // who chose knows
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
     <p class="tff-key"><span class="tff-first">A small Transformer writes German.</span> Nobody told it where to look. <b class="tff-hint">${pointing()}.</b></p>
@@ -176,7 +176,7 @@ function pairOf(now, heard, beside, actions) {
     </div>
     <div class="tff-below">
       <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : now.chosen === null ? "Play again" : "Undo"}</button>
-      <p class="tff-told"><span>${told(now)} <span class="tff-sure">${sure}</span></span> ${beside}</p>
+      <p class="tff-told"><span>${told(now, isPlaying)} <span class="tff-sure">${sure && html`${sure}${press}.`}</span></span> ${beside}</p>
     </div>
     ${heard}`;
 }

@@ -99,10 +99,11 @@ export const mostSeen = ({ shares }, g) =>
     .slice(0, 2)
     .filter(({ share }) => share >= LEAST);
 
-// … and in words.
-export function lookedAt(pair, g) {
+// … and in words, with or without shares.
+export function lookedAt(pair, g, hasShares = true) {
   const parts = mostSeen(pair, g).map(
-    ({ share, e }) => `“${pair.english[e].text}”\u00a0(${percent(share, 0)})`,
+    ({ share, e }) =>
+      `“${pair.english[e].text}”${hasShares ? `\u00a0(${percent(share, 0)})` : ""}`,
   );
   return parts.length
     ? `looks at ${parts.join(" and ")}`
@@ -117,13 +118,12 @@ export function mostDecided({ shares }) {
   return largest.findLastIndex((share) => share > most - 0.15);
 }
 
-// The German word that a figure ends with: one that could have been another and looks
-// mostly at one English word, else the one that shows best what a line means.
+// The German word that a figure ends with: of those that could have been another the least
+// probable, else the one that shows best what a line means.
 export function worthALook(pair) {
-  const most = pair.shares.map((row) => Math.max(...row));
-  const open = most.map((share, g) => (pair.others[g].length ? share : 0));
-  const best = Math.max(...open);
-  return best >= 0.5 ? open.indexOf(best) : mostDecided(pair);
+  const open = pair.certain.map((own = 0, g) => (pair.others[g].length ? own : 1));
+  const least = Math.min(...open);
+  return least < 1 ? open.indexOf(least) : mostDecided(pair);
 }
 
 // The places of words that are others than before, after the one that was chosen. Null if
@@ -144,14 +144,20 @@ export function toldOfChoice(chosen, before, after) {
     : `${chose}; the model changed nothing else.`;
 }
 
+// A word that came close, as it is written in a translation that is there, and what it means.
+export function named(other, ways, meanings = {}) {
+  const way = beginning(ways, other.prefix);
+  const place = wordsOf(other.prefix).length - 1;
+  const text = way ? wordsOf(way.predictedPieces)[place].text : other.text;
+  return { ...other, text, meaning: meanings[text] };
+}
+
 // How probable the model found a German word, which its bar shows, in words.
-export function howSure({ german, others, certain }, g, isChosen = false) {
+export function howSure({ german, certain }, g) {
   const { text, places } = german[g];
   if (!certain[g]) return "";
   const what = places.length > 1 ? `the first piece of “${text}”` : `“${text}”`;
-  const press = "; press another, and it goes on from there";
-  const canPress = others[g].length && !isChosen; // who has chosen knows
-  return `It gave ${what} ${percent(certain[g], 0)} (its bar)${canPress ? press : ""}.`;
+  return `It gave ${what} ${percent(certain[g], 0)} (its bar)`;
 }
 
 // What the model might have written instead of a German word, in words.
