@@ -41,12 +41,14 @@ def test_it_records_how_probable_the_words_were_that_came_close(
     for way in ways:
         scored = page_translator.score(text, spelled(way))
         assert scored.pieces == way["predictedPieces"]
+        chances = iter(way["chances"])
         rows = zip(scored.pieces, scored.log_probabilities, way["next"], strict=True)
         for piece, log_probability, options in rows:
             probabilities = dict(options)
+            expected = pytest.approx(math.exp(log_probability), abs=0.0006)
+            assert next(chances) == expected
             assert list(probabilities.values()) == sorted(probabilities.values())[::-1]
             if piece in probabilities:
-                expected = pytest.approx(math.exp(log_probability), abs=0.0006)
                 assert probabilities[piece] == expected
 
 
@@ -83,6 +85,7 @@ def test_only_whole_words_that_came_close_are_offered(js):
             [[".", 0.6], ["▁früh", 0.4]],  # a mark would be parted from its word
             [["</s>", 0.5], ["▁so", 0.5]],
         ],
+        "chances": [0.6, 0.2, 0.7, 0.6, 0.5],
     }
     found = js(WORDS, "linked(given, 0.05).others", given)
     assert found == [
@@ -98,8 +101,8 @@ def test_only_whole_words_that_came_close_are_offered(js):
         1,
         0,
     ]
-    # the probability of the piece that was written, whether it was the best or not
-    assert js(WORDS, "linked(given).certain", given) == [0.6, 0.2, 0.6]
+    # the product of its pieces' probabilities, whether they were the best or not
+    assert js(WORDS, "linked(given).certain", given) == pytest.approx([0.6, 0.14, 0.6])
     assert js(WORDS, "cameClose({ others: given }, 0)", found) == (
         "It might have written “wir…”\u00a0(30\u00a0%) or “mir…”\u00a0(7\u00a0%)."
     )
@@ -134,6 +137,7 @@ def test_a_word_pays_the_mean_and_gets_the_sum_of_its_pieces(js):
             [0.0, 0.0, 0.0, 1.0],
         ],
         "next": [[], [], [], []],
+        "chances": [1, 1, 1, 1],
     }
     pair = js(WORDS, "linked(given)", given)
     assert [each["text"] for each in pair["german"]] == ["weil", "es"]
@@ -159,11 +163,16 @@ def test_the_engines_answer_becomes_what_is_recorded(js):
         },
     }
     option = {"id": 7, "piece": "▁E", "probability": 0.8}
-    scored = {"positions": [{"next": [option]}, {"next": []}]}
+    positions = [
+        {"next": [option], "logProbability": math.log(0.8)},
+        {"next": [], "logProbability": 0},
+    ]
+    scored = {"positions": positions}
     given = {"attention": attention, "scored": scored}
     found = js(WORDS, "ofAnswers(given.attention, given.scored)", given)
     assert found["weights"] == [pytest.approx([0.3, 0.7]), pytest.approx([0.6, 0.4])]
     assert found["next"] == [[["▁E", 0.8]], []]
+    assert found["chances"] == pytest.approx([0.8, 1])
 
 
 def test_without_a_sentence_there_is_nothing_to_show():
@@ -193,11 +202,13 @@ def test_what_a_choice_changed_is_told(js, after, told):
 def test_it_ends_with_the_least_probable_word_that_could_have_been_another(js):
     shares = [[0.9, 0.0], [0.6, 0.1], [0.2, 0.3]]
     certain = [0.3, 0.8, 0.7]
-    for others, place in (
-        ([[], [{}], [{}]], 2),
-        ([[], [{}], []], 1),
-        ([[], [], []], 0),
-    ):
+    cases = (
+        (certain, [[], [{}], [{}]], 2),
+        (certain, [[], [{}], []], 1),
+        (certain, [[], [], []], 0),
+        ([0.9, 0.05, 0.7], [[], [], [{}]], 1),  # it was guessed
+    )
+    for certain, others, place in cases:
         given = {"shares": shares, "others": others, "certain": certain}
         assert js(WORDS, "worthALook(given)", given) == place
 
@@ -224,20 +235,23 @@ def test_how_sure_the_model_was_is_told(js):
             {"text": "angerufen", "places": [1, 2]},
             {"text": "?", "places": [3]},
         ],
-        "certain": [0.61, 0.4, None],
+        "certain": [0.61, 0.4, 0.001],
     }
     assert [js(WORDS, f"howSure(given, {g})", given) for g in range(3)] == [
-        "It gave “hast” 61\u00a0% (its bar)",
-        "It gave the first piece of “angerufen” 40\u00a0% (its bar)",
-        "",
+        "It found “hast” 61\u00a0% likely",
+        "It found “angerufen” (2 pieces) 40\u00a0% likely",
+        "It found “?” hardly likely",
     ]
 
 
 def test_a_word_that_came_close_is_whole_where_its_translation_is_there(js):
-    ways = [{"predictedPieces": each} for each in (["▁a"], ["▁rot", "em", "▁Kleid"])]
-    given = {"ways": ways, "other": {"text": "rot…", "prefix": ["▁rot"]}}
+    ways = [
+        {"predictedPieces": pieces, "chances": [0.5, 0.4, 0.9]}
+        for pieces in (["▁a"], ["▁rot", "em", "▁Kleid"])
+    ]
+    other = {"text": "rot…", "probability": 0.5, "prefix": ["▁rot"]}
+    given = {"ways": ways, "other": other}
     named = 'named(given.other, given.ways, { rotem: "red" })'
-    whole = {"text": "rotem", "prefix": ["▁rot"], "meaning": "red"}
+    whole = {**other, "text": "rotem", "probability": 0.2, "meaning": "red"}
     assert js(WORDS, named, given) == whole
-    found = js(WORDS, "named(given.other, [])", given)
-    assert found["text"] == "rot…"
+    assert js(WORDS, "named(given.other, [])", given) == other

@@ -97,11 +97,16 @@ class FirstTranslation(ModelFigure):
 
     def _recorded(self, text: str, translation: str | None) -> dict[str, Any]:
         maps = self.translator.attention(text, translation)
-        best = self._next(text, self._tokenizer.encode(maps.translation)).topk(MOST)
+        ids = self._tokenizer.encode(maps.translation)
+        next_ = self._next(text, ids)
+        best = next_.topk(MOST)
+        written = torch.tensor([*ids, self.translator.model.config.eos_id])
+        chances = next_.gather(-1, written[:, None])
         return {
             "sourcePieces": maps.source_pieces,
             "predictedPieces": maps.predicted_pieces,
             "weights": _rounded(maps.cross[-1].mean(0)),
+            "chances": [each for [each] in _rounded(chances)],
             "next": [
                 [
                     [self._tokenizer.id_to_piece(id_), probability]

@@ -6,33 +6,25 @@ import { percent } from "../kit/numbers.js";
 import { html } from "../kit/vendor/lit.js";
 import { doubtful, foreign } from "../live_lab/remarks.js";
 import { pairView } from "./view.js";
-import {
-  beginning,
-  glossed,
-  LEAST,
-  linked,
-  named,
-  ofAnswers,
-  wordsOf,
-} from "./words.js";
+import { answer, waysOf } from "./ways.js";
+import { LEAST } from "./words.js";
 
 const AT_ONCE = 3; // words that stand there when the page opens
 const OPENING = 2400; // ms in which its first lines are read before it goes on
-const OTHER = 900; // … and in which another word is seen in its place
 const KNOWS =
   "The model has read only captions of photographs and short everyday sentences; on anything else it may be confidently wrong.";
-const LINES = `The lines show attention of ${percent(LEAST, 0)} or more, averaged over the last layer’s heads.`;
-const RECORDED = html`The examples are recorded; yours is translated here. <span class="tff-lines-are">${LINES}</span>`;
+const LINES = `Lines: attention of ${percent(LEAST, 0)} or more, mean of the last layer’s heads. Orange: another word came close.`;
+const RECORDED = html`Examples are recorded, yours is translated here. <span class="tff-lines-are">${LINES}</span>`;
 
 function render({ model, el }) {
   const root = figure(el, "tff", "An English sentence and its German translation");
   const engine = engineOf(model);
   const isReleased = Boolean(model.get("model_key"));
   const { sentences, close } = model.get("example");
-  let [shown] = sentences; // { text, meanings, ways: translations of it that are there }
-  let current = null; // the way that stands there: { way, how }
-  let past = []; // … and those before it, of the same sentence
-  const view = pairView(writeOther, undo);
+  const view = pairView(
+    (other) => ways.writeOther(other),
+    () => ways.undo(),
+  );
   const remark = h("p", { class: "tff-remark", role: "status" });
   const further = h("a", { class: "tff-further" }, "See inside the model");
   const lead = (text) => {
@@ -44,7 +36,7 @@ function render({ model, el }) {
     if (engine) ask.tell(RECORDED);
     say(remark, "");
     lead(texts[i]);
-    begin(sentences[i]);
+    ways.begin(sentences[i]);
     view.reveal();
   });
   const ask = askBar(engine, model, {
@@ -55,53 +47,12 @@ function render({ model, el }) {
       say(remark, foreign(text) || doubtful(found, model.get("doubt")));
       choice.pick(texts.indexOf(text));
       lead(text);
-      begin({ text, ways: [way] });
+      ways.begin({ text, ways: [way], isComputed: true });
       view.reveal();
       return [COMPUTED, ...(isReleased ? [KNOWS] : []), LINES].join(" ");
     },
   });
-  function begin(sentence, how) {
-    shown = sentence;
-    past = [];
-    show(shown.ways[0], how);
-  }
-  // A page without an engine offers the words that were recorded.
-  /** @param {any} way @param {any} how */
-  function show(way, how = {}) {
-    current = { way, how };
-    const pair = linked(way, close);
-    const isThere = ({ prefix }) => engine || beginning(shown.ways, prefix);
-    pair.others = pair.others.map((others) =>
-      others.filter(isThere).map((each) => named(each, shown.ways, shown.meanings)),
-    );
-    pair.glosses = glossed(pair.german, shown.meanings);
-    view.show(pair, how);
-  }
-  // A word that came close is written instead, and what would have followed it.
-  function writeOther({ prefix }) {
-    const { text, ways } = shown;
-    const known = wordsOf(prefix).length;
-    const before = wordsOf(current.way.predictedPieces).map((each) => each.text);
-    const how = { known, after: OTHER, chosen: known - 1, before };
-    const there = beginning(ways, prefix);
-    if (there === ways[0]) return begin(shown, { known, after: OTHER });
-    if (there) return change(there, how);
-    return ask.run(async (tools) => {
-      const options = { search: "greedy", prefix, ...tools };
-      const { hypotheses } = await engine.translate(text, options);
-      const { way } = await answer(engine, text, hypotheses[0].pieces, tools);
-      ways.push(way);
-      if (shown.ways === ways) change(way, how); // else an example was chosen meanwhile
-    });
-  }
-  function change(way, how) {
-    past.push(current);
-    show(way, how);
-  }
-  function undo() {
-    const { way, how } = past.pop();
-    show(way, { ...how, known: wordsOf(way.predictedPieces).length });
-  }
+  const ways = waysOf(engine, close, view, ask.run);
   // What asking costs is said to whoever is about to ask.
   const costs = () => ask.tell(atFirst(engine, model));
   if (engine) {
@@ -112,19 +63,8 @@ function render({ model, el }) {
   root.append(view.node, remark, choice.set, ask.node);
   if (isInTheBook()) view.beside.append(further);
   lead(texts[0]);
-  begin(shown, { known: AT_ONCE, after: OPENING });
-  return stopping(ask, view);
-}
-
-async function answer(engine, text, translation, tools) {
-  const attention = await engine.attention(text, translation, tools);
-  const pieces = attention.predictedPieces.slice(0, -1);
-  const scored = await engine.score(text, pieces, tools);
-  return {
-    way: ofAnswers(attention, scored),
-    logProbability: scored.logProbability,
-    pieces: scored.positions.length,
-  };
+  ways.begin(sentences[0], { known: AT_ONCE, after: OPENING });
+  return stopping(ask, view, ways);
 }
 
 export default { render };

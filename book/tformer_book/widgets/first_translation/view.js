@@ -6,10 +6,12 @@ import { html, nothing, render, repeat, svg } from "../kit/vendor/lit.js";
 import {
   cameClose,
   changedAfter,
+  GUESSED,
   howSure,
   LEAST,
   lookedAt,
   lookedFrom,
+  sawMost,
   toldOfChoice,
   worthALook,
 } from "./words.js";
@@ -20,6 +22,7 @@ const LONGEST = 6400; // … for all words of a sentence
 const REST = 600; // … and until all lines are back after the mouse has left
 const NONE = { at: null, from: null, isPicked: false };
 const PRESS = html`; press another<span class="tff-then">, and it goes on from there</span>`;
+const BAR = html`<span class="tff-then"> (its bar)</span>`;
 const NOTHING = { english: [], german: [], shares: [], others: [], certain: [] };
 const ITS_OWN = { chosen: null, before: [] }; // as the model wrote it
 
@@ -28,7 +31,7 @@ const ITS_OWN = { chosen: null, before: [] }; // as the model wrote it
 // -> { node, beside (a place for more, beside what is told), show(pair of `linked`, with
 //      its `glosses`, { known: words that stand there at once, after: ms until the next,
 //      chosen: the place of the word that the reader had written, before: the words without
-//      that }), reveal(), stop() }
+//      that }), update(the same pair, told better), reveal(), stop() }
 export function pairView(onOther, onUndo) {
   const now = {
     pair: NOTHING,
@@ -106,6 +109,7 @@ export function pairView(onOther, onUndo) {
       now.round += 1;
       play(known, after);
     },
+    update: (pair) => show({ pair }),
     // Whoever asked from further down sees the answer.
     reveal() {
       const { scrollPaddingTop } = getComputedStyle(document.documentElement);
@@ -130,7 +134,7 @@ const told = ({ pair, at, from, chosen, before }, isPlaying = false) => {
   if (at !== null && at === chosen) return toldOfChoice(chosen, before, germanOf(pair));
   return at === null
     ? "The model reads the English sentence."
-    : `To write “${pair.german[at].text}”, the model ${lookedAt(pair, at, !isPlaying)}.`;
+    : `To write “${pair.german[at].text}”, the model ${isPlaying ? sawMost(pair, at) : lookedAt(pair, at)}.`;
 };
 const pointing = () =>
   matchMedia("(hover: none)").matches ? "Tap a word" : "Point at a word";
@@ -149,7 +153,7 @@ function pairOf(now, heard, beside, actions) {
     now.chosen === null ? [] : changedAfter(now.chosen, now.before, germanOf(pair));
   const german = ({ text }, i) => html`
     <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${text}: ${lookedAt(pair, i)}" data-gloss=${pair.glosses?.[i] || nothing}
-      style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}; --certain: ${pair.certain[i] ?? 0}" ?data-hidden=${i >= known} ?data-at=${i === at} ?data-close=${pair.others[i].length} ?data-chosen=${i === now.chosen} ?data-changed=${changes?.includes(i)} aria-hidden=${i >= known ? "true" : nothing}
+      style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}; --certain: ${pair.certain[i]}" ?data-hidden=${i >= known} ?data-at=${i === at} ?data-close=${pair.others[i].length} ?data-chosen=${i === now.chosen} ?data-changed=${changes?.includes(i)} aria-hidden=${i >= known ? "true" : nothing}
       @click=${() => pick(i)} @pointerenter=${() => point(i)} @focus=${() => point(i)}><span>${text}</span></button>`;
   const write = (each, { target }) => {
     const again = target.closest(".tff-stage").querySelector('[data-control="again"]');
@@ -161,8 +165,6 @@ function pairOf(now, heard, beside, actions) {
       @click=${(event) => write(each, event)}><span>${each.text}</span> ${each.meaning ? html`<small>${each.meaning}</small>` : nothing} ${percent(each.probability, 0)}</button>`;
   const offered = pair.others[at] ?? [];
   const instead = html`<span class="tff-instead">“${pair.german[at]?.text}” or</span>`;
-  const sure = at === null || isPlaying ? "" : howSure(pair, at);
-  const press = offered.length && at !== now.chosen ? PRESS : nothing; // who chose knows
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
     <p class="tff-key"><span class="tff-first">A small Transformer writes German.</span> Nobody told it where to look. <b class="tff-hint">${pointing()}.</b></p>
@@ -176,9 +178,22 @@ function pairOf(now, heard, beside, actions) {
     </div>
     <div class="tff-below">
       <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : now.chosen === null ? "Play again" : "Undo"}</button>
-      <p class="tff-told"><span>${told(now, isPlaying)} <span class="tff-sure">${sure && html`${sure}${press}.`}</span></span> ${beside}</p>
+      <p class="tff-told"><span>${told(now, isPlaying)} <span class="tff-sure">${isPlaying || at === null ? nothing : sureOf(now)}</span></span> ${beside}</p>
     </div>
     ${heard}`;
+}
+
+// How probable the word was that is looked at, and what follows from that.
+function sureOf({ pair, at, chosen }) {
+  const sure = html`${howSure(pair, at)}${BAR}`;
+  if (at === chosen) return html`${sure}.`; // who chose it knows the rest
+  const own = pair.certain[at];
+  const likely = pair.others[at].find(({ probability }) => probability > own);
+  const guess = own < GUESSED ? ": a guess" : "";
+  const why = likely
+    ? `, less than “${likely.text}”, but its sentence won the search`
+    : "";
+  return html`${sure}${guess}${why}${pair.others[at].length ? PRESS : nothing}.`;
 }
 
 // Lines from each word that stands there to what it looked at.

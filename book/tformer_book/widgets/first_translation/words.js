@@ -8,6 +8,8 @@ import { written } from "../kit/pieces.js";
 
 export const LEAST = 0.1; // a smaller share is neither named, nor tinted, nor drawn
 
+export const GUESSED = 0.1; // a word that was less probable
+
 // What the engine answers, as the figure's examples are recorded.
 export function ofAnswers(attention, { positions }) {
   const layer = attention.cross.shape[0] - 1;
@@ -18,6 +20,7 @@ export function ofAnswers(attention, { positions }) {
     next: positions.map(({ next }) =>
       next.map(({ piece, probability }) => [piece, probability]),
     ),
+    chances: positions.map(({ logProbability }) => Math.exp(logProbability)),
   };
 }
 
@@ -42,8 +45,9 @@ const isMark = (piece) => /^[.,;:!?…]$/.test(piece);
 // pays to the end of the sentence. A word of several pieces takes the mean of what they
 // pay, and gets the sum of what they are paid. others[g] are the words that came close to
 // it: { text, probability, prefix: the pieces that a translation with it begins with }[];
-// certain[g] is the probability of its own first piece, if it was among the best.
-export function linked({ sourcePieces, predictedPieces, weights, next }, close = 1) {
+// certain[g] is its own probability, the product of its pieces'.
+export function linked(way, close = 1) {
+  const { sourcePieces, predictedPieces, weights, next } = way;
   const english = wordsOf(sourcePieces);
   const german = wordsOf(predictedPieces);
   const shares = german.map(({ places: rows }) =>
@@ -65,11 +69,11 @@ export function linked({ sourcePieces, predictedPieces, weights, next }, close =
         return { text: `${written([piece])}…`, probability, prefix };
       }),
   );
-  const certain = german.map(
-    ({ places: [t] }) => next[t].find(([piece]) => piece === predictedPieces[t])?.[1],
-  );
+  const certain = german.map(({ places }) => chance(way, places));
   return { english, german, shares, others, certain };
 }
+
+const chance = ({ chances }, places) => places.reduce((p, t) => p * chances[t], 1);
 
 // What German words mean, one by one, "" for a mark. Null if one of them is not known.
 export function glossed(german, meanings = {}) {
@@ -83,11 +87,14 @@ export const beginning = (ways, prefix) =>
     prefix.every((piece, i) => predictedPieces[i] === piece),
   );
 
-// Which German word drew most on an English one, in words.
+// Which German words drew most on an English one, in words.
 export function lookedFrom({ english, german, shares }, e) {
-  const most = Math.max(...shares.map((row) => row[e]));
-  const g = shares.findIndex((row) => row[e] === most);
-  return `Of all German words, “${german[g].text}” drew most on “${english[e].text}” (${percent(most, 0)} of its attention)`;
+  const [[most, share], [next, less]] = shares
+    .map((row, g) => [`“${german[g].text}”`, row[e]])
+    .sort(([, a], [, b]) => b - a)
+    .concat([["", 0]]); // one word has no next
+  const rest = less >= LEAST ? `, and ${next}\u00a0${percent(less, 0)}` : "";
+  return `${most} gave “${english[e].text}”\u00a0${percent(share, 0)} of its attention${rest}`;
 }
 
 // What a German word looked at most: one English word or two, the first of them most.
@@ -99,15 +106,21 @@ export const mostSeen = ({ shares }, g) =>
     .slice(0, 2)
     .filter(({ share }) => share >= LEAST);
 
-// … and in words, with or without shares.
-export function lookedAt(pair, g, hasShares = true) {
-  const parts = mostSeen(pair, g).map(
-    ({ share, e }) =>
-      `“${pair.english[e].text}”${hasShares ? `\u00a0(${percent(share, 0)})` : ""}`,
-  );
-  return parts.length
-    ? `looks at ${parts.join(" and ")}`
-    : "looks at no word in particular";
+// … in words,
+export function lookedAt(pair, g) {
+  const [most, next] = mostSeen(pair, g).map(({ share, e }) => [
+    `“${pair.english[e].text}”`,
+    percent(share, 0),
+  ]);
+  if (!most) return "spreads its attention over many words";
+  const rest = next ? ` and ${next.join("\u00a0")}` : "";
+  return `gives ${most.join("\u00a0")} of its attention${rest}`;
+}
+
+// … and in fewer.
+export function sawMost(pair, g) {
+  const words = mostSeen(pair, g).map(({ e }) => `“${pair.english[e].text}”`);
+  return words.length ? `looks at ${words.join(" and ")}` : "looks at many words";
 }
 
 // The German word that shows best what a line means: the last of those that look almost
@@ -118,10 +131,12 @@ export function mostDecided({ shares }) {
   return largest.findLastIndex((share) => share > most - 0.15);
 }
 
-// The German word that a figure ends with: of those that could have been another the least
-// probable, else the one that shows best what a line means.
+// The German word that a figure ends with: of those that could have been another, or were
+// guessed, the least probable; else the one that shows best what a line means.
 export function worthALook(pair) {
-  const open = pair.certain.map((own = 0, g) => (pair.others[g].length ? own : 1));
+  const open = pair.certain.map((own, g) =>
+    pair.others[g].length || own < GUESSED ? own : 1,
+  );
   const least = Math.min(...open);
   return least < 1 ? open.indexOf(least) : mostDecided(pair);
 }
@@ -144,20 +159,23 @@ export function toldOfChoice(chosen, before, after) {
     : `${chose}; the model changed nothing else.`;
 }
 
-// A word that came close, as it is written in a translation that is there, and what it means.
+// A word that came close, as it is written in a translation that is there, how probable that
+// was, and what it means.
 export function named(other, ways, meanings = {}) {
   const way = beginning(ways, other.prefix);
-  const place = wordsOf(other.prefix).length - 1;
-  const text = way ? wordsOf(way.predictedPieces)[place].text : other.text;
-  return { ...other, text, meaning: meanings[text] };
+  if (!way) return other;
+  const { text, places } = wordsOf(way.predictedPieces)[
+    wordsOf(other.prefix).length - 1
+  ];
+  return { ...other, text, probability: chance(way, places), meaning: meanings[text] };
 }
 
 // How probable the model found a German word, which its bar shows, in words.
 export function howSure({ german, certain }, g) {
   const { text, places } = german[g];
-  if (!certain[g]) return "";
-  const what = places.length > 1 ? `the first piece of “${text}”` : `“${text}”`;
-  return `It gave ${what} ${percent(certain[g], 0)} (its bar)`;
+  const of = places.length > 1 ? ` (${places.length} pieces)` : "";
+  const likely = certain[g] < 0.005 ? "hardly" : percent(certain[g], 0);
+  return `It found “${text}”${of} ${likely} likely`;
 }
 
 // What the model might have written instead of a German word, in words.
