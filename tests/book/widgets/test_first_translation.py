@@ -25,7 +25,7 @@ def spelled(way):
 def test_it_records_what_the_translator_looks_at(figure, page_translator):
     recorded = figure.example["sentences"]
     assert [each["text"] for each in recorded] == SENTENCES
-    for text, _, ways in (each.values() for each in recorded):
+    for text, _, _, ways in (each.values() for each in recorded):
         assert spelled(ways[0]) == page_translator.translate(text)
         for way in ways:
             maps = page_translator.attention(text, spelled(way))
@@ -37,7 +37,7 @@ def test_it_records_what_the_translator_looks_at(figure, page_translator):
 def test_it_records_how_probable_the_words_were_that_came_close(
     figure, page_translator
 ):
-    text, _, ways = figure.example["sentences"][0].values()
+    text, _, _, ways = figure.example["sentences"][0].values()
     for way in ways:
         scored = page_translator.score(text, spelled(way))
         assert scored.pieces == way["predictedPieces"]
@@ -53,7 +53,7 @@ def test_it_records_how_probable_the_words_were_that_came_close(
 
 
 def test_another_way_begins_alike_and_goes_on_with_the_best_piece(figure):
-    (_, _, [own, *others]), (_, _, [_]) = (
+    (_, _, _, [own, *others]), (_, _, _, [_]) = (
         each.values() for each in figure.example["sentences"]
     )
     assert [spelled(each) for each in others[:2]] == [
@@ -185,10 +185,10 @@ def test_without_a_sentence_there_is_nothing_to_show():
     [
         (
             "Hast Sie dort ?",
-            "; the model then wrote “Sie” instead of “du”, “dort” instead of “da”.",
+            "; the model then wrote “Sie” instead of “du”, “dort” instead of “da”",
         ),
-        ("Hast du da ?", "; the model changed nothing else."),
-        ("Hast du ?", "; what follows is the model’s."),
+        ("Hast du da ?", "; the model changed nothing else"),
+        ("Hast du ?", "; what follows is the model’s"),
     ],
 )
 def test_what_a_choice_changed_is_told(js, after, told):
@@ -221,11 +221,23 @@ def test_the_examples_say_what_their_words_mean_and_of_no_others(english):
     assert words == set(given["meanings"])
 
 
-def test_meanings_are_shown_of_all_words_or_of_none(js):
-    given = [{"text": each, "places": []} for each in ("du", "?")]
-    assert js(WORDS, 'glossed(given, { du: "you" })', given) == ["you", ""]
-    assert js(WORDS, 'glossed(given, { Sie: "you" })', given) is None
-    assert js(WORDS, "glossed(given)", given) is None
+def test_meanings_are_shown_of_all_words_else_what_the_model_was_unsure_of(js):
+    german = [{"text": each, "places": []} for each in ("du", "gehst", "?")]
+    given = {"german": german, "certain": [0.05, 0.3, 0.9]}
+    meanings = '{ du: "you", gehst: "go" }'
+    assert js(WORDS, f"glossed(given, {meanings})", given) == ["you", "go", ""]
+    unsure = ["a guess", "unsure", ""]
+    assert js(WORDS, 'glossed(given, { du: "you" })', given) == unsure
+    assert js(WORDS, "glossed(given)", given) == unsure
+
+
+def test_notes_are_of_words_of_the_examples():
+    recorded = FirstTranslation().example["sentences"]
+    noted = {word for each in recorded for word in each["notes"]}
+    assert noted == set(first_translation.NOTES)
+    assert all(each["notes"].keys() <= each["meanings"].keys() for each in recorded)
+    own = FirstTranslation(["Did you call me?"]).example["sentences"]
+    assert own[0]["notes"] == {}
 
 
 def test_how_sure_the_model_was_is_told(js):

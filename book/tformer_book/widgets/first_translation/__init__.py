@@ -36,6 +36,15 @@ SENTENCES = {
         "ein": "a", "neues": "new", "Auto": "car", "gekauft": "bought",
     },
 }  # fmt: skip
+# What is worth knowing of some of those words.
+NOTES = {
+    "hast": "“hast … angerufen” is “called”",
+    "angerufen": "“hast … angerufen” is “called”",
+    "haben": "“haben” goes with “Sie”, the polite “you”",
+    "habt": "“habt” goes with “ihr”, “you” for several people",
+    "liest": "“liest” is “reads” and “is reading”",
+    "gekauft": "“hat … gekauft” is “has bought”",
+}
 CLOSE = 0.05  # probability of a next piece from which it "came close"
 MOST = 3  # next pieces that are recorded: the one that was written, and two others
 
@@ -77,7 +86,12 @@ class FirstTranslation(ModelFigure):
         return {
             "close": CLOSE,
             "sentences": [
-                {"text": each, "meanings": words, "ways": self._ways(each)}
+                {
+                    "text": each,
+                    "meanings": words,
+                    "notes": {word: NOTES[word] for word in words if word in NOTES},
+                    "ways": self._ways(each),
+                }
                 for each, words in self._sentences.items()
             ],
         }

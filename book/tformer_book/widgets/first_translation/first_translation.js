@@ -2,18 +2,16 @@
 import { isInTheBook } from "../kit/chapters.js";
 import { figure, h, radios, say, stopping } from "../kit/kit.js";
 import { askBar, atFirst, COMPUTED, engineOf } from "../kit/model.js";
-import { percent } from "../kit/numbers.js";
 import { html } from "../kit/vendor/lit.js";
 import { doubtful, foreign } from "../live_lab/remarks.js";
 import { pairView } from "./view.js";
 import { answer, waysOf } from "./ways.js";
-import { LEAST } from "./words.js";
 
 const AT_ONCE = 3; // words that stand there when the page opens
 const OPENING = 2400; // ms in which its first lines are read before it goes on
 const KNOWS =
   "The model has read only captions of photographs and short everyday sentences; on anything else it may be confidently wrong.";
-const LINES = `Lines: attention of ${percent(LEAST, 0)} or more, mean of the last layer’s heads. Orange: another word came close.`;
+const LINES = "The thicker a line, the more attention. Orange: other words to try.";
 const RECORDED = html`Examples are recorded, yours is translated here. <span class="tff-lines-are">${LINES}</span>`;
 
 function render({ model, el }) {

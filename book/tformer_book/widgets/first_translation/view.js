@@ -29,7 +29,7 @@ const ITS_OWN = { chosen: null, before: [] }; // as the model wrote it
 // onOther(one of `others`): the reader wants that word instead. onUndo(): what stood there
 // before that.
 // -> { node, beside (a place for more, beside what is told), show(pair of `linked`, with
-//      its `glosses`, { known: words that stand there at once, after: ms until the next,
+//      `glosses` and `notes` of its German words, { known: words that stand there at once, after: ms until the next,
 //      chosen: the place of the word that the reader had written, before: the words without
 //      that }), update(the same pair, told better), reveal(), stop() }
 export function pairView(onOther, onUndo) {
@@ -65,7 +65,7 @@ export function pairView(onOther, onUndo) {
   function choose(word) {
     halt();
     show({ known: now.pair.german.length, isPicked: true, ...word });
-    heard.announce(`${told(now)} ${cameClose(now.pair, now.at)}`);
+    heard.announce(`${told(now)}${noteOf(now)}. ${cameClose(now.pair, now.at)}`);
   }
   const onKey = onArrows({ ...ALONG, ...DOWN }, (move, { currentTarget, target }) => {
     const there = [...currentTarget.children].filter((word) => !word.ariaHidden);
@@ -130,12 +130,14 @@ export function pairView(onOther, onUndo) {
 
 const germanOf = (pair) => pair.german.map(({ text }) => text);
 const told = ({ pair, at, from, chosen, before }, isPlaying = false) => {
-  if (from !== null) return `${lookedFrom(pair, from)}.`;
-  if (at !== null && at === chosen) return toldOfChoice(chosen, before, germanOf(pair));
-  return at === null
-    ? "The model reads the English sentence."
-    : `To write “${pair.german[at].text}”, the model ${isPlaying ? sawMost(pair, at) : lookedAt(pair, at)}.`;
+  if (from !== null) return lookedFrom(pair, from);
+  if (at === null) return "The model reads the English sentence";
+  if (at === chosen) return toldOfChoice(chosen, before, germanOf(pair));
+  const looks = isPlaying ? sawMost(pair, at) : lookedAt(pair, at);
+  return `To write “${pair.german[at].text}”, the model ${looks}`;
 };
+const noteOf = ({ pair, at }, isPlaying = false) =>
+  at === null || isPlaying ? "" : pair.notes[at];
 const pointing = () =>
   matchMedia("(hover: none)").matches ? "Tap a word" : "Point at a word";
 
@@ -162,7 +164,7 @@ function pairOf(now, heard, beside, actions) {
   };
   const other = (each, i) => html`
     <button type="button" lang="de" data-control="other-${i}" aria-label="Write “${each.text}” instead" style="--certain: ${each.probability}"
-      @click=${(event) => write(each, event)}><span>${each.text}</span> ${each.meaning ? html`<small>${each.meaning}</small>` : nothing} ${percent(each.probability, 0)}</button>`;
+      @click=${(event) => write(each, event)}><span>${each.text}</span> ${each.meaning ? meant(each.meaning) : nothing} ${percent(each.probability, 0)}</button>`;
   const offered = pair.others[at] ?? [];
   const instead = html`<span class="tff-instead">“${pair.german[at]?.text}” or</span>`;
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
@@ -178,15 +180,21 @@ function pairOf(now, heard, beside, actions) {
     </div>
     <div class="tff-below">
       <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : now.chosen === null ? "Play again" : "Undo"}</button>
-      <p class="tff-told"><span>${told(now, isPlaying)} <span class="tff-sure">${isPlaying || at === null ? nothing : sureOf(now)}</span></span> ${beside}</p>
+      <p class="tff-told"><span>${told(now, isPlaying)}<span class="tff-then">${noteOf(now, isPlaying)}</span>. <span class="tff-sure">${isPlaying || at === null ? nothing : sureOf(now)}</span></span> ${beside}</p>
     </div>
     ${heard}`;
 }
 
+// What a word means; where room is short, only what sets it apart: "have (polite)".
+const meant = (meaning) => {
+  const [, base, rest] = meaning.match(/^(.*? )?(\(.*\)|[^(]*)$/);
+  return html`<small><span class="tff-base">${base}</span>${rest}</small>`;
+};
+
 // How probable the word was that is looked at, and what follows from that.
 function sureOf({ pair, at, chosen }) {
   const sure = html`${howSure(pair, at)}${BAR}`;
-  if (at === chosen) return html`${sure}.`; // who chose it knows the rest
+  if (at === chosen) return pair.notes[at] ? nothing : html`${sure}.`; // who chose it knows
   const own = pair.certain[at];
   const likely = pair.others[at].find(({ probability }) => probability > own);
   const guess = own < GUESSED ? ": a guess" : "";

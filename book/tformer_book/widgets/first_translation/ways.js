@@ -40,7 +40,11 @@ export function waysOf(engine, close, view, ask) {
     const others = pair.others.map((each) =>
       each.filter(isThere).map((other) => named(other, ways, meanings)),
     );
-    return { ...pair, others, glosses: glossed(pair.german, meanings) };
+    const notes = pair.german.map(({ text }) => {
+      const note = shown.notes?.[text];
+      return note ? `: ${note}` : "";
+    });
+    return { ...pair, others, notes, glosses: glossed(pair, meanings) };
   }
   // What words that came close would have become, found out while the reader reads.
   async function complete(sentence, from) {

@@ -75,10 +75,12 @@ export function linked(way, close = 1) {
 
 const chance = ({ chances }, places) => places.reduce((p, t) => p * chances[t], 1);
 
-// What German words mean, one by one, "" for a mark. Null if one of them is not known.
-export function glossed(german, meanings = {}) {
+// What German words mean, one by one, "" for a mark; where that is not known of all, which
+// of them the model was not sure of.
+export function glossed({ german, certain }, meanings = {}) {
   const glosses = german.map(({ text }) => (isMark(text) ? "" : meanings[text]));
-  return glosses.includes(undefined) ? null : glosses;
+  if (!glosses.includes(undefined)) return glosses;
+  return certain.map((own) => (own < GUESSED ? "a guess" : own < 0.5 ? "unsure" : ""));
 }
 
 // Of recorded translations, the one that begins with some pieces.
@@ -88,13 +90,13 @@ export const beginning = (ways, prefix) =>
   );
 
 // Which German words drew most on an English one, in words.
-export function lookedFrom({ english, german, shares }, e) {
-  const [[most, share], [next, less]] = shares
-    .map((row, g) => [`“${german[g].text}”`, row[e]])
+export function lookedFrom({ english, german, shares, notes = [] }, e) {
+  const [[most, share, note = ""], [next, less]] = shares
+    .map((row, g) => [`“${german[g].text}”`, row[e], notes[g]])
     .sort(([, a], [, b]) => b - a)
     .concat([["", 0]]); // one word has no next
   const rest = less >= LEAST ? `, and ${next}\u00a0${percent(less, 0)}` : "";
-  return `${most} gave “${english[e].text}”\u00a0${percent(share, 0)} of its attention${rest}`;
+  return `${most} gave “${english[e].text}”\u00a0${percent(share, 0)} of its attention${rest}${note}`;
 }
 
 // What a German word looked at most: one English word or two, the first of them most.
@@ -152,11 +154,11 @@ export function changedAfter(chosen, before, after) {
 export function toldOfChoice(chosen, before, after) {
   const places = changedAfter(chosen, before, after);
   const chose = `You chose “${after[chosen]}” for “${before[chosen]}”`;
-  if (!places || places.length > 3) return `${chose}; what follows is the model’s.`;
+  if (!places || places.length > 3) return `${chose}; what follows is the model’s`;
   const parts = places.map((i) => `“${after[i]}” instead of “${before[i]}”`);
   return parts.length
-    ? `${chose}; the model then wrote ${parts.join(", ")}.`
-    : `${chose}; the model changed nothing else.`;
+    ? `${chose}; the model then wrote ${parts.join(", ")}`
+    : `${chose}; the model changed nothing else`;
 }
 
 // A word that came close, as it is written in a translation that is there, how probable that
