@@ -144,13 +144,22 @@ def test_a_word_pays_the_mean_and_gets_the_sum_of_its_pieces(js):
     assert pair["shares"] == [pytest.approx([0.6, 0.2]), pytest.approx([0.0, 0.9])]
 
 
-def test_a_word_is_said_to_look_at_two_words_at_most_and_at_none_that_it_hardly_saw(js):
-    shares = [[0.2, 0.5, 0.15], [0.9, 0.05, 0.05], [0.09, 0.08, 0.07]]
-    seen = [
-        [each["e"] for each in js(WORDS, f"mostSeen(given, {g})", {"shares": shares})]
-        for g in range(3)
+def test_what_a_word_looked_at_is_told_and_nothing_that_it_hardly_saw(js):
+    given = {
+        "english": [{"text": each} for each in ("a", "b", "c")],
+        "shares": [[0.2, 0.5, 0.15], [0.9, 0.05, 0.05], [0.09, 0.08, 0.07]],
+    }
+    assert [js(WORDS, f"lookedAt(given, {g})", given) for g in range(3)] == [
+        "gives “b”\u00a050\u00a0% of its attention, “a”\u00a020\u00a0%"
+        " and “c”\u00a015\u00a0%",
+        "gives “a”\u00a090\u00a0% of its attention",
+        "spreads its attention over many words",
     ]
-    assert seen == [[1, 0], [0], []]
+    assert [js(WORDS, f"sawMost(given, {g})", given) for g in range(3)] == [
+        "looks at “b”, “a” and “c”",
+        "looks at “a”",
+        "looks at many words",
+    ]
 
 
 def test_the_engines_answer_becomes_what_is_recorded(js):
@@ -199,18 +208,22 @@ def test_what_a_choice_changed_is_told(js, after, told):
     )
 
 
-def test_it_ends_with_the_least_probable_word_that_could_have_been_another(js):
-    shares = [[0.9, 0.0], [0.6, 0.1], [0.2, 0.3]]
-    certain = [0.3, 0.8, 0.7]
-    cases = (
-        (certain, [[], [{}], [{}]], 2),
-        (certain, [[], [{}], []], 1),
-        (certain, [[], [], []], 0),
-        ([0.9, 0.05, 0.7], [[], [], [{}]], 1),  # it was guessed
-    )
-    for certain, others, place in cases:
-        given = {"shares": shares, "others": others, "certain": certain}
-        assert js(WORDS, "worthALook(given)", given) == place
+@pytest.mark.parametrize(
+    ("certain", "others", "place"),
+    [
+        ([0.3, 0.7, 0.1], [[], [], []], 0),  # the least probable word; "." is none
+        ([0.3, 0.7, 0.1], [[], [{}], [{}]], 1),  # … that could have been another
+        ([0.9, 0.95, 0.1], [[], [], []], 1),  # all are probable: it looked at many
+    ],
+)
+def test_it_ends_with_a_word_that_is_worth_a_look(js, certain, others, place):
+    given = {
+        "german": [{"text": each} for each in ("Er", "schläft", ".")],
+        "shares": [[0.7, 0.3], [0.4, 0.4], [0.1, 0.1]],
+        "certain": certain,
+        "others": others,
+    }
+    assert js(WORDS, "worthALook(given)", given) == place
 
 
 @pytest.mark.parametrize("english", first_translation.SENTENCES)
@@ -223,10 +236,10 @@ def test_the_examples_say_what_their_words_mean_and_of_no_others(english):
 
 def test_meanings_are_shown_of_all_words_else_what_the_model_was_unsure_of(js):
     german = [{"text": each, "places": []} for each in ("du", "gehst", "?")]
-    given = {"german": german, "certain": [0.05, 0.3, 0.9]}
+    given = {"german": german, "certain": [0.05, 0.55, 0.9]}
     meanings = '{ du: "you", gehst: "go" }'
     assert js(WORDS, f"glossed(given, {meanings})", given) == ["you", "go", ""]
-    unsure = ["a guess", "unsure", ""]
+    unsure = ["(a guess)", "(unsure)", ""]
     assert js(WORDS, 'glossed(given, { du: "you" })', given) == unsure
     assert js(WORDS, "glossed(given)", given) == unsure
 

@@ -7,8 +7,8 @@ import { doubtful, foreign } from "../live_lab/remarks.js";
 import { pairView } from "./view.js";
 import { answer, waysOf } from "./ways.js";
 
-const AT_ONCE = 3; // words that stand there when the page opens
-const OPENING = 2400; // ms in which its first lines are read before it goes on
+const AT_ONCE = 2; // words that stand there when the page opens
+const OPENING = 2000; // ms in which its first lines are read before it goes on
 const KNOWS =
   "The model has read only captions of photographs and short everyday sentences; on anything else it may be confidently wrong.";
 const LINES = "The thicker a line, the more attention. Orange: other words to try.";

@@ -17,21 +17,21 @@ import {
 } from "./words.js";
 
 const FIRST = 200; // ms until the first word
-const BEAT = 800; // … and from one word to the next, at most:
-const LONGEST = 6400; // … for all words of a sentence
+const BEAT = 650; // … and from one word to the next, at most:
+const LONGEST = 5200; // … for all words of a sentence
 const REST = 600; // … and until all lines are back after the mouse has left
 const NONE = { at: null, from: null, isPicked: false };
-const PRESS = html`; press another<span class="tff-then">, and it goes on from there</span>`;
-const BAR = html`<span class="tff-then"> (its bar)</span>`;
+const PRESS = html`<span class="tff-press">; press another<span class="tff-then">, and it goes on from there</span></span>`;
+const BAR = html`<span class="tff-bar"> (its bar)</span>`;
 const NOTHING = { english: [], german: [], shares: [], others: [], certain: [] };
 const ITS_OWN = { chosen: null, before: [] }; // as the model wrote it
 
 // onOther(one of `others`): the reader wants that word instead. onUndo(): what stood there
 // before that.
 // -> { node, beside (a place for more, beside what is told), show(pair of `linked`, with
-//      `glosses` and `notes` of its German words, { known: words that stand there at once, after: ms until the next,
-//      chosen: the place of the word that the reader had written, before: the words without
-//      that }), update(the same pair, told better), reveal(), stop() }
+//      `glosses` and `notes` of its German words, { known: words that stand there at once,
+//      after: ms until the next, chosen: the place of the word that the reader had written,
+//      before: the words without that }), update(the same pair, told better), reveal(), stop() }
 export function pairView(onOther, onUndo) {
   const now = {
     pair: NOTHING,
@@ -138,8 +138,7 @@ const told = ({ pair, at, from, chosen, before }, isPlaying = false) => {
 };
 const noteOf = ({ pair, at }, isPlaying = false) =>
   at === null || isPlaying ? "" : pair.notes[at];
-const pointing = () =>
-  matchMedia("(hover: none)").matches ? "Tap a word" : "Point at a word";
+const isTouched = () => matchMedia("(hover: none)").matches;
 
 function pairOf(now, heard, beside, actions) {
   const { onKey, pick, pickEnglish, leave, again, onOther, isPlaying } = actions;
@@ -165,11 +164,15 @@ function pairOf(now, heard, beside, actions) {
   const other = (each, i) => html`
     <button type="button" lang="de" data-control="other-${i}" aria-label="Write “${each.text}” instead" style="--certain: ${each.probability}"
       @click=${(event) => write(each, event)}><span>${each.text}</span> ${each.meaning ? meant(each.meaning) : nothing} ${percent(each.probability, 0)}</button>`;
-  const offered = pair.others[at] ?? [];
-  const instead = html`<span class="tff-instead">“${pair.german[at]?.text}” or</span>`;
+  const offered = isPlaying ? [] : (pair.others[at] ?? []);
+  const instead = html`<span class="tff-instead"><span class="tff-base">“${pair.german[at]?.text}”</span> or</span>`;
+  const orPress =
+    offered.length && at !== now.chosen
+      ? `, or ${isTouched() ? "" : "press "}“${offered[0].text}”`
+      : "";
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
-    <p class="tff-key"><span class="tff-first">A small Transformer writes German.</span> Nobody told it where to look. <b class="tff-hint">${pointing()}.</b></p>
+    <p class="tff-key"><span class="tff-first">A small Transformer writes German.</span> Nobody told it where to look. <b class="tff-hint">${isTouched() ? "Tap" : "Point at"} a word<span class="tff-or">${orPress}</span>.</b></p>
     <div class="tff-pair" ?data-picked=${now.isPicked} ?data-glossed=${pair.glosses} @pointerleave=${leave}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
@@ -180,7 +183,7 @@ function pairOf(now, heard, beside, actions) {
     </div>
     <div class="tff-below">
       <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : now.chosen === null ? "Play again" : "Undo"}</button>
-      <p class="tff-told"><span>${told(now, isPlaying)}<span class="tff-then">${noteOf(now, isPlaying)}</span>. <span class="tff-sure">${isPlaying || at === null ? nothing : sureOf(now)}</span></span> ${beside}</p>
+      <p class="tff-told"><span>${told(now, isPlaying)}<span class="tff-note">${noteOf(now, isPlaying)}</span>. <span class="tff-sure">${isPlaying || at === null ? nothing : sureOf(now)}</span></span> ${beside}</p>
     </div>
     ${heard}`;
 }
@@ -197,11 +200,12 @@ function sureOf({ pair, at, chosen }) {
   if (at === chosen) return pair.notes[at] ? nothing : html`${sure}.`; // who chose it knows
   const own = pair.certain[at];
   const likely = pair.others[at].find(({ probability }) => probability > own);
-  const guess = own < GUESSED ? ": a guess" : "";
+  const isMade = pair.german[at].places.length > 2;
+  const guess = `: a guess${isMade ? ", perhaps no German word" : ""}`;
   const why = likely
     ? `, less than “${likely.text}”, but its sentence won the search`
     : "";
-  return html`${sure}${guess}${why}${pair.others[at].length ? PRESS : nothing}.`;
+  return html`${sure}${own < GUESSED ? guess : ""}${why}${pair.others[at].length ? PRESS : nothing}.`;
 }
 
 // Lines from each word that stands there to what it looked at.

@@ -49,7 +49,7 @@ export function waysOf(engine, close, view, ask) {
   // What words that came close would have become, found out while the reader reads.
   async function complete(sentence, from) {
     const pair = pairNow();
-    const first = pair.others[worthALook(pair)] ?? [];
+    const first = pair.others[worthALook(pair)] ?? []; // no words, no place
     try {
       for (const { prefix } of [...first, ...pair.others.flat()]) {
         if (current !== from) return;

@@ -8,7 +8,10 @@ import { written } from "../kit/pieces.js";
 
 export const LEAST = 0.1; // a smaller share is neither named, nor tinted, nor drawn
 
-export const GUESSED = 0.1; // a word that was less probable
+// A word that was less probable than this was guessed, …
+export const GUESSED = 0.1;
+const UNSURE = 0.6; // … the model was not sure of it, …
+const PROBABLE = 0.8; // … or there may be something to see.
 
 // What the engine answers, as the figure's examples are recorded.
 export function ofAnswers(attention, { positions }) {
@@ -80,7 +83,9 @@ const chance = ({ chances }, places) => places.reduce((p, t) => p * chances[t], 
 export function glossed({ german, certain }, meanings = {}) {
   const glosses = german.map(({ text }) => (isMark(text) ? "" : meanings[text]));
   if (!glosses.includes(undefined)) return glosses;
-  return certain.map((own) => (own < GUESSED ? "a guess" : own < 0.5 ? "unsure" : ""));
+  return certain.map((own) =>
+    own < GUESSED ? "(a guess)" : own < UNSURE ? "(unsure)" : "",
+  );
 }
 
 // Of recorded translations, the one that begins with some pieces.
@@ -99,48 +104,43 @@ export function lookedFrom({ english, german, shares, notes = [] }, e) {
   return `${most} gave “${english[e].text}”\u00a0${percent(share, 0)} of its attention${rest}${note}`;
 }
 
-// What a German word looked at most: one English word or two, the first of them most.
+// Which English words a German word looked at, the most looked at first.
 // -> { share, e }[], empty if its attention is spread over many
 export const mostSeen = ({ shares }, g) =>
   shares[g]
     .map((share, e) => ({ share, e }))
     .sort((a, b) => b.share - a.share)
-    .slice(0, 2)
     .filter(({ share }) => share >= LEAST);
 
 // … in words,
 export function lookedAt(pair, g) {
-  const [most, next] = mostSeen(pair, g).map(({ share, e }) => [
+  const [most, ...rest] = mostSeen(pair, g).map(({ share, e }) => [
     `“${pair.english[e].text}”`,
     percent(share, 0),
   ]);
   if (!most) return "spreads its attention over many words";
-  const rest = next ? ` and ${next.join("\u00a0")}` : "";
-  return `gives ${most.join("\u00a0")} of its attention${rest}`;
+  const parts = [[`${most.join("\u00a0")} of its attention`], ...rest];
+  return `gives ${listed(parts.map((part) => part.join("\u00a0")))}`;
 }
 
 // … and in fewer.
 export function sawMost(pair, g) {
   const words = mostSeen(pair, g).map(({ e }) => `“${pair.english[e].text}”`);
-  return words.length ? `looks at ${words.join(" and ")}` : "looks at many words";
+  return words.length ? `looks at ${listed(words)}` : "looks at many words";
 }
 
-// The German word that shows best what a line means: the last of those that look almost
-// at one English word only.
-export function mostDecided({ shares }) {
-  const largest = shares.map((row) => Math.max(...row));
-  const most = Math.max(...largest);
-  return largest.findLastIndex((share) => share > most - 0.15);
-}
+const listed = (parts) => parts.join(", ").replace(/, ([^,]*)$/, " and $1");
 
-// The German word that a figure ends with: of those that could have been another, or were
-// guessed, the least probable; else the one that shows best what a line means.
-export function worthALook(pair) {
-  const open = pair.certain.map((own, g) =>
-    pair.others[g].length || own < GUESSED ? own : 1,
-  );
-  const least = Math.min(...open);
-  return least < 1 ? open.indexOf(least) : mostDecided(pair);
+// The German word that a figure ends with: of those that could have been another the least
+// probable one, else the least probable one of all; where all are probable, the one that
+// looked at most words.
+export function worthALook({ german, certain, shares, others }) {
+  const all = upTo(german.length).filter((g) => !isMark(german[g].text));
+  const least = (places, by) => places.toSorted((a, b) => by(a) - by(b))[0];
+  const open = all.filter((g) => others[g].length);
+  const unsure = least(open.length ? open : all, (g) => certain[g]);
+  const isPlain = !open.length && certain[unsure] >= PROBABLE;
+  return isPlain ? least(all, (g) => Math.max(...shares[g])) : unsure;
 }
 
 // The places of words that are others than before, after the one that was chosen. Null if
