@@ -288,6 +288,7 @@ def test_each_choice_is_undone_by_itself_and_the_model_s_own_word_needs_no_undo(
 
 def test_it_comes_to_rest_at_a_word_that_could_have_been_another(opened):
     opened.set_viewport_size({"width": 1100, "height": 900})
+    opened.locator('[data-control="sentence-1"]').check(force=True)
     opened.locator('[data-control="sentence-0"]').check(force=True)
     opened.get_by_role("button", name="Play again").wait_for()
     told = opened.locator(".tff-told").inner_text()

@@ -244,13 +244,27 @@ def test_meanings_are_shown_of_all_words_else_what_the_model_was_unsure_of(js):
     assert js(WORDS, "glossed(given)", given) == unsure
 
 
-def test_notes_are_of_words_of_the_examples():
+def test_a_note_is_told_of_its_words_where_all_of_them_stand(js):
+    german = [{"text": each} for each in ("Warum", "haben", "Sie", "angerufen", "?")]
+    notes = [[["hast", "angerufen"], "is called"], [["haben", "Sie"], "polite"]]
+    given = [german, notes]
+    assert js(WORDS, "noted(...given)", given) == ["", "polite", "polite", "", ""]
+    assert js(WORDS, "noted(given[0])", given) == [""] * 5
+
+
+@pytest.mark.parametrize("english", first_translation.SENTENCES)
+def test_notes_quote_words_that_are_written(english):
     recorded = FirstTranslation().example["sentences"]
-    noted = {word for each in recorded for word in each["notes"]}
-    assert noted == set(first_translation.NOTES)
-    assert all(each["notes"].keys() <= each["meanings"].keys() for each in recorded)
-    own = FirstTranslation(["Did you call me?"]).example["sentences"]
-    assert own[0]["notes"] == {}
+    [given] = [each for each in recorded if each["text"] == english]
+    ways = [re.findall(r"\w+", spelled(way)) for way in given["ways"]]
+    assert given["notes"]
+    for words, note in given["notes"]:
+        assert any(set(words) <= set(way) for way in ways)
+        assert all(re.search(rf"\b{word}\b", note) for word in words)
+    [other] = FirstTranslation({"You have called.": {"hast": "have"}}).example[
+        "sentences"
+    ]
+    assert other["notes"] == []
 
 
 def test_how_sure_the_model_was_is_told(js):

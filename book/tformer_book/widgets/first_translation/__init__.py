@@ -36,14 +36,19 @@ SENTENCES = {
         "ein": "a", "neues": "new", "Auto": "car", "gekauft": "bought",
     },
 }  # fmt: skip
-# What is worth knowing of some of those words.
+# What is worth knowing of words that stand in one of those translations together.
 NOTES = {
-    "hast": "“hast … angerufen” is “called”",
-    "angerufen": "“hast … angerufen” is “called”",
-    "haben": "“haben” goes with “Sie”, the polite “you”",
-    "habt": "“habt” goes with “ihr”, “you” for several people",
-    "liest": "“liest” is “reads” and “is reading”",
-    "gekauft": "“hat … gekauft” is “has bought”",
+    "Why did you not call me yesterday?": [
+        (["hast", "angerufen"], "“hast … angerufen” is “called”"),
+        (["haben", "Sie"], "“haben” goes with “Sie”, the polite “you”"),
+        (["habt", "ihr"], "“habt” goes with “ihr”, “you” for several people"),
+    ],
+    "A woman in a red dress is reading a book.": [
+        (["liest"], "“liest” is “reads” and “is reading”"),
+    ],
+    "My brother has bought a new car.": [
+        (["hat", "gekauft"], "“hat … gekauft” is “has bought”"),
+    ],
 }
 CLOSE = 0.05  # probability of a next piece from which it "came close"
 MOST = 3  # next pieces that are recorded: the one that was written, and two others
@@ -89,7 +94,7 @@ class FirstTranslation(ModelFigure):
                 {
                     "text": each,
                     "meanings": words,
-                    "notes": {word: NOTES[word] for word in words if word in NOTES},
+                    "notes": NOTES.get(each, []),
                     "ways": self._ways(each),
                 }
                 for each, words in self._sentences.items()

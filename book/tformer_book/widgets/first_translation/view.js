@@ -65,7 +65,7 @@ export function pairView(onOther, onUndo) {
   function choose(word) {
     halt();
     show({ known: now.pair.german.length, isPicked: true, ...word });
-    heard.announce(`${told(now)}${noteOf(now)}. ${cameClose(now.pair, now.at)}`);
+    heard.announce(announced(now));
   }
   const onKey = onArrows({ ...ALONG, ...DOWN }, (move, { currentTarget, target }) => {
     const there = [...currentTarget.children].filter((word) => !word.ariaHidden);
@@ -137,7 +137,12 @@ const told = ({ pair, at, from, chosen, before }, isPlaying = false) => {
   return `To write “${pair.german[at].text}”, the model ${looks}`;
 };
 const noteOf = ({ pair, at }, isPlaying = false) =>
-  at === null || isPlaying ? "" : pair.notes[at];
+  at === null || isPlaying || !pair.notes[at] ? "" : `: ${pair.notes[at]}`;
+const announced = (now) => {
+  const { pair, at } = now;
+  const sure = at === null ? "" : `${howSure(pair, at)}. ${cameClose(pair, at)}`;
+  return `${told(now)}${noteOf(now)}. ${sure}`;
+};
 const isTouched = () => matchMedia("(hover: none)").matches;
 
 function pairOf(now, heard, beside, actions) {
@@ -153,7 +158,7 @@ function pairOf(now, heard, beside, actions) {
   const changes =
     now.chosen === null ? [] : changedAfter(now.chosen, now.before, germanOf(pair));
   const german = ({ text }, i) => html`
-    <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${text}: ${lookedAt(pair, i)}" data-gloss=${pair.glosses?.[i] || nothing}
+    <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${[text, pair.glosses[i]].filter(Boolean).join(", ")}: ${lookedAt(pair, i)}" data-gloss=${pair.glosses[i] || nothing}
       style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}; --certain: ${pair.certain[i]}" ?data-hidden=${i >= known} ?data-at=${i === at} ?data-close=${pair.others[i].length} ?data-chosen=${i === now.chosen} ?data-changed=${changes?.includes(i)} aria-hidden=${i >= known ? "true" : nothing}
       @click=${() => pick(i)} @pointerenter=${() => point(i)} @focus=${() => point(i)}><span>${text}</span></button>`;
   const write = (each, { target }) => {
@@ -162,8 +167,8 @@ function pairOf(now, heard, beside, actions) {
     onOther(each);
   };
   const other = (each, i) => html`
-    <button type="button" lang="de" data-control="other-${i}" aria-label="Write “${each.text}” instead" style="--certain: ${each.probability}"
-      @click=${(event) => write(each, event)}><span>${each.text}</span> ${each.meaning ? meant(each.meaning) : nothing} ${percent(each.probability, 0)}</button>`;
+    <button type="button" data-control="other-${i}" aria-label="Write “${each.text}” instead" style="--certain: ${each.probability}"
+      @click=${(event) => write(each, event)}><span lang="de">${each.text}</span> ${each.meaning ? meant(each.meaning) : nothing} ${percent(each.probability, 0)}</button>`;
   const offered = isPlaying ? [] : (pair.others[at] ?? []);
   const instead = html`<span class="tff-instead"><span class="tff-base">“${pair.german[at]?.text}”</span> or</span>`;
   const orPress =
@@ -173,7 +178,7 @@ function pairOf(now, heard, beside, actions) {
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
     <p class="tff-key"><span class="tff-first">A small Transformer writes German.</span> Nobody told it where to look. <b class="tff-hint">${isTouched() ? "Tap" : "Point at"} a word<span class="tff-or">${orPress}</span>.</b></p>
-    <div class="tff-pair" ?data-picked=${now.isPicked} ?data-glossed=${pair.glosses} @pointerleave=${leave}>
+    <div class="tff-pair" ?data-picked=${now.isPicked} @pointerleave=${leave}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
         @keydown=${onKey}>${repeat(pair.english, key, english)}</div>
@@ -190,8 +195,8 @@ function pairOf(now, heard, beside, actions) {
 
 // What a word means; where room is short, only what sets it apart: "have (polite)".
 const meant = (meaning) => {
-  const [, base, rest] = meaning.match(/^(.*? )?(\(.*\)|[^(]*)$/);
-  return html`<small><span class="tff-base">${base}</span>${rest}</small>`;
+  const apart = Math.max(0, meaning.indexOf("("));
+  return html`<small><span class="tff-base">${meaning.slice(0, apart)}</span>${meaning.slice(apart)}</small>`;
 };
 
 // How probable the word was that is looked at, and what follows from that.

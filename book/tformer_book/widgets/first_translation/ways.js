@@ -4,6 +4,7 @@ import {
   glossed,
   linked,
   named,
+  noted,
   ofAnswers,
   wordsOf,
   worthALook,
@@ -12,7 +13,7 @@ import {
 const OTHER = 900; // ms in which another word is seen in its place
 
 // engine: null where a page has none; view: a `pairView`; ask(work): runs what the reader
-// waits for. A sentence is { text, meanings, ways: translations of it }, the model's own first.
+// waits for. A sentence is { text, meanings, notes, ways: translations }, the model's own first.
 // -> { begin(sentence, how): shows it, writeOther(a word that came close), undo(), stop() }
 export function waysOf(engine, close, view, ask) {
   let shown = null;
@@ -40,10 +41,7 @@ export function waysOf(engine, close, view, ask) {
     const others = pair.others.map((each) =>
       each.filter(isThere).map((other) => named(other, ways, meanings)),
     );
-    const notes = pair.german.map(({ text }) => {
-      const note = shown.notes?.[text];
-      return note ? `: ${note}` : "";
-    });
+    const notes = noted(pair.german, shown.notes);
     return { ...pair, others, notes, glosses: glossed(pair, meanings) };
   }
   // What words that came close would have become, found out while the reader reads.

@@ -88,6 +88,14 @@ export function glossed({ german, certain }, meanings = {}) {
   );
 }
 
+// What is worth knowing of each German word, "" where there is nothing. notes: [words that
+// must all stand there, what is told of each of them][]
+export function noted(german, notes = []) {
+  const there = german.map(({ text }) => text);
+  const told = notes.filter(([words]) => words.every((word) => there.includes(word)));
+  return there.map((text) => told.find(([words]) => words.includes(text))?.[1] ?? "");
+}
+
 // Of recorded translations, the one that begins with some pieces.
 export const beginning = (ways, prefix) =>
   ways.find(({ predictedPieces }) =>
@@ -95,13 +103,13 @@ export const beginning = (ways, prefix) =>
   );
 
 // Which German words drew most on an English one, in words.
-export function lookedFrom({ english, german, shares, notes = [] }, e) {
-  const [[most, share, note = ""], [next, less]] = shares
+export function lookedFrom({ english, german, shares, notes }, e) {
+  const [[most, share, note], [next, less]] = shares
     .map((row, g) => [`“${german[g].text}”`, row[e], notes[g]])
     .sort(([, a], [, b]) => b - a)
     .concat([["", 0]]); // one word has no next
   const rest = less >= LEAST ? `, and ${next}\u00a0${percent(less, 0)}` : "";
-  return `${most} gave “${english[e].text}”\u00a0${percent(share, 0)} of its attention${rest}${note}`;
+  return `${most} gave “${english[e].text}”\u00a0${percent(share, 0)} of its attention${rest}${note && `: ${note}`}`;
 }
 
 // Which English words a German word looked at, the most looked at first.
