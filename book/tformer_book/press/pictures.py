@@ -78,6 +78,8 @@ LAST_STEP = """async () => {
   dispatchEvent(new Event('beforeprint'));
   for (let k = 0; k < 2; k++) await new Promise(requestAnimationFrame);
 }"""
+# Plotly's charts are in no picture, and on an unfolded page take minutes to draw.
+CHARTS = "**/vendor/plotly/*"
 ROOM = {"wide": "--tf-height", "phone": "--tf-height-narrow"}  # of `tformer.css`
 WHITE = "html:root { --tf-paper: var(--tf-card); }"
 
@@ -98,6 +100,7 @@ def taken(browser: Browser, site: str, page_name: str, folder: Path) -> None:
     ) as context:
         page = context.new_page()
         page.add_init_script("localStorage.setItem('mode', 'light')")
+        page.route(CHARTS, lambda route: route.abort())
         page.goto(f"{site}book/{page_name}.html", timeout=PATIENCE)
         still = page.add_style_tag(content=STILL + on_paper() + WHITE)
         page.evaluate(UNFOLD)
