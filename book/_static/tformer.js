@@ -80,9 +80,15 @@
   });
 })();
 
-// A drawer that is put away gives the keys back to what opened it.
+// A drawer has a button that puts it away, and then gives the keys back to what opened it.
 for (const side of ["primary", "secondary"]) {
-  const drawer = document.getElementById(`pst-${side}-sidebar-modal`);
+  /** @type {HTMLDialogElement | null} */
+  const drawer = document.querySelector(`#pst-${side}-sidebar-modal`);
+  const shut = document.createElement("button");
+  Object.assign(shut, { type: "button", className: "tf-shut", textContent: "×" });
+  shut.ariaLabel = "Close";
+  shut.addEventListener("click", () => drawer?.close());
+  document.getElementById(`pst-${side}-sidebar`)?.prepend(shut); // the theme moves it along
   /** @type {HTMLElement | null} */
   const toggle = document.querySelector(`.bd-header-article .${side}-toggle`);
   const back = () => {

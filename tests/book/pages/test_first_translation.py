@@ -8,6 +8,7 @@ import torch
 
 from tformer import load_pretrained
 from tformer.translator import Translator
+from tformer_book.press.browser import PATIENCE
 from tformer_book.widgets import FirstTranslation, first_translation
 
 FIRST = "Why did you not call me yesterday?"
@@ -190,6 +191,19 @@ def test_who_chooses_from_below_is_shown_the_translation(visit):
         assert page.evaluate(top) < 0
         chip.click()
         page.wait_for_function(f"() => {top} > 40")
+
+
+def test_who_asks_sees_what_is_said_of_the_answer(visit):
+    with visit("book/intro.html", size="phone", touch=True) as seen:
+        page = seen.page
+        page.locator(".tff-german button").first.wait_for()
+        page.locator(".tff textarea").fill("Can you help me?")
+        page.locator(".tff .tfk-ask-line button").click()
+        said = page.locator(".tff .tfk-said", has_text="confidently wrong")
+        said.wait_for(timeout=PATIENCE)
+        page.wait_for_timeout(1000)  # it glides
+        box = said.bounding_box()
+        assert box["y"] + box["height"] <= page.viewport_size["height"]
 
 
 @pytest.mark.parametrize("width", [390, 320])

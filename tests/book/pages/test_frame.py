@@ -144,6 +144,19 @@ def test_escape_closes_the_drawer_and_leaves_no_tooltip(visit):
         assert toggle.evaluate("e => e === document.activeElement")
 
 
+@pytest.mark.parametrize("side", ["primary", "secondary"])
+def test_a_drawer_has_a_button_that_puts_it_away(visit, side):
+    with visit(CHAPTER, size="phone", settle=False) as seen:
+        page = seen.page
+        toggle = page.locator(f".bd-header-article .{side}-toggle")
+        assert page.locator(".tf-shut:visible").count() == 0
+        toggle.click()
+        drawer = page.locator(f"#pst-{side}-sidebar-modal")
+        drawer.locator(".tf-shut").click()
+        drawer.wait_for(state="hidden")
+        page.wait_for_function("document.activeElement.matches('.bd-header-article *')")
+
+
 def test_a_phone_searches_from_the_drawer(visit):
     with visit(CHAPTER, size="phone", settle=False) as seen:
         page = seen.page

@@ -23,6 +23,12 @@ def test_large_numbers_are_grouped_and_shares_stay_with_their_sign(js):
     assert shown == ["1", "999", "1,000", "1,000,000,000", "12.5\xa0%", "100\xa0%"]
 
 
+def test_a_share_that_is_not_0_is_not_called_0(js):
+    shown = js(NUMBERS, "[0, 0.0004, 0.0005].map((x) => percent(x))")
+    assert shown == ["0.0\xa0%", "<0.1\xa0%", "0.1\xa0%"]
+    assert js(NUMBERS, "percent(0.004, 0)") == "<1\xa0%"
+
+
 def test_an_exponent_is_raised_and_the_nearest_number_is_found_by_ratio(js):
     powers, places = js(
         NUMBERS,

@@ -41,8 +41,6 @@ const SLIDERS = [
   ["batch", "batch B", BATCHES],
 ];
 
-const share = (x) => (x > 0 && x < 0.005 ? "<1\u00a0%" : percent(x, 0));
-
 function bar({ name, title, kind }, parts) {
   const sum = total(parts);
   const label = parts.map(([part, x]) => `${part} ${percent(x / sum)}`).join(", ");
@@ -54,7 +52,7 @@ function bar({ name, title, kind }, parts) {
     )}</div>
     <p class="tfco-legend" aria-hidden="true">${parts.map(
       ([part, x], i) =>
-        html`<span><i class="tfco-${COLOURS[i]}"></i>${part} ${share(x / sum)}</span>`,
+        html`<span><i class="tfco-${COLOURS[i]}"></i>${part} ${percent(x / sum, 0)}</span>`,
     )}</p>
   </section>`;
 }

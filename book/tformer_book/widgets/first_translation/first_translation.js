@@ -11,8 +11,8 @@ const AT_ONCE = 2; // words that stand there when the page opens
 const OPENING = 2000; // ms in which its first lines are read before it goes on
 const KNOWS =
   "The model has read only captions of photographs and short everyday sentences; on anything else it may be confidently wrong.";
-const LINES = "The thicker a line, the more attention. Orange: other words to try.";
-const RECORDED = html`Examples are recorded, yours is translated here. <span class="tff-lines-are">${LINES}</span>`;
+const LINES = html`<span class="tff-lines-are">The thicker a line, the more attention. Orange: other words to try.</span>`;
+const RECORDED = html`Examples are recorded, yours is translated here. ${LINES}`;
 
 function render({ model, el }) {
   const root = figure(el, "tff", "An English sentence and its German translation");
@@ -47,7 +47,7 @@ function render({ model, el }) {
       lead(text);
       ways.begin({ text, ways: [way], isComputed: true });
       view.reveal();
-      return [COMPUTED, ...(isReleased ? [KNOWS] : []), LINES].join(" ");
+      return html`${COMPUTED} ${isReleased ? KNOWS : ""} ${LINES}`;
     },
   });
   const ways = waysOf(engine, close, view, ask.run);

@@ -23,7 +23,14 @@ const REST = 600; // … and until all lines are back after the mouse has left
 const NONE = { at: null, from: null, isPicked: false };
 const PRESS = html`<span class="tff-press">; press another<span class="tff-then">, and it goes on from there</span></span>`;
 const BAR = html`<span class="tff-bar"> (its bar)</span>`;
-const NOTHING = { english: [], german: [], shares: [], others: [], certain: [] };
+const NOTHING = {
+  english: [],
+  german: [],
+  shares: [],
+  others: [],
+  certain: [],
+  notes: [],
+};
 const ITS_OWN = { chosen: null, before: [] }; // as the model wrote it
 
 // onOther(one of `others`): the reader wants that word instead. onUndo(): what stood there
@@ -110,15 +117,7 @@ export function pairView(onOther, onUndo) {
       play(known, after);
     },
     update: (pair) => show({ pair }),
-    // Whoever asked from further down sees the answer.
-    reveal() {
-      const { scrollPaddingTop } = getComputedStyle(document.documentElement);
-      const room = parseFloat(scrollPaddingTop) || 0; // "auto" in a notebook
-      const { top, bottom } = node.getBoundingClientRect();
-      if (top >= room && bottom <= innerHeight) return;
-      const behavior = wantsStillness() ? "instant" : "smooth";
-      node.scrollIntoView({ block: "start", behavior });
-    },
+    reveal: () => requestAnimationFrame(() => reveal(node)),
     stop() {
       halt();
       heard.stop();
@@ -126,6 +125,16 @@ export function pairView(onOther, onUndo) {
       removeEventListener("beforeprint", finish);
     },
   };
+}
+
+// Whoever asked sees the answer, and what is said of it below, as far as there is room.
+function reveal(node) {
+  const { scrollPaddingTop } = getComputedStyle(document.documentElement);
+  const room = parseFloat(scrollPaddingTop) || 0; // "auto" in a notebook
+  const isWholeSeen = node.parentElement.offsetHeight <= innerHeight - room;
+  const behavior = wantsStillness() ? "instant" : "smooth";
+  if (isWholeSeen) node.parentElement.scrollIntoView({ block: "nearest", behavior });
+  else node.scrollIntoView({ block: "start", behavior });
 }
 
 const germanOf = (pair) => pair.german.map(({ text }) => text);
@@ -136,12 +145,16 @@ const told = ({ pair, at, from, chosen, before }, isPlaying = false) => {
   const looks = isPlaying ? sawMost(pair, at) : lookedAt(pair, at);
   return `To write “${pair.german[at].text}”, the model ${looks}`;
 };
-const noteOf = ({ pair, at }, isPlaying = false) =>
-  at === null || isPlaying || !pair.notes[at] ? "" : `: ${pair.notes[at]}`;
+const noteOf = ({ pair, at }, isPlaying) => (isPlaying ? "" : pair.notes[at]);
+// … with what is worth knowing of the word.
+const toldWhole = (now, isPlaying = false) => {
+  const note = noteOf(now, isPlaying);
+  return `${told(now, isPlaying)}${note ? `: ${note}` : ""}.`;
+};
 const announced = (now) => {
   const { pair, at } = now;
   const sure = at === null ? "" : `${howSure(pair, at)}. ${cameClose(pair, at)}`;
-  return `${told(now)}${noteOf(now)}. ${sure}`;
+  return `${toldWhole(now)} ${sure}`;
 };
 const isTouched = () => matchMedia("(hover: none)").matches;
 
@@ -177,7 +190,7 @@ function pairOf(now, heard, beside, actions) {
       : "";
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
-    <p class="tff-key"><span class="tff-first">A small Transformer writes German.</span> Nobody told it where to look. <b class="tff-hint">${isTouched() ? "Tap" : "Point at"} a word<span class="tff-or">${orPress}</span>.</b></p>
+    <p class="tff-key"><span class="tff-first">A small Transformer writes German. Nobody told it where to look.</span> <span class="tff-thick">The thicker a line, the more attention.</span> <b class="tff-hint">${isTouched() ? "Tap" : "Point at"} a word<span class="tff-or">${orPress}</span>.</b></p>
     <div class="tff-pair" ?data-picked=${now.isPicked} @pointerleave=${leave}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
@@ -188,7 +201,7 @@ function pairOf(now, heard, beside, actions) {
     </div>
     <div class="tff-below">
       <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : now.chosen === null ? "Play again" : "Undo"}</button>
-      <p class="tff-told"><span>${told(now, isPlaying)}<span class="tff-note">${noteOf(now, isPlaying)}</span>. <span class="tff-sure">${isPlaying || at === null ? nothing : sureOf(now)}</span></span> ${beside}</p>
+      <p class="tff-told" ?data-noted=${noteOf(now, isPlaying)}><span>${toldWhole(now, isPlaying)} <span class="tff-sure">${isPlaying || at === null ? nothing : sureOf(now)}</span></span> ${beside}</p>
     </div>
     ${heard}`;
 }

@@ -153,7 +153,8 @@ export function requests(atFirst, onBusy = () => {}) {
       const done = work({ signal: mine.signal, onProgress });
       before?.abort(); // only now: a model that both wait for goes on loading
       const said = await done;
-      if (isMine()) tell(typeof said === "string" ? said : COMPUTED);
+      const isTold = ["string", "object"].includes(typeof said); // text, or html`…`
+      if (isMine()) tell(isTold ? said : COMPUTED);
     } catch (error) {
       if (isMine())
         tell(error.name === "AbortError" ? "Stopped." : sentence(error.message));

@@ -11,8 +11,12 @@ export function format(x, digits = 2) {
 // As a cell of a map has room for it, without a zero before the point: 0.25 -> .25
 export const brief = (x) => format(x).replace(/^(\D*)0(?=\.)/, "$1");
 
-// 0.125 -> 12.5 %, on one line.
-export const percent = (share, digits = 1) => `${format(100 * share, digits)}\u00a0%`;
+// 0.125 -> 12.5 %, on one line; what is not 0 is not called 0.
+export function percent(share, digits = 1) {
+  const least = 10 ** -digits;
+  const isLess = share > 0 && 100 * share < least / 2;
+  return `${isLess ? `<${format(least, digits)}` : format(100 * share, digits)}\u00a0%`;
+}
 
 // 12345 -> 12,345
 export const commas = (n) => n.toLocaleString("en");
