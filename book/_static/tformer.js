@@ -67,6 +67,10 @@
     toggle.click();
     toggle.focus();
   };
+  bar.addEventListener("click", (event) => {
+    const { target } = /** @type {any} */ (event);
+    if (isOpen() && target.closest(".tf-shut")) close();
+  });
   /** @type {HTMLElement | null} */
   const first = bar.querySelector(".bd-links summary");
   // (The theme lets nobody hear the click after it.)

@@ -234,14 +234,26 @@ def test_the_examples_say_what_their_words_mean_and_of_no_others(english):
     assert words == set(given["meanings"])
 
 
-def test_meanings_are_shown_of_all_words_else_what_the_model_was_unsure_of(js):
-    german = [{"text": each, "places": []} for each in ("du", "gehst", "?")]
-    given = {"german": german, "certain": [0.05, 0.55, 0.9]}
-    meanings = '{ du: "you", gehst: "go" }'
-    assert js(WORDS, f"glossed(given, {meanings})", given) == ["you", "go", ""]
-    unsure = ["(a guess)", "(unsure)", ""]
-    assert js(WORDS, 'glossed(given, { du: "you" })', given) == unsure
+def test_meanings_are_shown_of_all_words_else_what_they_usually_mean(js):
+    german = [{"text": each, "places": []} for each in ("Du", "gehst", "fort", "?")]
+    given = {"german": german, "certain": [0.7, 0.55, 0.05, 0.9]}
+    of = '{ of: { Du: "you", gehst: "go", fort: "away" } }'
+    assert js(WORDS, f"glossed(given, {of})", given) == ["you", "go", "away", ""]
+    some = '{ of: { Du: "you" }, usual: { du: "thou", fort: "off" } }'
+    usual = ["thou", "(unsure)", "(a guess)", ""]
+    assert js(WORDS, f"glossed(given, {some})", given) == usual
+    unsure = ["", "(unsure)", "(a guess)", ""]
     assert js(WORDS, "glossed(given)", given) == unsure
+
+
+def test_usual_meanings_are_of_words_that_the_model_can_write():
+    tokenizer = FirstTranslation().translator.tokenizer.target
+    usual = first_translation.USUAL
+    assert len(usual) > 600
+    for word, meaning in usual.items():
+        assert re.fullmatch(r"[A-Za-zÄÖÜäöüß]+", word)
+        assert 1 <= len(meaning) <= 12
+        assert tokenizer.decode(tokenizer.encode(word)) == word
 
 
 def test_a_note_is_told_of_its_words_where_all_of_them_stand(js):
@@ -290,7 +302,7 @@ def test_a_word_that_came_close_is_whole_where_its_translation_is_there(js):
     ]
     other = {"text": "rot…", "probability": 0.5, "prefix": ["▁rot"]}
     given = {"ways": ways, "other": other}
-    named = 'named(given.other, given.ways, { rotem: "red" })'
+    named = 'named(given.other, given.ways, { of: { rotem: "red" } })'
     whole = {**other, "text": "rotem", "probability": 0.2, "meaning": "red"}
     assert js(WORDS, named, given) == whole
     assert js(WORDS, "named(given.other, [])", given) == other

@@ -7,7 +7,9 @@ its heads. Where another word came close, the reader may have the model write th
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -39,17 +41,21 @@ SENTENCES = {
 # What is worth knowing of words that stand in one of those translations together.
 NOTES = {
     "Why did you not call me yesterday?": [
-        (["hast", "angerufen"], "“hast … angerufen” is “called”"),
+        (["hast", "angerufen"], "German splits “called” in two: “hast … angerufen”"),
         (["haben", "Sie"], "“haben” goes with “Sie”, the polite “you”"),
         (["habt", "ihr"], "“habt” goes with “ihr”, “you” for several people"),
     ],
     "A woman in a red dress is reading a book.": [
+        (["einem", "roten"], "Both “einem roten Kleid” and “rotem Kleid” are right"),
+        (["rotem"], "Without “einem”, “rotem” itself shows the case"),
         (["liest"], "“liest” is “reads” and “is reading”"),
     ],
     "My brother has bought a new car.": [
-        (["hat", "gekauft"], "“hat … gekauft” is “has bought”"),
+        (["hat", "gekauft"], "German splits “has bought”: “hat … gekauft”"),
     ],
 }
+# What frequent German words usually mean: for sentences of the reader's own.
+USUAL = tomllib.loads((Path(__file__).parent / "meanings.toml").read_text("utf-8"))
 CLOSE = 0.05  # probability of a next piece from which it "came close"
 MOST = 3  # next pieces that are recorded: the one that was written, and two others
 
@@ -61,7 +67,8 @@ class FirstTranslation(ModelFigure):
         sentences: English sentences to choose from, which are translated and recorded
             when the cell runs; the first one is shown. The reader may type others. A
             mapping has for each what German words mean in its translations, which is
-            shown below them where every word of a translation has its meaning.
+            shown below them where every word of a translation has its meaning; else
+            what they usually mean.
         translator: whose model; the released one if omitted.
 
     Raises:
@@ -90,6 +97,8 @@ class FirstTranslation(ModelFigure):
         """What the engine would give of every sentence, and of what it nearly was."""
         return {
             "close": CLOSE,
+            "usual": USUAL,
+            "parameters": sum(p.numel() for p in self.translator.model.parameters()),
             "sentences": [
                 {
                     "text": each,

@@ -9,19 +9,21 @@ import { answer, waysOf } from "./ways.js";
 
 const AT_ONCE = 2; // words that stand there when the page opens
 const OPENING = 2000; // ms in which its first lines are read before it goes on
+const MEANINGS = "Grey: what the German words usually mean.";
 const KNOWS =
   "The model has read only captions of photographs and short everyday sentences; on anything else it may be confidently wrong.";
-const LINES = html`<span class="tff-lines-are">The thicker a line, the more attention. Orange: other words to try.</span>`;
+const LINES = html`<span class="tff-lines-are">The thicker a line, the more attention<span class="tff-wide"> (last layer, mean of its heads)</span>. Orange: other words to try.</span>`;
 const RECORDED = html`Examples are recorded, yours is translated here. ${LINES}`;
 
 function render({ model, el }) {
   const root = figure(el, "tff", "An English sentence and its German translation");
   const engine = engineOf(model);
   const isReleased = Boolean(model.get("model_key"));
-  const { sentences, close } = model.get("example");
+  const { sentences, parameters, ...example } = model.get("example");
   const view = pairView(
     (other) => ways.writeOther(other),
     () => ways.undo(),
+    parameters,
   );
   const remark = h("p", { class: "tff-remark", role: "status" });
   const further = h("a", { class: "tff-further" }, "See inside the model");
@@ -47,10 +49,10 @@ function render({ model, el }) {
       lead(text);
       ways.begin({ text, ways: [way], isComputed: true });
       view.reveal();
-      return html`${COMPUTED} ${isReleased ? KNOWS : ""} ${LINES}`;
+      return html`${COMPUTED} ${MEANINGS} ${isReleased ? KNOWS : ""} ${LINES}`;
     },
   });
-  const ways = waysOf(engine, close, view, ask.run);
+  const ways = waysOf(engine, example, view, ask.run);
   // What asking costs is said to whoever is about to ask.
   const costs = () => ask.tell(atFirst(engine, model));
   if (engine) {

@@ -1,7 +1,7 @@
 // Two lines of words and what joins them.
 import { ALONG, DOWN, onArrows, within } from "../kit/arrows.js";
 import { h, liveRegion, wantsStillness } from "../kit/kit.js";
-import { percent } from "../kit/numbers.js";
+import { format, percent } from "../kit/numbers.js";
 import { html, nothing, render, repeat, svg } from "../kit/vendor/lit.js";
 import {
   cameClose,
@@ -20,9 +20,9 @@ const FIRST = 200; // ms until the first word
 const BEAT = 650; // … and from one word to the next, at most:
 const LONGEST = 5200; // … for all words of a sentence
 const REST = 600; // … and until all lines are back after the mouse has left
+const NARROW = 544; // px of a phone: there all sentences stand in columns
 const NONE = { at: null, from: null, isPicked: false };
 const PRESS = html`<span class="tff-press">; press another<span class="tff-then">, and it goes on from there</span></span>`;
-const BAR = html`<span class="tff-bar"> (its bar)</span>`;
 const NOTHING = {
   english: [],
   german: [],
@@ -34,13 +34,14 @@ const NOTHING = {
 const ITS_OWN = { chosen: null, before: [] }; // as the model wrote it
 
 // onOther(one of `others`): the reader wants that word instead. onUndo(): what stood there
-// before that.
+// before that. parameters: how many the model has.
 // -> { node, beside (a place for more, beside what is told), show(pair of `linked`, with
 //      `glosses` and `notes` of its German words, { known: words that stand there at once,
 //      after: ms until the next, chosen: the place of the word that the reader had written,
 //      before: the words without that }), update(the same pair, told better), reveal(), stop() }
-export function pairView(onOther, onUndo) {
+export function pairView(onOther, onUndo, parameters) {
   const now = {
+    size: `of ${format(parameters / 1e6, 1)} million parameters`,
     pair: NOTHING,
     round: 0, // counts pairs
     known: 0, // German words that stand there
@@ -104,7 +105,7 @@ export function pairView(onOther, onUndo) {
   const again = () => (timer ? finish() : now.chosen === null ? play() : onUndo());
 
   show();
-  // On a phone most sentences stand in columns: drawn so at first, nothing moves.
+  // Drawn so before it has its place, nothing moves.
   node.querySelector(".tff-pair").toggleAttribute("data-columns", innerWidth < 600);
   resized.observe(node.querySelector(".tff-pair"));
   addEventListener("beforeprint", finish);
@@ -149,7 +150,7 @@ const noteOf = ({ pair, at }, isPlaying) => (isPlaying ? "" : pair.notes[at]);
 // … with what is worth knowing of the word.
 const toldWhole = (now, isPlaying = false) => {
   const note = noteOf(now, isPlaying);
-  return `${told(now, isPlaying)}${note ? `: ${note}` : ""}.`;
+  return `${told(now, isPlaying)}${note ? `. ${note}` : ""}.`;
 };
 const announced = (now) => {
   const { pair, at } = now;
@@ -160,7 +161,7 @@ const isTouched = () => matchMedia("(hover: none)").matches;
 
 function pairOf(now, heard, beside, actions) {
   const { onKey, pick, pickEnglish, leave, again, onOther, isPlaying } = actions;
-  const { pair, round, known, at, from } = now;
+  const { size, pair, round, known, at, from } = now;
   const point = (i) => i < known && pick(i);
   const tint = (share) => (share < LEAST ? 0 : share);
   const shareOf = (e) => (at === null ? Number(e === from) : tint(pair.shares[at][e]));
@@ -170,8 +171,12 @@ function pairOf(now, heard, beside, actions) {
       @click=${() => pickEnglish(e)} @pointerenter=${() => pickEnglish(e)} @focus=${() => pickEnglish(e)}>${text}</button>`;
   const changes =
     now.chosen === null ? [] : changedAfter(now.chosen, now.before, germanOf(pair));
+  const below = (i, gloss) => {
+    const sure = i === at && !isPlaying ? percent(pair.certain[i], 0) : "";
+    return [gloss, sure].filter(Boolean).join(" · ") || nothing;
+  };
   const german = ({ text }, i) => html`
-    <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${[text, pair.glosses[i]].filter(Boolean).join(", ")}: ${lookedAt(pair, i)}" data-gloss=${pair.glosses[i] || nothing}
+    <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${[text, pair.glosses[i]].filter(Boolean).join(", ")}: ${lookedAt(pair, i)}" data-gloss=${below(i, pair.glosses[i])} data-brief=${below(i, pair.glosses[i]?.replace(/ \(.*/, ""))}
       style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}; --certain: ${pair.certain[i]}" ?data-hidden=${i >= known} ?data-at=${i === at} ?data-close=${pair.others[i].length} ?data-chosen=${i === now.chosen} ?data-changed=${changes?.includes(i)} aria-hidden=${i >= known ? "true" : nothing}
       @click=${() => pick(i)} @pointerenter=${() => point(i)} @focus=${() => point(i)}><span>${text}</span></button>`;
   const write = (each, { target }) => {
@@ -190,7 +195,7 @@ function pairOf(now, heard, beside, actions) {
       : "";
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
-    <p class="tff-key"><span class="tff-first">A small Transformer writes German. Nobody told it where to look.</span> <span class="tff-thick">The thicker a line, the more attention.</span> <b class="tff-hint">${isTouched() ? "Tap" : "Point at"} a word<span class="tff-or">${orPress}</span>.</b></p>
+    <p class="tff-key"><span class="tff-first">A small Transformer <span class="tff-wide">${size}</span> writes German. Nobody told it where to look.</span> <span class="tff-thick">The thicker a line, the more attention.</span> <b class="tff-hint">${isTouched() ? "Tap" : "Point at"} a word<span class="tff-or">${orPress}</span>.</b></p>
     <div class="tff-pair" ?data-picked=${now.isPicked} @pointerleave=${leave}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
@@ -214,8 +219,8 @@ const meant = (meaning) => {
 
 // How probable the word was that is looked at, and what follows from that.
 function sureOf({ pair, at, chosen }) {
-  const sure = html`${howSure(pair, at)}${BAR}`;
-  if (at === chosen) return pair.notes[at] ? nothing : html`${sure}.`; // who chose it knows
+  const sure = howSure(pair, at);
+  if (at === chosen) return pair.notes[at] ? nothing : `${sure}.`; // who chose it knows
   const own = pair.certain[at];
   const likely = pair.others[at].find(({ probability }) => probability > own);
   const isMade = pair.german[at].places.length > 2;
@@ -233,7 +238,8 @@ function drawLines(node, { pair, known, at, from }) {
   if (!stage.offsetWidth) return;
   // Words that need a second line stand in columns.
   stage.removeAttribute("data-columns");
-  stage.toggleAttribute("data-columns", wraps(english) || wraps(german));
+  const isNarrow = stage.offsetWidth < NARROW;
+  stage.toggleAttribute("data-columns", isNarrow || wraps(english) || wraps(german));
   const { offsetWidth: width, offsetHeight: height } = stage; // as the words' places
   const isRow = getComputedStyle(stage).flexDirection === "row";
   const line = (g) => (share, e, all) => {

@@ -12,10 +12,10 @@ import {
 
 const OTHER = 900; // ms in which another word is seen in its place
 
-// engine: null where a page has none; view: a `pairView`; ask(work): runs what the reader
-// waits for. A sentence is { text, meanings, notes, ways: translations }, the model's own first.
+// engine: null where a page has none; example: { close, usual: what words usually mean };
+// view: a `pairView`; ask(work): runs what the reader waits for. A sentence is { text, meanings, notes, ways: translations }, the model's own first.
 // -> { begin(sentence, how): shows it, writeOther(a word that came close), undo(), stop() }
-export function waysOf(engine, close, view, ask) {
+export function waysOf(engine, { close, usual }, view, ask) {
   let shown = null;
   let current = null; // the way that stands there: { way, how }
   let past = []; // … and those before it, of the same sentence
@@ -35,7 +35,8 @@ export function waysOf(engine, close, view, ask) {
   }
   // A page without an engine offers the words that were recorded.
   function pairNow() {
-    const { ways, meanings } = shown;
+    const { ways } = shown;
+    const meanings = { of: shown.meanings, usual };
     const pair = linked(current.way, close);
     const isThere = ({ prefix }) => engine || beginning(ways, prefix);
     const others = pair.others.map((each) =>

@@ -78,15 +78,20 @@ export function linked(way, close = 1) {
 
 const chance = ({ chances }, places) => places.reduce((p, t) => p * chances[t], 1);
 
-// What German words mean, one by one, "" for a mark; where that is not known of all, which
-// of them the model was not sure of.
-export function glossed({ german, certain }, meanings = {}) {
-  const glosses = german.map(({ text }) => (isMark(text) ? "" : meanings[text]));
-  if (!glosses.includes(undefined)) return glosses;
-  return certain.map((own) =>
-    own < GUESSED ? "(a guess)" : own < UNSURE ? "(unsure)" : "",
-  );
+// What German words mean, "" for a mark: in this sentence, where that is known of all of
+// them; else what they usually mean, or that the model was not sure of one.
+export function glossed({ german, certain }, { of = {}, usual = {} } = {}) {
+  const texts = german.map(({ text }) => text);
+  if (texts.every((text) => isMark(text) || text in of))
+    return texts.map((text) => of[text] ?? "");
+  return texts.map((text, g) => {
+    if (isMark(text)) return "";
+    if (certain[g] < GUESSED) return "(a guess)";
+    return usually(text, usual) ?? (certain[g] < UNSURE ? "(unsure)" : "");
+  });
 }
+
+const usually = (text, usual) => usual[text] ?? usual[text.toLowerCase()];
 
 // What is worth knowing of each German word, "" where there is nothing. notes: [words that
 // must all stand there, what is told of each of them][]
@@ -109,7 +114,7 @@ export function lookedFrom({ english, german, shares, notes }, e) {
     .sort(([, a], [, b]) => b - a)
     .concat([["", 0]]); // one word has no next
   const rest = less >= LEAST ? `, and ${next}\u00a0${percent(less, 0)}` : "";
-  return `${most} gave “${english[e].text}”\u00a0${percent(share, 0)} of its attention${rest}${note && `: ${note}`}`;
+  return `${most} gave “${english[e].text}”\u00a0${percent(share, 0)} of its attention${rest}${note && `. ${note}`}`;
 }
 
 // Which English words a German word looked at, the most looked at first.
@@ -171,13 +176,14 @@ export function toldOfChoice(chosen, before, after) {
 
 // A word that came close, as it is written in a translation that is there, how probable that
 // was, and what it means.
-export function named(other, ways, meanings = {}) {
+export function named(other, ways, { of = {}, usual = {} } = {}) {
   const way = beginning(ways, other.prefix);
   if (!way) return other;
   const { text, places } = wordsOf(way.predictedPieces)[
     wordsOf(other.prefix).length - 1
   ];
-  return { ...other, text, probability: chance(way, places), meaning: meanings[text] };
+  const meaning = of[text] ?? usually(text, usual);
+  return { ...other, text, probability: chance(way, places), meaning };
 }
 
 // How probable the model found a German word, which its bar shows, in words.
