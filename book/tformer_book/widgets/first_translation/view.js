@@ -150,12 +150,12 @@ const noteOf = ({ pair, at }, isPlaying) => (isPlaying ? "" : pair.notes[at]);
 // … with what is worth knowing of the word.
 const toldWhole = (now, isPlaying = false) => {
   const note = noteOf(now, isPlaying);
-  return `${told(now, isPlaying)}${note ? `. ${note}` : ""}.`;
+  return `${told(now, isPlaying)}${note ? `. ${note}` : ""}. `;
 };
 const announced = (now) => {
   const { pair, at } = now;
   const sure = at === null ? "" : `${howSure(pair, at)}. ${cameClose(pair, at)}`;
-  return `${toldWhole(now)} ${sure}`;
+  return toldWhole(now) + sure;
 };
 const isTouched = () => matchMedia("(hover: none)").matches;
 
@@ -206,7 +206,7 @@ function pairOf(now, heard, beside, actions) {
     </div>
     <div class="tff-below">
       <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : now.chosen === null ? "Play again" : "Undo"}</button>
-      <p class="tff-told" ?data-noted=${noteOf(now, isPlaying)}><span>${toldWhole(now, isPlaying)} <span class="tff-sure">${isPlaying || at === null ? nothing : sureOf(now)}</span></span> ${beside}</p>
+      <p class="tff-told" ?data-noted=${noteOf(now, isPlaying)}><span>${toldWhole(now, isPlaying)}<span class="tff-sure">${isPlaying || at === null ? nothing : sureOf(now)}</span></span> ${beside}</p>
     </div>
     ${heard}`;
 }
