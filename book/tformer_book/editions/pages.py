@@ -11,7 +11,14 @@ from typing import Literal
 from playwright.sync_api import Browser, Page
 
 from tformer_book.editions.contents import Chapter
-from tformer_book.press.browser import DRAW, PATIENCE, READY, STILL, UNFOLD
+from tformer_book.press.browser import (
+    DRAW,
+    PATIENCE,
+    READY,
+    STILL,
+    UNFOLD,
+    wait_for_type,
+)
 from tformer_book.press.pictures import HEIGHT
 
 
@@ -66,6 +73,7 @@ def opened(
     try:
         page = context.new_page()
         page.add_init_script("localStorage.setItem('mode', 'light')")
+        wait_for_type(page)
         page.goto(site + chapter.address, wait_until="load", timeout=PATIENCE)
         page.emulate_media(media=media, reduced_motion="reduce")
         page.evaluate(UNFOLD)

@@ -22,6 +22,7 @@ from pypdf.generic import (
 from tformer import figures
 from tformer_book.editions.contents import TITLE, Chapter, Part, edition_date, home
 from tformer_book.editions.pages import Heading, opened
+from tformer_book.press.browser import wait_for_type
 from tformer_book.press.chapters import ROOT
 
 STYLE = figures.by_day((Path(__file__).parent / "paper.css").read_text("utf-8"))
@@ -74,7 +75,7 @@ def write(browser: Browser, site: str, parts: list[Part], file: Path) -> str:
         for chapter in part.chapters:
             one = _print(browser, site, chapter, len(book.pages), book)
             printed[chapter.address] = one
-    pages = _from_html(browser, _front(site, parts, printed))
+    pages = _from_html(browser, site, _front(site, parts, printed))
     front.append(pages, import_outline=False)
     n_front = len(front.pages)
     front.append(_as_file(book), import_outline=False)
@@ -124,9 +125,14 @@ def _print(
     return Printed(chapter, headings, first, len(reader.pages), places)
 
 
-def _from_html(browser: Browser, text: str) -> io.BytesIO:
+def _from_html(browser: Browser, site: str, text: str) -> io.BytesIO:
     page = browser.new_page()
+    wait_for_type(page)
+    page.goto(
+        f"{site}_static/tokens.css"
+    )  # only a page of the site may use its letters
     page.set_content(text)
+    page.evaluate("document.fonts.ready.then(() => true)")
     content = page.pdf(prefer_css_page_size=True, print_background=True)
     page.close()
     return io.BytesIO(content)
@@ -151,8 +157,9 @@ def _front(site: str, parts: list[Part], printed: dict[str, Printed]) -> str:
                     )
     style = STYLE.replace("counter(page)", "counter(page, lower-roman)")
     style = style.replace("TITLE", TITLE).replace("BEFORE", "0")
+    letters = f'<link rel="stylesheet" href="{site}_static/type.css">'
     return f"""<!doctype html><html lang="en"><meta charset="utf-8">
-<title>{TITLE}</title><style>{style}</style><body class="edition-front">
+<title>{TITLE}</title>{letters}<style>{style}</style><body class="edition-front">
 <section class="edition-title"><h1>{TITLE}</h1>
 <p>An encoder–decoder Transformer, built, trained and taken apart</p>
 {figures.by_day(PICTURE.read_text("utf-8"))}

@@ -20,7 +20,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Route, sync_playwright
 
 from tformer_book.press.chapters import HTML, ROOT, pages
 
@@ -133,6 +133,17 @@ OVERFLOW = """() => {
     found.push('the page itself: ' + document.documentElement.scrollWidth);
   return found;
 }"""
+
+
+def wait_for_type(page: Page) -> None:
+    """Have a page wait for the book's letters, which it does not on slow lines."""
+
+    def waiting(route: Route) -> None:
+        sheet = route.fetch()
+        text = sheet.text().replace("font-display: optional", "font-display: block")
+        route.fulfill(response=sheet, body=text)
+
+    page.route("**/_static/type.css*", waiting)
 
 
 class NoBrowserError(RuntimeError):

@@ -34,6 +34,7 @@ from tformer_book.press.browser import (
     NoBrowserError,
     chromium,
     served,
+    wait_for_type,
 )
 from tformer_book.press.chapters import BUILD, HTML
 
@@ -101,6 +102,7 @@ def taken(browser: Browser, site: str, page_name: str, folder: Path) -> None:
         page = context.new_page()
         page.add_init_script("localStorage.setItem('mode', 'light')")
         page.route(CHARTS, lambda route: route.abort())
+        wait_for_type(page)
         page.goto(f"{site}book/{page_name}.html", timeout=PATIENCE)
         still = page.add_style_tag(content=STILL + on_paper() + WHITE)
         page.evaluate(UNFOLD)

@@ -290,7 +290,7 @@ def test_how_sure_the_model_was_is_told(js):
     }
     assert [js(WORDS, f"howSure(given, {g})", given) for g in range(3)] == [
         "It found “hast” 61\u00a0% likely",
-        "It found “angerufen” (2 pieces) 40\u00a0% likely",
+        "It found “angerufen” 40\u00a0% likely",
         "It found “?” hardly likely",
     ]
 

@@ -26,7 +26,7 @@ SENTENCES = {
     "Why did you not call me yesterday?": {
         "Warum": "why", "hast": "have", "haben": "have (polite)",
         "habt": "have (you all)", "du": "you", "Sie": "you (polite)",
-        "ihr": "you (all)", "mich": "me", "gestern": "yesterday", "nicht": "not",
+        "ihr": "you all", "mich": "me", "gestern": "yesterday", "nicht": "not",
         "angerufen": "called",
     },
     "A woman in a red dress is reading a book.": {
@@ -41,12 +41,12 @@ SENTENCES = {
 # What is worth knowing of words that stand in one of those translations together.
 NOTES = {
     "Why did you not call me yesterday?": [
-        (["hast", "angerufen"], "German splits “called” in two: “hast … angerufen”"),
+        (["hast", "angerufen"], "German says “have called”: “hast … angerufen”"),
         (["haben", "Sie"], "“haben” goes with “Sie”, the polite “you”"),
         (["habt", "ihr"], "“habt” goes with “ihr”, “you” for several people"),
     ],
     "A woman in a red dress is reading a book.": [
-        (["einem", "roten"], "Both “einem roten Kleid” and “rotem Kleid” are right"),
+        (["einem", "roten"], "German allows “einem roten” and “rotem”"),
         (["rotem"], "Without “einem”, “rotem” itself shows the case"),
         (["liest"], "“liest” is “reads” and “is reading”"),
     ],

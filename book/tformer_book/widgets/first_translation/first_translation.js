@@ -12,8 +12,8 @@ const OPENING = 2000; // ms in which its first lines are read before it goes on
 const MEANINGS = "Grey: what the German words usually mean.";
 const KNOWS =
   "The model has read only captions of photographs and short everyday sentences; on anything else it may be confidently wrong.";
-const LINES = html`<span class="tff-lines-are">The thicker a line, the more attention<span class="tff-wide"> (last layer, mean of its heads)</span>. Orange: other words to try.</span>`;
-const RECORDED = html`Examples are recorded, yours is translated here. ${LINES}`;
+const LINES = html`<span class="tff-lines-are">Thicker line: more attention<span class="tff-wide"> (last layer, mean of its heads)</span>;<span class="tff-bars"> longer bar: likelier word;</span> orange: other words to try.</span>`;
+const RECORDED = html`Examples are recorded; yours runs here, in your browser. ${LINES}`;
 
 function render({ model, el }) {
   const root = figure(el, "tff", "An English sentence and its German translation");

@@ -22,7 +22,7 @@ const LONGEST = 5200; // … for all words of a sentence
 const REST = 600; // … and until all lines are back after the mouse has left
 const NARROW = 544; // px of a phone: there all sentences stand in columns
 const NONE = { at: null, from: null, isPicked: false };
-const PRESS = html`<span class="tff-press">; press another<span class="tff-then">, and it goes on from there</span></span>`;
+const PRESS = html`<span class="tff-press">; press another, and it goes on from there</span>`;
 const NOTHING = {
   english: [],
   german: [],
@@ -132,8 +132,10 @@ export function pairView(onOther, onUndo, parameters) {
 function reveal(node) {
   const { scrollPaddingTop } = getComputedStyle(document.documentElement);
   const room = parseFloat(scrollPaddingTop) || 0; // "auto" in a notebook
-  const isWholeSeen = node.parentElement.offsetHeight <= innerHeight - room;
+  const { top, bottom } = node.parentElement.getBoundingClientRect();
+  if (top >= room && bottom <= innerHeight) return;
   const behavior = wantsStillness() ? "instant" : "smooth";
+  const isWholeSeen = bottom - top <= innerHeight - room && innerWidth > NARROW;
   if (isWholeSeen) node.parentElement.scrollIntoView({ block: "nearest", behavior });
   else node.scrollIntoView({ block: "start", behavior });
 }
@@ -175,8 +177,10 @@ function pairOf(now, heard, beside, actions) {
     const sure = i === at && !isPlaying ? percent(pair.certain[i], 0) : "";
     return [gloss, sure].filter(Boolean).join(" · ") || nothing;
   };
+  const brief = (i) =>
+    changes?.includes(i) ? pair.glosses[i] : pair.glosses[i]?.replace(/ \(.*/, "");
   const german = ({ text }, i) => html`
-    <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${[text, pair.glosses[i]].filter(Boolean).join(", ")}: ${lookedAt(pair, i)}" data-gloss=${below(i, pair.glosses[i])} data-brief=${below(i, pair.glosses[i]?.replace(/ \(.*/, ""))}
+    <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${[text, pair.glosses[i]].filter(Boolean).join(", ")}: ${lookedAt(pair, i)}" data-gloss=${below(i, pair.glosses[i])} data-brief=${below(i, brief(i))}
       style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}; --certain: ${pair.certain[i]}" ?data-hidden=${i >= known} ?data-at=${i === at} ?data-close=${pair.others[i].length} ?data-chosen=${i === now.chosen} ?data-changed=${changes?.includes(i)} aria-hidden=${i >= known ? "true" : nothing}
       @click=${() => pick(i)} @pointerenter=${() => point(i)} @focus=${() => point(i)}><span>${text}</span></button>`;
   const write = (each, { target }) => {

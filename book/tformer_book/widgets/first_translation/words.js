@@ -188,10 +188,8 @@ export function named(other, ways, { of = {}, usual = {} } = {}) {
 
 // How probable the model found a German word, which its bar shows, in words.
 export function howSure({ german, certain }, g) {
-  const { text, places } = german[g];
-  const of = places.length > 1 ? ` (${places.length} pieces)` : "";
   const likely = certain[g] < 0.005 ? "hardly" : percent(certain[g], 0);
-  return `It found “${text}”${of} ${likely} likely`;
+  return `It found “${german[g].text}” ${likely} likely`;
 }
 
 // What the model might have written instead of a German word, in words.
