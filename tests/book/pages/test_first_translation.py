@@ -243,7 +243,7 @@ def test_a_word_that_came_close_can_be_written_instead_and_back(opened):
     expected = r"haben\s*have \(polite\)\s*26\s%\s*habt\s*have \(you all\)\s*6\s%"
     assert re.search(expected, others.inner_text())
     opened.locator('[data-control="word-2"]').hover()
-    assert others.inner_text().strip() == ""
+    assert others.inner_text().strip() == "nothing else came close"
     opened.locator('[data-control="word-1"]').hover()
     opened.get_by_role("button", name="Write “haben” instead").click()
     assert german(opened)[:2] == ["Warum", "haben"]
@@ -319,8 +319,7 @@ def test_it_comes_to_rest_at_a_word_that_could_have_been_another(opened):
     opened.locator('[data-control="sentence-0"]').check(force=True)
     opened.get_by_role("button", name="Play again").wait_for()
     told = opened.locator(".tff-told").inner_text()
-    expected = "It found “hast” 61\u00a0% likely; press another, and it goes on"
-    assert expected in told
+    assert "Press an orange word, and the model goes on from there." in told
     assert opened.locator(".tff-german [data-at]").inner_text() == "hast"
     word = opened.locator('[data-control="word-1"]').bounding_box()
     first = opened.locator('[data-control="other-0"]').bounding_box()

@@ -31,7 +31,8 @@ SENTENCES = {
     },
     "A woman in a red dress is reading a book.": {
         "Eine": "a", "Frau": "woman", "in": "in", "einem": "a", "roten": "red",
-        "rotem": "red", "Kleid": "dress", "liest": "reads", "ein": "a", "Buch": "book",
+        "rotem": "red (no “a”)", "Kleid": "dress", "liest": "reads", "ein": "a",
+        "Buch": "book",
     },
     "My brother has bought a new car.": {
         "Mein": "my", "Bruder": "brother", "hat": "has", "sich": "himself", "mir": "me",

@@ -22,7 +22,7 @@ const LONGEST = 5200; // … for all words of a sentence
 const REST = 600; // … and until all lines are back after the mouse has left
 const NARROW = 544; // px of a phone: there all sentences stand in columns
 const NONE = { at: null, from: null, isPicked: false };
-const PRESS = html`<span class="tff-press">; press another, and it goes on from there</span>`;
+const PRESS = html`<span class="tff-press">Press an orange word, and the model goes on from there.</span>`;
 const NOTHING = {
   english: [],
   german: [],
@@ -177,10 +177,11 @@ function pairOf(now, heard, beside, actions) {
     const sure = i === at && !isPlaying ? percent(pair.certain[i], 0) : "";
     return [gloss, sure].filter(Boolean).join(" · ") || nothing;
   };
+  const isOther = (i) => i === now.chosen || changes?.includes(i);
   const brief = (i) =>
-    changes?.includes(i) ? pair.glosses[i] : pair.glosses[i]?.replace(/ \(.*/, "");
+    isOther(i) ? pair.glosses[i] : below(i, pair.glosses[i]?.replace(/ \(.*/, ""));
   const german = ({ text }, i) => html`
-    <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${[text, pair.glosses[i]].filter(Boolean).join(", ")}: ${lookedAt(pair, i)}" data-gloss=${below(i, pair.glosses[i])} data-brief=${below(i, brief(i))}
+    <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${[text, pair.glosses[i]].filter(Boolean).join(", ")}: ${lookedAt(pair, i)}" data-gloss=${below(i, pair.glosses[i])} data-brief=${brief(i) || nothing}
       style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}; --certain: ${pair.certain[i]}" ?data-hidden=${i >= known} ?data-at=${i === at} ?data-close=${pair.others[i].length} ?data-chosen=${i === now.chosen} ?data-changed=${changes?.includes(i)} aria-hidden=${i >= known ? "true" : nothing}
       @click=${() => pick(i)} @pointerenter=${() => point(i)} @focus=${() => point(i)}><span>${text}</span></button>`;
   const write = (each, { target }) => {
@@ -191,6 +192,7 @@ function pairOf(now, heard, beside, actions) {
   const other = (each, i) => html`
     <button type="button" data-control="other-${i}" aria-label="Write “${each.text}” instead" style="--certain: ${each.probability}"
       @click=${(event) => write(each, event)}><span lang="de">${each.text}</span> ${each.meaning ? meant(each.meaning) : nothing} ${percent(each.probability, 0)}</button>`;
+  const isAlone = !isPlaying && at !== null;
   const offered = isPlaying ? [] : (pair.others[at] ?? []);
   const instead = html`<span class="tff-instead"><span class="tff-base">“${pair.german[at]?.text}”</span> or</span>`;
   const orPress =
@@ -199,14 +201,14 @@ function pairOf(now, heard, beside, actions) {
       : "";
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
-    <p class="tff-key"><span class="tff-first">A small Transformer <span class="tff-wide">${size}</span> writes German. Nobody told it where to look.</span> <span class="tff-thick">The thicker a line, the more attention.</span> <b class="tff-hint">${isTouched() ? "Tap" : "Point at"} a word<span class="tff-or">${orPress}</span>.</b></p>
+    <p class="tff-key"><span class="tff-first">A small Transformer <span class="tff-wide">${size}</span> writes German. Nobody told it where to look.</span> <span class="tff-thick">The thicker a line, the more attention.</span> <b class="tff-hint" ?data-waiting=${isPlaying}>${isTouched() ? "Tap" : "Point at"} a word<span class="tff-or">${orPress}</span>.</b></p>
     <div class="tff-pair" ?data-picked=${now.isPicked} @pointerleave=${leave}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
         @keydown=${onKey}>${repeat(pair.english, key, english)}</div>
       <div class="tff-words tff-german" lang="de" role="group" aria-label="The translation, word by word"
         @keydown=${onKey}>${repeat(pair.german, key, german)}</div>
-      <p class="tff-others">${offered.length ? [instead, offered.map(other)] : nothing}</p>
+      <p class="tff-others">${offered.length ? [instead, offered.map(other)] : isAlone ? "nothing else came close" : nothing}</p>
     </div>
     <div class="tff-below">
       <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : now.chosen === null ? "Play again" : "Undo"}</button>
@@ -221,18 +223,17 @@ const meant = (meaning) => {
   return html`<small><span class="tff-base">${meaning.slice(0, apart)}</span>${meaning.slice(apart)}</small>`;
 };
 
-// How probable the word was that is looked at, and what follows from that.
+// What follows from how probable the word was that is looked at.
 function sureOf({ pair, at, chosen }) {
-  const sure = howSure(pair, at);
-  if (at === chosen) return pair.notes[at] ? nothing : `${sure}.`; // who chose it knows
+  if (at === chosen) return nothing; // who chose it knows
   const own = pair.certain[at];
   const likely = pair.others[at].find(({ probability }) => probability > own);
   const isMade = pair.german[at].places.length > 2;
-  const guess = `: a guess${isMade ? ", perhaps no German word" : ""}`;
+  const guess = `A guess${isMade ? ", perhaps no German word" : ""}. `;
   const why = likely
-    ? `, less than “${likely.text}”, but its sentence won the search`
+    ? `“${likely.text}” was likelier, but the sentence with “${pair.german[at].text}” won the search. `
     : "";
-  return html`${sure}${own < GUESSED ? guess : ""}${why}${pair.others[at].length ? PRESS : nothing}.`;
+  return html`${own < GUESSED ? guess : ""}${why}${pair.others[at].length ? PRESS : nothing}`;
 }
 
 // Lines from each word that stands there to what it looked at.
