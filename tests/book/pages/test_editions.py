@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import posixpath
+import re
 import zipfile
 
 import lxml.etree
@@ -100,6 +101,15 @@ def test_the_contents_lead_to_the_page_that_they_name(paper):
     for page in PAGES:
         for title in sections(page):
             assert set(title.split()) <= set(listed)
+
+
+def test_its_first_pages_are_set_in_the_letters_of_the_book(paper):
+    for page in paper.pages[:2]:
+        fonts = [each.get_object() for each in page["/Resources"]["/Font"].values()]
+        names = [str(each.get("/BaseFont")) for each in fonts]
+        assert not [name for name in names if re.search("Serif|Times|Georgia", name)]
+        # Chromium writes letters of variable weight as drawings.
+        assert "/Type3" in [each["/Subtype"] for each in fonts]
 
 
 def test_page_numbers_go_on_from_chapter_to_chapter(paper):

@@ -11,6 +11,7 @@ import {
   LEAST,
   lookedAt,
   lookedFrom,
+  PROBABLE,
   sawMost,
   toldOfChoice,
   worthALook,
@@ -173,6 +174,8 @@ function pairOf(now, heard, beside, actions) {
       @click=${() => pickEnglish(e)} @pointerenter=${() => pickEnglish(e)} @focus=${() => pickEnglish(e)}>${text}</button>`;
   const changes =
     now.chosen === null ? [] : changedAfter(now.chosen, now.before, germanOf(pair));
+  // Below a word stands what it means, and of the one that is looked at how probable it
+  // was. In short: what sets a word apart is left out, but of those that were changed.
   const below = (i, gloss) => {
     const sure = i === at && !isPlaying ? percent(pair.certain[i], 0) : "";
     return [gloss, sure].filter(Boolean).join(" · ") || nothing;
@@ -192,7 +195,7 @@ function pairOf(now, heard, beside, actions) {
   const other = (each, i) => html`
     <button type="button" data-control="other-${i}" aria-label="Write “${each.text}” instead" style="--certain: ${each.probability}"
       @click=${(event) => write(each, event)}><span lang="de">${each.text}</span> ${each.meaning ? meant(each.meaning) : nothing} ${percent(each.probability, 0)}</button>`;
-  const isAlone = !isPlaying && at !== null;
+  const isAlone = !isPlaying && at !== null && pair.certain[at] >= PROBABLE;
   const offered = isPlaying ? [] : (pair.others[at] ?? []);
   const instead = html`<span class="tff-instead"><span class="tff-base">“${pair.german[at]?.text}”</span> or</span>`;
   const orPress =

@@ -11,7 +11,7 @@ export const LEAST = 0.1; // a smaller share is neither named, nor tinted, nor d
 // A word that was less probable than this was guessed, …
 export const GUESSED = 0.1;
 const UNSURE = 0.6; // … the model was not sure of it, …
-const PROBABLE = 0.8; // … or there may be something to see.
+export const PROBABLE = 0.8; // … or there may be something to see.
 
 // What the engine answers, as the figure's examples are recorded.
 export function ofAnswers(attention, { positions }) {
