@@ -157,6 +157,16 @@ def test_a_drawer_has_a_button_that_puts_it_away(visit, side):
         page.wait_for_function("document.activeElement.matches('.bd-header-article *')")
 
 
+def test_the_first_pages_side_bar_has_it_too(visit):
+    with visit(address("intro"), size="desk", settle=False) as seen:
+        toggle = seen.page.locator(".bd-header-article .primary-toggle")
+        shut = seen.page.locator(".bd-sidebar-primary .tf-shut")
+        toggle.click()
+        shut.click()
+        shut.wait_for(state="hidden")
+        assert toggle.evaluate("e => e === document.activeElement")
+
+
 def test_a_phone_searches_from_the_drawer(visit):
     with visit(CHAPTER, size="phone", settle=False) as seen:
         page = seen.page
