@@ -59,7 +59,7 @@
   const bar = document.querySelector(".bd-sidebar-primary");
   /** @type {HTMLElement | null} */
   const toggle = document.querySelector(".bd-header-article .primary-toggle");
-  if (!bar || !toggle || !document.querySelector(".tf-doors")) return;
+  if (!bar || !toggle || !document.body.matches(".tf-first")) return;
   const isOpen = () =>
     matchMedia("(min-width: 992px)").matches &&
     !bar.classList.contains("pst-sidebar-hidden");

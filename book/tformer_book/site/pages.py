@@ -57,6 +57,10 @@ TITLE = re.compile(r"<html( lang=[^>]*>.*?<title>(.*?)</title>)", re.S)
 # The first page is open to all sides: its side bar waits for its button.
 SIDE_BAR = 'class="bd-sidebar-primary bd-sidebar"'
 FOLDED = 'class="bd-sidebar-primary bd-sidebar pst-sidebar-hidden"'
+# Pages that are there for one wide figure, the first among them, have a frame of their
+# own. Their body says so: a style sheet that asks (`body:has(…)`) is asked at every
+# change of a page, and a chart makes hundreds.
+ONE_FIGURE = re.compile(r'id="figure-(?:journey|live-lab|playground)"')
 # A button that opens a side bar gets the focus back; its tooltip would stay then.
 TOGGLE = re.compile(
     r'(<button class="sidebar-toggle [^>]*?)'
@@ -197,11 +201,19 @@ def finish(app: Sphinx, problem: Exception | None) -> None:
         pruned = TITLE.sub(with_foot, pruned, count=1)
         if path == site / first:
             pruned = pruned.replace(SIDE_BAR, FOLDED)
+            pruned = of_kind("tf-one-figure tf-first", pruned)
+        elif ONE_FIGURE.search(pruned):
+            pruned = of_kind("tf-one-figure", pruned)
         if pruned != html:
             path.write_text(pruned, encoding="utf-8")
     index = REDIRECT.format(title=escape(app.config.html_title), url=first)
     (site / "index.html").write_text(index, encoding="utf-8")
     spare_measuring(site / "_static/scripts/pydata-sphinx-theme.js")
+
+
+def of_kind(names: str, page: str) -> str:
+    """Give a page's body class names for the style sheets."""
+    return page.replace("<body data-", f'<body class="{names}" data-', 1)
 
 
 def with_foot(found: re.Match[str]) -> str:

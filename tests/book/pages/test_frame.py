@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -34,6 +35,14 @@ HEADINGS = """() => ['h1', 'h2', 'h3'].map((each) => {
   const style = getComputedStyle(document.querySelector(`.bd-article ${each}`));
   return [parseFloat(style.fontSize), Number(style.fontWeight), style.fontFamily];
 })"""
+MEASURE = """() => {
+  for (let i = 0; i < 3; i++) {
+    const label = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+    document.body.append(label);
+    label.getBoundingClientRect();
+    label.remove();
+  }
+}"""
 LINKS = """() => [...document.querySelectorAll(
     '.bd-article section > p a:not(.tf-term), .bd-article td a:not(.tf-term)')]
   .filter((each) => each.checkVisibility())
@@ -91,6 +100,23 @@ def test_letters_that_the_families_lack_stand_in_code_as_wide_as_the_others(visi
         )
     assert widths[0] == pytest.approx(32, abs=0.5)  # half of the height, each
     assert widths[1] == pytest.approx(32, abs=2)
+
+
+@pytest.mark.parametrize("size", ["wide", "phone"])
+def test_what_a_chart_measures_restyles_little_of_the_page(chromium, visit, size):
+    # Each label that is measured restyled the whole page once: 22 seconds to print it.
+    with visit(address("attention"), size=size, draw=False, settle=False) as seen:
+        chromium.start_tracing(page=seen.page, categories=["devtools.timeline"])
+        seen.page.evaluate(MEASURE)
+        events = json.loads(chromium.stop_tracing())["traceEvents"]
+        page = seen.page.locator("*").count()
+    restyled = [
+        event["args"]["elementCount"]
+        for event in events
+        if event["name"] == "UpdateLayoutTree" and "elementCount" in event["args"]
+    ]
+    assert len(restyled) >= 3
+    assert max(restyled) < page / 10
 
 
 def test_links_have_one_colour_in_tables_too(visit):
