@@ -209,19 +209,32 @@ def test_what_a_choice_changed_is_told(js, after, told):
 
 
 @pytest.mark.parametrize(
-    ("certain", "others", "place"),
+    ("certain", "others", "notes", "place"),
     [
-        ([0.3, 0.7, 0.1], [[], [], []], 0),  # the least probable word; "." is none
-        ([0.3, 0.7, 0.1], [[], [{}], [{}]], 1),  # … that could have been another
-        ([0.9, 0.95, 0.1], [[], [], []], 1),  # all are probable: it looked at many
+        (
+            [0.3, 0.7, 0.1],
+            [[], [], []],
+            "---",
+            0,
+        ),  # the least probable word, "." is none
+        ([0.3, 0.7, 0.1], [[], [{}], [{}]], "---", 1),  # … that could have been another
+        (
+            [0.9, 0.95, 0.1],
+            [[], [], []],
+            "---",
+            1,
+        ),  # all are probable: it looked at many
+        ([0.3, 0.7, 0.1], [[{}], [{}], []], "-!-", 1),  # … of which something is told
+        ([0.3, 0.7, 0.1], [[{}], [], []], "-!-", 0),
     ],
 )
-def test_it_ends_with_a_word_that_is_worth_a_look(js, certain, others, place):
+def test_it_ends_with_a_word_that_is_worth_a_look(js, certain, others, notes, place):
     given = {
         "german": [{"text": each} for each in ("Er", "schläft", ".")],
         "shares": [[0.7, 0.3], [0.4, 0.4], [0.1, 0.1]],
         "certain": certain,
         "others": others,
+        "notes": [each.strip("-") for each in notes],
     }
     assert js(WORDS, "worthALook(given)", given) == place
 

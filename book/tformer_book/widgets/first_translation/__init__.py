@@ -20,8 +20,8 @@ from tformer.translator import Translator
 from tformer_book.widgets._model import ModelFigure
 from tformer_book.widgets.live_lab import DOUBT, LEVEL
 
-# The released model translates them well, in another order of words. Beside each: what
-# the words of its German mean there, and of the German that it nearly wrote.
+# The released model translates them in another order of words, and one of them wrongly.
+# Beside each: what the words of its German mean there, and of what it nearly wrote.
 SENTENCES = {
     "Why did you not call me yesterday?": {
         "Warum": "why", "hast": "have", "haben": "have (polite)",
@@ -29,10 +29,9 @@ SENTENCES = {
         "ihr": "you all", "mich": "me", "gestern": "yesterday", "nicht": "not",
         "angerufen": "called",
     },
-    "A woman in a red dress is reading a book.": {
-        "Eine": "a", "Frau": "woman", "in": "in", "einem": "a", "roten": "red",
-        "rotem": "red (no “a”)", "Kleid": "dress", "liest": "reads", "ein": "a",
-        "Buch": "book",
+    "The cat is sleeping because it is tired.": {
+        "Die": "the", "Katze": "cat", "schläft": "sleeps", "weil": "because",
+        "da": "as", "es": "it", "sie": "it (a cat)", "müde": "tired", "ist": "is",
     },
     "My brother has bought a new car.": {
         "Mein": "my", "Bruder": "brother", "hat": "has", "sich": "himself", "mir": "me",
@@ -46,12 +45,13 @@ NOTES = {
         (["haben", "Sie"], "“haben” goes with “Sie”, the polite “you”"),
         (["habt", "ihr"], "“habt” goes with “ihr”, “you” for several people"),
     ],
-    "A woman in a red dress is reading a book.": [
-        (["einem", "roten"], "German allows “einem roten” and “rotem”"),
-        (["rotem"], "Without “einem”, “rotem” itself shows the case"),
-        (["liest"], "“liest” is “reads” and “is reading”"),
+    "The cat is sleeping because it is tired.": [
+        (["es"], "A cat is “sie” in German: with “es” the model is wrong"),
+        (["sie"], "“sie” is right, since it stands for “die Katze”"),
     ],
     "My brother has bought a new car.": [
+        (["sich", "gekauft"], "“sich … gekauft” is “bought himself”"),
+        (["mir", "gekauft"], "“mir … gekauft” is “bought me”"),
         (["hat", "gekauft"], "German splits “has bought”: “hat … gekauft”"),
     ],
 }

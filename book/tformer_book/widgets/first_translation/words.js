@@ -145,13 +145,15 @@ export function sawMost(pair, g) {
 const listed = (parts) => parts.join(", ").replace(/, ([^,]*)$/, " and $1");
 
 // The German word that a figure ends with: of those that could have been another the least
-// probable one, else the least probable one of all; where all are probable, the one that
-// looked at most words.
-export function worthALook({ german, certain, shares, others }) {
+// probable one, those before others of which something is told; else the least probable one
+// of all; where all are probable, the one that looked at most words.
+export function worthALook({ german, certain, shares, others, notes }) {
   const all = upTo(german.length).filter((g) => !isMark(german[g].text));
   const least = (places, by) => places.toSorted((a, b) => by(a) - by(b))[0];
   const open = all.filter((g) => others[g].length);
-  const unsure = least(open.length ? open : all, (g) => certain[g]);
+  const told = open.filter((g) => notes[g]);
+  const best = [told, open, all].find((places) => places.length) ?? [];
+  const unsure = least(best, (g) => certain[g]);
   const isPlain = !open.length && certain[unsure] >= PROBABLE;
   return isPlain ? least(all, (g) => Math.max(...shares[g])) : unsure;
 }
