@@ -145,17 +145,19 @@ export function sawMost(pair, g) {
 const listed = (parts) => parts.join(", ").replace(/, ([^,]*)$/, " and $1");
 
 // The German word that a figure ends with: of those that could have been another the least
-// probable one, those before others of which something is told; else the least probable one
-// of all; where all are probable, the one that looked at most words.
+// probable one of which something is told, or the one that looked at most words; where none
+// could have been another the least probable one, unless all are probable.
 export function worthALook({ german, certain, shares, others, notes }) {
   const all = upTo(german.length).filter((g) => !isMark(german[g].text));
   const least = (places, by) => places.toSorted((a, b) => by(a) - by(b))[0];
+  const probable = (g) => certain[g];
+  const most = (g) => Math.max(...shares[g]);
   const open = all.filter((g) => others[g].length);
   const told = open.filter((g) => notes[g]);
-  const best = [told, open, all].find((places) => places.length) ?? [];
-  const unsure = least(best, (g) => certain[g]);
-  const isPlain = !open.length && certain[unsure] >= PROBABLE;
-  return isPlain ? least(all, (g) => Math.max(...shares[g])) : unsure;
+  if (told.length) return least(told, probable);
+  if (open.length) return least(open, most);
+  const unsure = least(all, probable);
+  return certain[unsure] >= PROBABLE ? least(all, most) : unsure;
 }
 
 // The places of words that are others than before, after the one that was chosen. Null if
