@@ -217,15 +217,21 @@ def test_what_a_choice_changed_is_told(js, after, told):
             "---",
             0,
         ),  # the least probable word, "." is none
-        ([0.3, 0.7, 0.1], [[], [{}], [{}]], "---", 1),  # … that could have been another
         (
             [0.9, 0.95, 0.1],
             [[], [], []],
             "---",
             1,
         ),  # all are probable: it looked at many
-        ([0.3, 0.7, 0.1], [[{}], [{}], []], "-!-", 1),  # … of which something is told
-        ([0.3, 0.7, 0.1], [[{}], [], []], "-!-", 0),
+        ([0.3, 0.7, 0.1], [[], [{}], [{}]], "---", 1),  # one could have been another
+        ([0.3, 0.7, 0.1], [[{}], [{}], []], "---", 1),  # … or two: it looked at many
+        (
+            [0.3, 0.7, 0.1],
+            [[{}], [{}], []],
+            "!!-",
+            0,
+        ),  # told of both: the least probable
+        ([0.3, 0.7, 0.1], [[{}], [], []], "-!-", 0),  # told of one that is no other
     ],
 )
 def test_it_ends_with_a_word_that_is_worth_a_look(js, certain, others, notes, place):
