@@ -99,11 +99,11 @@ def test_english_words_are_walked_along_as_german_ones_are(opened):
     opened.locator('[data-control="sentence-0"]').check(force=True)
     opened.locator(".tff-german button", has_text="mich").click(force=True)
     opened.keyboard.press("Shift+Tab")
-    assert "gave “Why”" in opened.inner_text(".tff-told")
+    assert "gives “Why”" in opened.inner_text(".tff-told")
     opened.keyboard.press("ArrowDown")
-    assert "gave “did”" in opened.inner_text(".tff-told")
+    assert "gives “did”" in opened.inner_text(".tff-told")
     opened.keyboard.press("End")
-    assert "gave “?”" in opened.inner_text(".tff-told")
+    assert "gives “?”" in opened.inner_text(".tff-told")
 
 
 def test_on_a_phone_all_sentences_stand_in_columns(opened):
@@ -123,7 +123,7 @@ def test_an_english_word_shows_what_it_was_looked_at_for(opened):
     opened.locator(".tff-german button", has_text="mich").click(force=True)
     opened.locator(".tff-english button", has_text="yesterday").click()
     told = opened.inner_text(".tff-told")
-    assert "“gestern” gave “yesterday”\u00a0" in told
+    assert "“gestern” gives “yesterday”\u00a0" in told
     strong = opened.locator(".tff-lines path[data-at]")
     starts = {each.get_attribute("d").split()[0] for each in strong.all()}
     assert len(starts) == 1  # they begin at the word
@@ -135,7 +135,7 @@ def test_an_english_word_answers_while_the_translation_is_still_written(opened):
         opened.locator(f'[data-control="sentence-{sentence}"]').check(force=True)
     opened.get_by_role("button", name="Skip").wait_for()
     opened.locator(".tff-english button", has_text="yesterday").hover()
-    assert "gave “yesterday”" in opened.inner_text(".tff-told")
+    assert "gives “yesterday”" in opened.inner_text(".tff-told")
     assert len(german(opened)) == 8
     assert opened.get_by_role("button", name="Play again").is_visible()
 
@@ -243,7 +243,7 @@ def test_a_word_that_came_close_can_be_written_instead_and_back(opened):
     again.wait_for()
     opened.locator('[data-control="word-1"]').hover()
     others = opened.locator(".tff-others")
-    expected = r"haben\s*have \(polite\)\s*26\s%\s*habt\s*have \(you all\)\s*6\s%"
+    expected = r"haben\s*have \(polite\)\s*26\s%\s*habt\s*have \(plural\)\s*6\s%"
     assert re.search(expected, others.inner_text())
     opened.locator('[data-control="word-2"]').hover()
     assert others.inner_text().strip() == "nothing else came close"
@@ -257,7 +257,7 @@ def test_a_word_that_came_close_can_be_written_instead_and_back(opened):
     assert written == "Warum haben Sie mich gestern nicht angerufen ?"
     told = opened.locator(".tff-told").inner_text()
     assert (
-        "You chose “haben” for “hast”; the model then wrote “Sie” instead of “du”."
+        "You chose “haben” over “hast”; the model then wrote “Sie” instead of “du”."
         " “haben” goes with “Sie”, the polite “you”." in told
     )
     changed = opened.locator(".tff-german button[data-changed]")
@@ -307,9 +307,9 @@ def test_each_choice_is_undone_by_itself_and_the_model_s_own_word_needs_no_undo(
         opened.locator('[data-control="word-1"]').hover()
         opened.get_by_role("button", name=f"Write “{word}” instead").click()
         back.wait_for()
-    opened.locator(".tff-told", has_text="You chose “habt” for “haben”").wait_for()
+    opened.locator(".tff-told", has_text="You chose “habt” over “haben”").wait_for()
     back.click()
-    opened.locator(".tff-told", has_text="You chose “haben” for “hast”").wait_for()
+    opened.locator(".tff-told", has_text="You chose “haben” over “hast”").wait_for()
     opened.locator('[data-control="word-1"]').hover()
     opened.get_by_role("button", name="Write “hast” instead").click()
     again.wait_for()  # it is the model's own
@@ -331,6 +331,18 @@ def test_it_comes_to_rest_at_a_word_that_could_have_been_another(opened):
     assert 0 < first["y"] - word["y"] - word["height"] < 40
     opened.locator('[data-control="other-0"]').click()
     opened.locator(".tff-told", has_text="You chose “haben”").wait_for()
+
+
+def test_what_is_told_of_two_words_is_seen_at_both(opened):
+    opened.set_viewport_size({"width": 1100, "height": 900})
+    opened.locator('[data-control="sentence-1"]').check(force=True)
+    opened.locator('[data-control="sentence-0"]').check(force=True)
+    opened.get_by_role("button", name="Play again").wait_for()
+    beside = opened.locator(".tff-german [data-with]")
+    assert beside.all_inner_texts() == ["angerufen"]  # "hast … angerufen"
+    assert opened.locator(".tff-lines path[data-with]").count() == 2  # did, call
+    opened.locator('[data-control="word-4"]').hover()
+    assert beside.count() == 0  # nothing is told of "gestern"
 
 
 def test_below_each_german_word_stands_what_it_means(opened):

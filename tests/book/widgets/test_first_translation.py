@@ -204,7 +204,7 @@ def test_what_a_choice_changed_is_told(js, after, told):
     given = [["Bist", "du", "da", "?"], after.split()]
     assert (
         js(WORDS, "toldOfChoice(0, ...given)", given)
-        == f"You chose “Hast” for “Bist”{told}"
+        == f"You chose “Hast” over “Bist”{told}"
     )
 
 
@@ -231,6 +231,8 @@ def test_what_a_choice_changed_is_told(js, after, told):
             "!!-",
             0,
         ),  # told of both: the least probable
+        ([0.3, 0.7, 0.1], [[{"sense": "she"}], [{}], []], "---", 0),  # it means another
+        ([0.3, 0.7, 0.1], [[{"sense": "he"}], [{}], []], "---", 1),  # … or the same
         ([0.3, 0.7, 0.1], [[{}], [], []], "-!-", 0),  # told of one that is no other
     ],
 )
@@ -241,6 +243,7 @@ def test_it_ends_with_a_word_that_is_worth_a_look(js, certain, others, notes, pl
         "certain": certain,
         "others": others,
         "notes": [each.strip("-") for each in notes],
+        "glosses": ["he", "sleeps", ""],
     }
     assert js(WORDS, "worthALook(given)", given) == place
 
@@ -298,6 +301,21 @@ def test_notes_quote_words_that_are_written(english):
     assert other["notes"] == []
 
 
+def test_in_the_example_that_is_wrong_no_line_leads_to_the_word_that_it_stands_for(js):
+    english = "The cat is sleeping because it is tired."
+    recorded = FirstTranslation().example
+    [given] = [each for each in recorded["sentences"] if each["text"] == english]
+    pair = js(WORDS, "linked(given)", given["ways"][0])
+    german, source = [
+        [word["text"] for word in pair[side]] for side in ("german", "english")
+    ]
+    assert " ".join(german) == "Die Katze schläft , weil es müde ist ."
+    seen = pair["shares"][german.index("es")][source.index("cat")]
+    assert seen < js(WORDS, "LEAST", None)
+    wrong, right = (note for _, note in given["notes"])
+    assert "no line leads to “cat”" in wrong and "is right" in right
+
+
 def test_how_sure_the_model_was_is_told(js):
     given = {
         "german": [
@@ -322,6 +340,7 @@ def test_a_word_that_came_close_is_whole_where_its_translation_is_there(js):
     other = {"text": "rot…", "probability": 0.5, "prefix": ["▁rot"]}
     given = {"ways": ways, "other": other}
     named = 'named(given.other, given.ways, { of: { rotem: "red" } })'
-    whole = {**other, "text": "rotem", "probability": 0.2, "meaning": "red"}
+    red = {"meaning": "red", "sense": "red"}
+    whole = {**other, "text": "rotem", "probability": 0.2, **red}
     assert js(WORDS, named, given) == whole
     assert js(WORDS, "named(given.other, [])", given) == other

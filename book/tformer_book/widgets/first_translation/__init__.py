@@ -25,13 +25,13 @@ from tformer_book.widgets.live_lab import DOUBT, LEVEL
 SENTENCES = {
     "Why did you not call me yesterday?": {
         "Warum": "why", "hast": "have", "haben": "have (polite)",
-        "habt": "have (you all)", "du": "you", "Sie": "you (polite)",
-        "ihr": "you all", "mich": "me", "gestern": "yesterday", "nicht": "not",
+        "habt": "have (plural)", "du": "you", "Sie": "you (polite)",
+        "ihr": "you (plural)", "mich": "me", "gestern": "yesterday", "nicht": "not",
         "angerufen": "called",
     },
     "The cat is sleeping because it is tired.": {
         "Die": "the", "Katze": "cat", "schläft": "sleeps", "weil": "because",
-        "da": "as", "es": "it", "sie": "it (a cat)", "müde": "tired", "ist": "is",
+        "da": "since", "es": "it", "sie": "it (the cat)", "müde": "tired", "ist": "is",
     },
     "My brother has bought a new car.": {
         "Mein": "my", "Bruder": "brother", "hat": "has", "sich": "himself", "mir": "me",
@@ -43,11 +43,11 @@ NOTES = {
     "Why did you not call me yesterday?": [
         (["hast", "angerufen"], "German says “have called”: “hast … angerufen”"),
         (["haben", "Sie"], "“haben” goes with “Sie”, the polite “you”"),
-        (["habt", "ihr"], "“habt” goes with “ihr”, “you” for several people"),
+        (["habt", "ihr"], "“habt” goes with “ihr”, the “you” for several people"),
     ],
     "The cat is sleeping because it is tired.": [
-        (["es"], "A cat is “sie” in German: with “es” the model is wrong"),
-        (["sie"], "“sie” is right, since it stands for “die Katze”"),
+        (["es"], "“es” is wrong: “Katze” is “sie”, and no line leads to “cat”"),
+        (["sie"], "“sie” is right: it stands for “die Katze”"),
     ],
     "My brother has bought a new car.": [
         (["sich", "gekauft"], "“sich … gekauft” is “bought himself”"),

@@ -1,6 +1,6 @@
 // A translation that appears word by word. Chapter: the book's first page.
 import { isInTheBook } from "../kit/chapters.js";
-import { figure, h, radios, say, stopping } from "../kit/kit.js";
+import { figure, h, radios, say, stopping, wantsStillness } from "../kit/kit.js";
 import { askBar, atFirst, COMPUTED, engineOf } from "../kit/model.js";
 import { html } from "../kit/vendor/lit.js";
 import { doubtful, foreign } from "../live_lab/remarks.js";
@@ -12,8 +12,8 @@ const OPENING = 2000; // ms in which its first lines are read before it goes on
 const MEANINGS = "Grey: what the German words usually mean.";
 const KNOWS =
   "The model has read only captions of photographs and short everyday sentences; on anything else it may be confidently wrong.";
-const LINES = html`<span class="tff-lines-are">Thicker line: more attention<span class="tff-wide"> (last layer, mean of its heads)</span>;<span class="tff-bars"> longer bar: likelier word;</span> orange: other words to try.</span>`;
-const RECORDED = html`Examples are recorded; yours runs here, in your browser. ${LINES}`;
+const LINES = html`<span class="tff-lines-are">Thicker line: more attention<span class="tff-wide"> (last layer, mean of its heads)</span>. </span><span class="tff-bars">Bar: how likely. Orange: other words to try.</span>`;
+const RECORDED = html`Examples are recorded; yours is translated on your machine. ${LINES}`;
 
 function render({ model, el }) {
   const root = figure(el, "tff", "An English sentence and its German translation");
@@ -38,6 +38,7 @@ function render({ model, el }) {
     lead(texts[i]);
     ways.begin(sentences[i]);
     view.reveal();
+    inMiddle(choice.set);
   });
   const ask = askBar(engine, model, {
     label: "An English sentence of your own",
@@ -65,6 +66,14 @@ function render({ model, el }) {
   lead(texts[0]);
   ways.begin(sentences[0], { known: AT_ONCE, after: OPENING });
   return stopping(ask, view, ways);
+}
+
+// Where the examples go on beyond the edge, the one that was chosen stands clear of it.
+function inMiddle(set) {
+  const chip = set.querySelector(":checked").parentElement;
+  const left =
+    chip.offsetLeft - set.offsetLeft - (set.clientWidth - chip.offsetWidth) / 2;
+  set.scrollTo({ left, behavior: wantsStillness() ? "instant" : "smooth" });
 }
 
 export default { render };

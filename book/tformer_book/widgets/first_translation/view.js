@@ -31,6 +31,7 @@ const NOTHING = {
   others: [],
   certain: [],
   notes: [],
+  glosses: [],
 };
 const ITS_OWN = { chosen: null, before: [] }; // as the model wrote it
 
@@ -149,6 +150,9 @@ const told = ({ pair, at, from, chosen, before }, isPlaying = false) => {
   const looks = isPlaying ? sawMost(pair, at) : lookedAt(pair, at);
   return `To write “${pair.german[at].text}”, the model ${looks}`;
 };
+// Whether what is told of one German word is told of another, too.
+const goWith = ({ notes }, at, i) =>
+  at !== null && at !== i && Boolean(notes[at]) && notes[i] === notes[at];
 const noteOf = ({ pair, at }, isPlaying) => (isPlaying ? "" : pair.notes[at]);
 // … with what is worth knowing of the word.
 const toldWhole = (now, isPlaying = false) => {
@@ -175,17 +179,15 @@ function pairOf(now, heard, beside, actions) {
   const changes =
     now.chosen === null ? [] : changedAfter(now.chosen, now.before, germanOf(pair));
   // Below a word stands what it means, and of the one that is looked at how probable it
-  // was. In short: what sets a word apart is left out, but of those that were changed.
+  // was. In short: what sets a word apart is left out.
   const below = (i, gloss) => {
     const sure = i === at && !isPlaying ? percent(pair.certain[i], 0) : "";
     return [gloss, sure].filter(Boolean).join(" · ") || nothing;
   };
-  const isOther = (i) => i === now.chosen || changes?.includes(i);
-  const brief = (i) =>
-    isOther(i) ? pair.glosses[i] : below(i, pair.glosses[i]?.replace(/ \(.*/, ""));
+  const brief = (i) => below(i, pair.glosses[i]?.replace(/ \(.*/, ""));
   const german = ({ text }, i) => html`
-    <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${[text, pair.glosses[i]].filter(Boolean).join(", ")}: ${lookedAt(pair, i)}" data-gloss=${below(i, pair.glosses[i])} data-brief=${brief(i) || nothing}
-      style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}; --certain: ${pair.certain[i]}" ?data-hidden=${i >= known} ?data-at=${i === at} ?data-close=${pair.others[i].length} ?data-chosen=${i === now.chosen} ?data-changed=${changes?.includes(i)} aria-hidden=${i >= known ? "true" : nothing}
+    <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${[text, pair.glosses[i]].filter(Boolean).join(", ")}: ${lookedAt(pair, i)}" data-gloss=${below(i, pair.glosses[i])} data-brief=${brief(i)}
+      style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}; --certain: ${pair.certain[i]}" ?data-hidden=${i >= known} ?data-at=${i === at} ?data-with=${goWith(pair, at, i)} ?data-close=${pair.others[i].length} ?data-chosen=${i === now.chosen} ?data-changed=${changes?.includes(i)} aria-hidden=${i >= known ? "true" : nothing}
       @click=${() => pick(i)} @pointerenter=${() => point(i)} @focus=${() => point(i)}><span>${text}</span></button>`;
   const write = (each, { target }) => {
     const again = target.closest(".tff-stage").querySelector('[data-control="again"]');
@@ -232,9 +234,9 @@ function sureOf({ pair, at, chosen }) {
   const own = pair.certain[at];
   const likely = pair.others[at].find(({ probability }) => probability > own);
   const isMade = pair.german[at].places.length > 2;
-  const guess = `A guess${isMade ? ", perhaps no German word" : ""}. `;
+  const guess = `A guess${isMade ? ", perhaps not a German word" : ""}. `;
   const why = likely
-    ? `“${likely.text}” was likelier, but the sentence with “${pair.german[at].text}” won the search. `
+    ? `“${likely.text}” was likelier here, but with “${pair.german[at].text}” the whole sentence scored better. `
     : "";
   return html`${own < GUESSED ? guess : ""}${why}${pair.others[at].length ? PRESS : nothing}`;
 }
@@ -254,7 +256,7 @@ function drawLines(node, { pair, known, at, from }) {
     const isAt = g === at || e === from;
     if (share < LEAST) return nothing;
     const d = between(english.children[e], german.children[g], isRow);
-    return svg`<path d=${d} ?data-at=${isAt} ?data-most=${share === Math.max(...all)} style="--share: ${share.toFixed(3)}" />`;
+    return svg`<path d=${d} ?data-at=${isAt} ?data-with=${goWith(pair, at, g)} ?data-most=${share === Math.max(...all)} style="--share: ${share.toFixed(3)}" />`;
   };
   drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
   const words = pair.shares.slice(0, known);
@@ -264,7 +266,8 @@ function drawLines(node, { pair, known, at, from }) {
   );
   const word = german.children[at];
   const left = word ? word.offsetLeft + (word.offsetWidth - others.offsetWidth) / 2 : 0;
-  others.style.left = `${Math.max(0, Math.min(left, width - others.offsetWidth))}px`;
+  const right = isRow ? 0 : width - others.offsetWidth; // beside columns it stands still
+  others.style.left = `${Math.max(0, Math.min(left, right))}px`;
 }
 
 const wraps = ({ children: [first, ...rest] }) =>

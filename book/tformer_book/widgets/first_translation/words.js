@@ -114,7 +114,7 @@ export function lookedFrom({ english, german, shares, notes }, e) {
     .sort(([, a], [, b]) => b - a)
     .concat([["", 0]]); // one word has no next
   const rest = less >= LEAST ? `, and ${next}\u00a0${percent(less, 0)}` : "";
-  return `${most} gave “${english[e].text}”\u00a0${percent(share, 0)} of its attention${rest}${note && `. ${note}`}`;
+  return `${most} gives “${english[e].text}”\u00a0${percent(share, 0)} of its attention${rest}${note && `. ${note}`}`;
 }
 
 // Which English words a German word looked at, the most looked at first.
@@ -145,9 +145,10 @@ export function sawMost(pair, g) {
 const listed = (parts) => parts.join(", ").replace(/, ([^,]*)$/, " and $1");
 
 // The German word that a figure ends with: of those that could have been another the least
-// probable one of which something is told, or the one that looked at most words; where none
-// could have been another the least probable one, unless all are probable.
-export function worthALook({ german, certain, shares, others, notes }) {
+// probable one of which something is told, or the one that looked at most words, those
+// first that would have meant something else; where none could have been another the least
+// probable one, unless all are probable.
+export function worthALook({ german, certain, shares, others, notes, glosses }) {
   const all = upTo(german.length).filter((g) => !isMark(german[g].text));
   const least = (places, by) => places.toSorted((a, b) => by(a) - by(b))[0];
   const probable = (g) => certain[g];
@@ -155,7 +156,12 @@ export function worthALook({ german, certain, shares, others, notes }) {
   const open = all.filter((g) => others[g].length);
   const told = open.filter((g) => notes[g]);
   if (told.length) return least(told, probable);
-  if (open.length) return least(open, most);
+  const differs =
+    (g) =>
+    ({ sense }) =>
+      sense && sense !== glosses[g];
+  const apart = open.filter((g) => others[g].some(differs(g)));
+  if (open.length) return least(apart.length ? apart : open, most);
   const unsure = least(all, probable);
   return certain[unsure] >= PROBABLE ? least(all, most) : unsure;
 }
@@ -170,7 +176,7 @@ export function changedAfter(chosen, before, after) {
 // … and in words.
 export function toldOfChoice(chosen, before, after) {
   const places = changedAfter(chosen, before, after);
-  const chose = `You chose “${after[chosen]}” for “${before[chosen]}”`;
+  const chose = `You chose “${after[chosen]}” over “${before[chosen]}”`;
   if (!places || places.length > 3) return `${chose}; what follows is the model’s`;
   const parts = places.map((i) => `“${after[i]}” instead of “${before[i]}”`);
   return parts.length
@@ -179,15 +185,15 @@ export function toldOfChoice(chosen, before, after) {
 }
 
 // A word that came close, as it is written in a translation that is there, how probable that
-// was, and what it means.
+// was, and what it means; of one that is in none, what it would mean as it stands ("sense").
 export function named(other, ways, { of = {}, usual = {} } = {}) {
   const way = beginning(ways, other.prefix);
-  if (!way) return other;
+  if (!way) return { ...other, sense: usually(written(other.prefix.slice(-1)), usual) };
   const { text, places } = wordsOf(way.predictedPieces)[
     wordsOf(other.prefix).length - 1
   ];
   const meaning = of[text] ?? usually(text, usual);
-  return { ...other, text, probability: chance(way, places), meaning };
+  return { ...other, text, probability: chance(way, places), meaning, sense: meaning };
 }
 
 // How probable the model found a German word, which its bar shows, in words.
