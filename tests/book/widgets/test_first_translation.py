@@ -232,7 +232,12 @@ def test_what_a_choice_changed_is_told(js, after, told):
             0,
         ),  # told of both: the least probable
         ([0.3, 0.7, 0.1], [[{"sense": "she"}], [{}], []], "---", 0),  # it means another
-        ([0.3, 0.7, 0.1], [[{"sense": "he"}], [{}], []], "---", 1),  # … or the same
+        (
+            [0.3, 0.7, 0.1],
+            [[{"sense": "they, he"}], [{}], []],
+            "---",
+            1,
+        ),  # … or the same
         ([0.3, 0.7, 0.1], [[{}], [], []], "-!-", 0),  # told of one that is no other
     ],
 )

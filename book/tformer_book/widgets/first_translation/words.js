@@ -156,15 +156,16 @@ export function worthALook({ german, certain, shares, others, notes, glosses }) 
   const open = all.filter((g) => others[g].length);
   const told = open.filter((g) => notes[g]);
   if (told.length) return least(told, probable);
-  const differs =
-    (g) =>
-    ({ sense }) =>
-      sense && sense !== glosses[g];
-  const apart = open.filter((g) => others[g].some(differs(g)));
+  const apart = open.filter((g) =>
+    others[g].some(({ sense }) => sense && !shareOne(sense, glosses[g])),
+  );
   if (open.length) return least(apart.length ? apart : open, most);
   const unsure = least(all, probable);
   return certain[unsure] >= PROBABLE ? least(all, most) : unsure;
 }
+
+const shareOne = (some, others) =>
+  some.split(", ").some((each) => others.split(", ").includes(each));
 
 // The places of words that are others than before, after the one that was chosen. Null if
 // the sentences have not as many words, so that nothing can be compared.
