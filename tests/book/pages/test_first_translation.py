@@ -322,7 +322,7 @@ def test_it_comes_to_rest_at_a_word_that_could_have_been_another(opened):
     opened.locator('[data-control="sentence-0"]').check(force=True)
     opened.get_by_role("button", name="Play again").wait_for()
     told = opened.locator(".tff-told").inner_text()
-    assert "Press an orange word, and the model goes on from there." in told
+    assert "Orange: other words to try." in told
     assert opened.locator(".tff-german [data-at]").inner_text() == "hast"
     word = opened.locator('[data-control="word-1"]').bounding_box()
     first = opened.locator('[data-control="other-0"]').bounding_box()

@@ -306,21 +306,6 @@ def test_notes_quote_words_that_are_written(english):
     assert other["notes"] == []
 
 
-def test_in_the_example_that_is_wrong_no_line_leads_to_the_word_that_it_stands_for(js):
-    english = "The cat is sleeping because it is tired."
-    recorded = FirstTranslation().example
-    [given] = [each for each in recorded["sentences"] if each["text"] == english]
-    pair = js(WORDS, "linked(given)", given["ways"][0])
-    german, source = [
-        [word["text"] for word in pair[side]] for side in ("german", "english")
-    ]
-    assert " ".join(german) == "Die Katze schläft , weil es müde ist ."
-    seen = pair["shares"][german.index("es")][source.index("cat")]
-    assert seen < js(WORDS, "LEAST", None)
-    wrong, right = (note for _, note in given["notes"])
-    assert "no line leads to “cat”" in wrong and "is right" in right
-
-
 def test_how_sure_the_model_was_is_told(js):
     given = {
         "german": [

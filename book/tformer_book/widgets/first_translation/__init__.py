@@ -46,7 +46,7 @@ NOTES = {
         (["habt", "ihr"], "“habt” goes with “ihr”, the “you” for several people"),
     ],
     "The cat is sleeping because it is tired.": [
-        (["es"], "“es” is wrong: “Katze” is “sie”, and no line leads to “cat”"),
+        (["es"], "“es” is wrong: “Katze” is feminine, which asks for “sie”"),
         (["sie"], "“sie” is right: it stands for “die Katze”"),
     ],
     "My brother has bought a new car.": [

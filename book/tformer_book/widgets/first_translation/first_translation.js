@@ -4,16 +4,15 @@ import { figure, h, radios, say, stopping, wantsStillness } from "../kit/kit.js"
 import { askBar, atFirst, COMPUTED, engineOf } from "../kit/model.js";
 import { html } from "../kit/vendor/lit.js";
 import { doubtful, foreign } from "../live_lab/remarks.js";
-import { pairView } from "./view.js";
+import { LEGEND, pairView } from "./view.js";
 import { answer, waysOf } from "./ways.js";
 
 const AT_ONCE = 2; // words that stand there when the page opens
 const OPENING = 2000; // ms in which its first lines are read before it goes on
 const MEANINGS = "Grey: what the German words usually mean.";
 const KNOWS =
-  "The model has read only captions of photographs and short everyday sentences; on anything else it may be confidently wrong.";
-const LINES = html`<span class="tff-lines-are">Thicker line: more attention<span class="tff-wide"> (last layer, mean of its heads)</span>. </span><span class="tff-bars">Bar: how likely. Orange: other words to try.</span>`;
-const RECORDED = html`Examples are recorded; yours is translated on your machine. ${LINES}`;
+  "The model has read only captions of photographs and short everyday sentences. It makes mistakes there, too, and anywhere else it may be confidently wrong.";
+const RECORDED = html`Examples are recorded; yours is translated on your machine. ${LEGEND}`;
 
 function render({ model, el }) {
   const root = figure(el, "tff", "An English sentence and its German translation");
@@ -50,7 +49,7 @@ function render({ model, el }) {
       lead(text);
       ways.begin({ text, ways: [way], isComputed: true });
       view.reveal();
-      return html`${COMPUTED} ${MEANINGS} ${isReleased ? KNOWS : ""} ${LINES}`;
+      return html`${COMPUTED} ${MEANINGS} ${isReleased ? KNOWS : ""} ${LEGEND}`;
     },
   });
   const ways = waysOf(engine, example, view, ask.run);

@@ -23,7 +23,8 @@ const LONGEST = 5200; // … for all words of a sentence
 const REST = 600; // … and until all lines are back after the mouse has left
 const NARROW = 544; // px of a phone: there all sentences stand in columns
 const NONE = { at: null, from: null, isPicked: false };
-const PRESS = html`<span class="tff-press">Press an orange word, and the model goes on from there.</span>`;
+// What is drawn, in words; it is shown below what is told, or below the field.
+export const LEGEND = html`<span class="tff-legend"><span class="tff-thick">Thicker line: more attention<span class="tff-wide"> (last layer, mean of its heads)</span>. </span>Bar: how likely. Orange: other words to try.</span>`;
 const NOTHING = {
   english: [],
   german: [],
@@ -206,7 +207,7 @@ function pairOf(now, heard, beside, actions) {
       : "";
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
-    <p class="tff-key"><span class="tff-first">A small Transformer <span class="tff-wide">${size}</span> writes German. Nobody told it where to look.</span> <span class="tff-thick">The thicker a line, the more attention.</span> <b class="tff-hint" ?data-waiting=${isPlaying}>${isTouched() ? "Tap" : "Point at"} a word<span class="tff-or">${orPress}</span>.</b></p>
+    <p class="tff-key"><span class="tff-first">A small Transformer <span class="tff-wide">${size}</span> writes German. Nobody told it where to look.</span> <span class="tff-thicker">The thicker a line, the more attention.</span> <b class="tff-hint" ?data-waiting=${isPlaying}>${isTouched() ? "Tap" : "Point at"} a word<span class="tff-or">${orPress}</span>.</b></p>
     <div class="tff-pair" ?data-picked=${now.isPicked} @pointerleave=${leave}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
@@ -238,7 +239,7 @@ function sureOf({ pair, at, chosen }) {
   const why = likely
     ? `“${likely.text}” was likelier here, but with “${pair.german[at].text}” the whole sentence scored better. `
     : "";
-  return html`${own < GUESSED ? guess : ""}${why}${pair.others[at].length ? PRESS : nothing}`;
+  return own < GUESSED || likely ? html`${own < GUESSED ? guess : ""}${why}` : LEGEND;
 }
 
 // Lines from each word that stands there to what it looked at.
