@@ -162,3 +162,22 @@ addEventListener("load", () => {
   if (line.top < frame.top || line.bottom > Math.min(frame.bottom, innerHeight))
     menu.scrollTop += line.top - frame.top - frame.height / 3;
 });
+
+// The first page's door stands in the bar, too, for whoever has gone past it.
+(() => {
+  const door = document.querySelector(".tf-first .tf-doors a");
+  const bar = document.querySelector(".header-article-items__end");
+  if (!door || !bar) return;
+  const again = /** @type {HTMLElement} */ (door.cloneNode(true));
+  again.className = "tf-door";
+  bar.prepend(again);
+  const height = 48; // of the bar, behind which it goes
+  new IntersectionObserver(
+    ([
+      {
+        boundingClientRect: { bottom },
+      },
+    ]) => again.toggleAttribute("data-away", bottom > height),
+    { rootMargin: `${-height}px 0px 0px` },
+  ).observe(door);
+})();

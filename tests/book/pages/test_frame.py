@@ -292,6 +292,24 @@ def test_the_first_page_is_open_and_its_side_bar_waits_for_its_button(visit):
             bar.wait_for(state="hidden")
 
 
+@pytest.mark.parametrize("size", ["desk", "narrow"])
+def test_who_has_gone_past_the_first_page_s_door_finds_it_in_the_bar(visit, size):
+    with visit(address("intro"), size=size, settle=False) as seen:
+        doors = seen.page.get_by_role("link", name="Start reading")
+        doors.first.wait_for()
+        assert doors.count() == 1  # the one on the page
+        door = doors.first.bounding_box()
+        seen.page.mouse.wheel(0, door["y"] + door["height"] - 20)  # behind the bar
+        again = seen.page.locator(".tf-door")
+        again.wait_for()
+        box, menu = again.bounding_box(), seen.page.locator(".primary-toggle").first
+        assert box["x"] + box["width"] < seen.page.viewport_size["width"]
+        assert box["x"] > menu.bounding_box()["x"] + menu.bounding_box()["width"]
+        assert seen.overflow() == []
+        again.click()
+        seen.page.wait_for_url("**/00-before-you-start.html")
+
+
 def test_keys_reach_the_first_page_s_door_before_its_figure(visit):
     with visit(address("intro"), size="desk", settle=False) as seen:
         page = seen.page
