@@ -180,12 +180,15 @@ function pairOf(now, heard, beside, actions) {
   const changes =
     now.chosen === null ? [] : changedAfter(now.chosen, now.before, germanOf(pair));
   // Below a word stands what it means, and of the one that is looked at how probable it
-  // was. In short: what sets a word apart is left out.
+  // was. In short: what sets a word apart is left out, but of those that were changed.
   const below = (i, gloss) => {
     const sure = i === at && !isPlaying ? percent(pair.certain[i], 0) : "";
     return [gloss, sure].filter(Boolean).join(" · ") || nothing;
   };
-  const brief = (i) => below(i, pair.glosses[i]?.replace(/ \(.*/, ""));
+  const brief = (i) => {
+    const isWhole = i !== at && changes?.includes(i);
+    return below(i, isWhole ? pair.glosses[i] : pair.glosses[i]?.replace(/ \(.*/, ""));
+  };
   const german = ({ text }, i) => html`
     <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${[text, pair.glosses[i]].filter(Boolean).join(", ")}: ${lookedAt(pair, i)}" data-gloss=${below(i, pair.glosses[i])} data-brief=${brief(i)}
       style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}; --certain: ${pair.certain[i]}" ?data-hidden=${i >= known} ?data-at=${i === at} ?data-with=${goWith(pair, at, i)} ?data-close=${pair.others[i].length} ?data-chosen=${i === now.chosen} ?data-changed=${changes?.includes(i)} aria-hidden=${i >= known ? "true" : nothing}
