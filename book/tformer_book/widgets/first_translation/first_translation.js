@@ -11,7 +11,7 @@ const AT_ONCE = 2; // words that stand there when the page opens
 const OPENING = 2000; // ms in which its first lines are read before it goes on
 const MEANINGS = "Grey: what the German words usually mean.";
 const KNOWS =
-  "The model has read only captions of photographs and short everyday sentences. It makes mistakes there, too, and anywhere else it may be confidently wrong.";
+  "The model has read only captions of photographs and short everyday sentences. It makes mistakes, and on other subjects it may be confidently wrong.";
 const RECORDED = html`Examples are recorded; yours is translated on your machine. ${LEGEND}`;
 
 function render({ model, el }) {
