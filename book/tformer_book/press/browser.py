@@ -20,7 +20,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, Route, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    Page,
+    Route,
+    TimeoutError,
+    sync_playwright,
+)
 
 from tformer_book.press.chapters import HTML, ROOT, pages
 
@@ -261,8 +267,13 @@ class Visit:
         """Uncover what is to be predicted, scroll through, wait for every figure."""
         self.page.evaluate(UNCOVER)
         self.page.evaluate(SCROLL)
-        # Asked by the clock: a page that isn't drawn has no frames to ask in.
-        self.page.wait_for_function(READY, timeout=PATIENCE, polling=100)
+        # Asked by the clock: a page that isn't drawn has no frames to ask in. On a busy
+        # machine no frame may have been drawn where a figure was: it is scrolled again.
+        try:
+            self.page.wait_for_function(READY, timeout=PATIENCE / 2, polling=100)
+        except TimeoutError:
+            self.page.evaluate(SCROLL)
+            self.page.wait_for_function(READY, timeout=PATIENCE / 2, polling=100)
         self.page.wait_for_load_state("networkidle", timeout=PATIENCE)
 
     def axe(self, within: str = "html", **options: Any) -> list[str]:

@@ -308,7 +308,7 @@ def test_who_has_gone_past_the_first_page_s_door_finds_it_in_the_bar(visit, size
         assert box["x"] > menu.bounding_box()["x"] + menu.bounding_box()["width"]
         assert seen.overflow() == []
         again.click()
-        seen.page.wait_for_url("**/00-before-you-start.html")
+        seen.page.wait_for_url(f"**/{address('before-you-start')}")
 
 
 def test_keys_reach_the_first_page_s_door_before_its_figure(visit):
