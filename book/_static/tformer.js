@@ -170,14 +170,10 @@ addEventListener("load", () => {
   if (!door || !bar) return;
   const again = /** @type {HTMLElement} */ (door.cloneNode(true));
   again.className = "tf-door";
+  again.dataset.away = "";
   bar.prepend(again);
   const height = 48; // of the bar, behind which it goes
-  new IntersectionObserver(
-    ([
-      {
-        boundingClientRect: { bottom },
-      },
-    ]) => again.toggleAttribute("data-away", bottom > height),
-    { rootMargin: `${-height}px 0px 0px` },
-  ).observe(door);
+  const look = ([entry]) =>
+    again.toggleAttribute("data-away", entry.boundingClientRect.bottom > height);
+  new IntersectionObserver(look, { rootMargin: `${-height}px 0px 0px` }).observe(door);
 })();
