@@ -173,7 +173,10 @@ addEventListener("load", () => {
   again.dataset.away = "";
   bar.prepend(again);
   const height = 48; // of the bar, behind which it goes
-  const look = ([entry]) =>
-    again.toggleAttribute("data-away", entry.boundingClientRect.bottom > height);
+  const look = (entries) =>
+    again.toggleAttribute(
+      "data-away",
+      entries.at(-1).boundingClientRect.bottom > height,
+    );
   new IntersectionObserver(look, { rootMargin: `${-height}px 0px 0px` }).observe(door);
 })();
