@@ -272,6 +272,7 @@ class Visit:
         try:
             self.page.wait_for_function(READY, timeout=PATIENCE / 2, polling=100)
         except TimeoutError:
+            self.page.screenshot()  # has a frame drawn
             self.page.evaluate(SCROLL)
             self.page.wait_for_function(READY, timeout=PATIENCE / 2, polling=100)
         self.page.wait_for_load_state("networkidle", timeout=PATIENCE)
