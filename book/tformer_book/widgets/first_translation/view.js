@@ -22,6 +22,8 @@ const BEAT = 650; // … and from one word to the next, at most:
 const LONGEST = 5200; // … for all words of a sentence
 const REST = 600; // … and until all lines are back after the mouse has left
 const NARROW = 544; // px of a phone: there all sentences stand in columns
+const FULL = 0.85; // of a word's height: a line that takes all of its attention
+const BEND = 0.6; // of the way from a word to another, where a line turns
 const NONE = { at: null, from: null, isPicked: false };
 // What is drawn, in words; it is shown below what is told, or below the field.
 export const LEGEND = html`<span class="tff-legend"><span class="tff-thick">Thicker line: more attention<span class="tff-wide"> (last layer, mean of its heads)</span>. </span>Bar: how likely. Orange: other words to try.</span>`;
@@ -256,11 +258,13 @@ function drawLines(node, { pair, known, at, from }) {
   stage.toggleAttribute("data-columns", isNarrow || wraps(english) || wraps(german));
   const { offsetWidth: width, offsetHeight: height } = stage; // as the words' places
   const isRow = getComputedStyle(stage).flexDirection === "row";
+  const full = FULL * english.firstElementChild?.offsetHeight;
+  const ends = endsOf(pair.shares, [english.children, german.children], full, isRow);
   const line = (g) => (share, e, all) => {
     const isAt = g === at || e === from;
     if (share < LEAST) return nothing;
-    const d = between(english.children[e], german.children[g], isRow);
-    return svg`<path d=${d} ?data-at=${isAt} ?data-with=${goWith(pair, at, g)} ?data-most=${share === Math.max(...all)} style="--share: ${share.toFixed(3)}" />`;
+    const d = between(ends[g][e], isRow);
+    return svg`<path d=${d} ?data-at=${isAt} ?data-with=${goWith(pair, at, g)} ?data-most=${share === Math.max(...all)} style="--share: ${share.toFixed(3)}; stroke-width: ${(full * share).toFixed(1)}px" />`;
   };
   drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
   const words = pair.shares.slice(0, known);
@@ -277,16 +281,42 @@ function drawLines(node, { pair, known, at, from }) {
 const wraps = ({ children: [first, ...rest] }) =>
   rest.some(({ offsetTop }) => offsetTop > first.offsetTop + first.offsetHeight / 2);
 
-// A curve between an English and a German word, side by side or one above the other.
-function between(english, german, isRow) {
-  const [a, b] = [english, german].map((box) => ({
-    x: box.offsetLeft + (isRow ? 0 : box.offsetWidth / 2),
-    y: box.offsetTop + (isRow ? box.offsetHeight / 2 : 0),
-  }));
+// Where the lines of words begin and end: those of one word side by side, in the order of
+// the words that they go to, and none of them beyond the word as long as they have room.
+// -> ends[g][e]: [{ x, y }, { x, y }], or null where there is no line
+function endsOf(shares, [english, german], full, isRow) {
+  const size = (word) => (isRow ? word.offsetHeight : word.offsetWidth);
+  const placed = (word, row, edge) => {
+    const wide = row.map((share) => (share < LEAST ? 0 : full * share));
+    const sum = wide.reduce((a, b) => a + b, 0);
+    const fits = Math.min(1, size(word) / sum);
+    let past = -sum / 2;
+    return wide.map((each) => {
+      const along = (past + each / 2) * fits;
+      past += each;
+      const { offsetLeft: x, offsetTop: y } = word;
+      return isRow
+        ? { x: x + edge, y: y + size(word) / 2 + along }
+        : { x: x + size(word) / 2 + along, y: y + edge };
+    });
+  };
+  const above = [...english].map((word, e) => {
+    const edge = isRow ? word.offsetWidth : word.offsetHeight;
+    return placed(
+      word,
+      shares.map((row) => row[e]),
+      edge,
+    );
+  });
+  const below = shares.map((row, g) => placed(german[g], row, 0));
+  return shares.map((row, g) => row.map((_, e) => [above[e][g], below[g][e]]));
+}
+
+function between([a, b], isRow) {
   if (isRow) {
-    const [x, u] = [a.x + english.offsetWidth + 3, b.x - 3];
-    return `M${x} ${a.y} C${(x + u) / 2} ${a.y} ${(x + u) / 2} ${b.y} ${u} ${b.y}`;
+    const [c, d] = [a.x + BEND * (b.x - a.x), b.x - BEND * (b.x - a.x)];
+    return `M${a.x} ${a.y} C${c} ${a.y} ${d} ${b.y} ${b.x} ${b.y}`;
   }
-  const [y, v] = [a.y + english.offsetHeight + 2, b.y - 2];
-  return `M${a.x} ${y} C${a.x} ${(y + v) / 2} ${b.x} ${(y + v) / 2} ${b.x} ${v}`;
+  const [c, d] = [a.y + BEND * (b.y - a.y), b.y - BEND * (b.y - a.y)];
+  return `M${a.x} ${a.y} C${a.x} ${c} ${b.x} ${d} ${b.x} ${b.y}`;
 }
