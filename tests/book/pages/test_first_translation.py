@@ -2,6 +2,7 @@
 
 import copy
 import re
+from itertools import pairwise
 
 import pytest
 import torch
@@ -124,10 +125,38 @@ def test_an_english_word_shows_what_it_was_looked_at_for(opened):
     opened.locator(".tff-english button", has_text="yesterday").click()
     told = opened.inner_text(".tff-told")
     assert "“gestern” gives “yesterday”\u00a0" in told
-    strong = opened.locator(".tff-lines path[data-at]")
-    starts = {each.get_attribute("d").split()[0] for each in strong.all()}
-    assert len(starts) == 1  # they begin at the word
     assert opened.locator(".tff-german [data-at]").count() == 0
+    word = opened.locator(".tff-english button", has_text="yesterday").evaluate(
+        "({ offsetLeft: x, offsetWidth: w }) => [x, x + w]"
+    )
+    lines = strong_lines(opened)
+    assert len(lines) > 1
+    for start, _, width, _ in lines:  # they begin at the word
+        assert word[0] <= start - width / 2 <= start + width / 2 <= word[1]
+
+
+def test_lines_lie_side_by_side_and_are_as_wide_as_their_shares(opened):
+    """… so that how a word divides its attention can be read off where they end."""
+    opened.locator('[data-control="sentence-0"]').check(force=True)
+    opened.locator(".tff-german button", has_text="hast").click(force=True)
+    lines = sorted(strong_lines(opened), key=lambda line: line[1])
+    assert len(lines) > 1
+    for (_, left, width, _), (_, right, next_width, _) in pairwise(lines):
+        assert right - left == pytest.approx((width + next_width) / 2, abs=0.2)
+    for _, _, width, share in lines:
+        assert width / share == pytest.approx(lines[0][2] / lines[0][3], rel=0.05)
+
+
+def strong_lines(opened):
+    """Where each line of the chosen word starts and ends, its width and its share."""
+    found = opened.locator(".tff-lines path[data-at]").evaluate_all(
+        """lines => lines.map(line => {
+          const numbers = line.getAttribute("d").match(/[\\d.]+/g).map(Number);
+          const of = (name) => parseFloat(line.style.getPropertyValue(name));
+          return [numbers[0], numbers.at(-2), of("stroke-width"), of("--share")];
+        })"""
+    )
+    return [tuple(each) for each in found]
 
 
 def test_an_english_word_answers_while_the_translation_is_still_written(opened):
