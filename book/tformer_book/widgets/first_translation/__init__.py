@@ -41,7 +41,10 @@ SENTENCES = {
 # What is worth knowing of words that stand in one of those translations together.
 NOTES = {
     "Why did you not call me yesterday?": [
-        (["hast", "angerufen"], "German says “have called”: “hast … angerufen”"),
+        (
+            ["hast", "angerufen"],
+            "“did\u00a0… call” becomes “hast\u00a0…\u00a0angerufen” (have called)",
+        ),
         (["haben", "Sie"], "“haben” goes with “Sie”, the polite “you”"),
         (["habt", "ihr"], "“habt” goes with “ihr”, the “you” for several people"),
     ],
@@ -99,7 +102,6 @@ class FirstTranslation(ModelFigure):
         return {
             "close": CLOSE,
             "usual": USUAL,
-            "parameters": sum(p.numel() for p in self.translator.model.parameters()),
             "sentences": [
                 {
                     "text": each,

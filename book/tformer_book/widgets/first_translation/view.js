@@ -1,7 +1,7 @@
 // Two lines of words and what joins them.
 import { ALONG, DOWN, onArrows, within } from "../kit/arrows.js";
 import { h, liveRegion, wantsStillness } from "../kit/kit.js";
-import { format, percent } from "../kit/numbers.js";
+import { percent } from "../kit/numbers.js";
 import { html, nothing, render, repeat, svg } from "../kit/vendor/lit.js";
 import {
   cameClose,
@@ -26,7 +26,9 @@ const FULL = 0.85; // of a word's height: a line that takes all of its attention
 const BEND = 0.6; // of the way from a word to another, where a line turns
 const NONE = { at: null, from: null, isPicked: false };
 // What is drawn, in words; it is shown below what is told, or below the field.
-export const LEGEND = html`<span class="tff-legend"><span class="tff-thick">Thicker line: more attention<span class="tff-wide"> (last layer, mean of its heads)</span>. </span>Bar: how likely. Orange: other words to try.</span>`;
+const THICKER = "Thicker line: more attention. ";
+export const legend = () =>
+  html`<span class="tff-legend"><span class="tff-thick">${THICKER}</span>Bar: how likely. Orange: other words to try.<span class="tff-wide"> ${pointing()} any word.</span></span>`;
 const NOTHING = {
   english: [],
   german: [],
@@ -39,14 +41,13 @@ const NOTHING = {
 const ITS_OWN = { chosen: null, before: [] }; // as the model wrote it
 
 // onOther(one of `others`): the reader wants that word instead. onUndo(): what stood there
-// before that. parameters: how many the model has.
+// before that.
 // -> { node, beside (a place for more, beside what is told), show(pair of `linked`, with
 //      `glosses` and `notes` of its German words, { known: words that stand there at once,
 //      after: ms until the next, chosen: the place of the word that the reader had written,
 //      before: the words without that }), update(the same pair, told better), reveal(), stop() }
-export function pairView(onOther, onUndo, parameters) {
+export function pairView(onOther, onUndo) {
   const now = {
-    size: `of ${format(parameters / 1e6, 1)} million parameters`,
     pair: NOTHING,
     round: 0, // counts pairs
     known: 0, // German words that stand there
@@ -168,10 +169,21 @@ const announced = (now) => {
   return toldWhole(now) + sure;
 };
 const isTouched = () => matchMedia("(hover: none)").matches;
+const pointing = () => (isTouched() ? "Tap" : "Point at");
+// What is told of a word, in which the other word that it is told of looks as above.
+function toldMarked(now, isPlaying) {
+  const text = toldWhole(now, isPlaying);
+  const isPartner = (_, i) => !isPlaying && goWith(now.pair, now.at, i);
+  const partner = now.pair.german.find(isPartner)?.text;
+  const place = partner ? text.lastIndexOf(partner) : -1;
+  if (place < 0 || now.chosen !== null) return text;
+  const rest = text.slice(place + partner.length);
+  return html`${text.slice(0, place)}<span class="tff-partner">${partner}</span>${rest}`;
+}
 
 function pairOf(now, heard, beside, actions) {
   const { onKey, pick, pickEnglish, leave, again, onOther, isPlaying } = actions;
-  const { size, pair, round, known, at, from } = now;
+  const { pair, round, known, at, from } = now;
   const point = (i) => i < known && pick(i);
   const tint = (share) => (share < LEAST ? 0 : share);
   const shareOf = (e) => (at === null ? Number(e === from) : tint(pair.shares[at][e]));
@@ -183,8 +195,8 @@ function pairOf(now, heard, beside, actions) {
     now.chosen === null ? [] : changedAfter(now.chosen, now.before, germanOf(pair));
   // Below a word stands what it means, and of the one that is looked at how probable it
   // was. In short: what sets a word apart is left out, but of those that were changed.
-  const below = (i, gloss) => {
-    const sure = i === at && !isPlaying ? percent(pair.certain[i], 0) : "";
+  const below = (i, gloss, likely = "") => {
+    const sure = i === at && !isPlaying ? percent(pair.certain[i], 0) + likely : "";
     return [gloss, sure].filter(Boolean).join(" · ") || nothing;
   };
   const brief = (i) => {
@@ -192,7 +204,7 @@ function pairOf(now, heard, beside, actions) {
     return below(i, isWhole ? pair.glosses[i] : pair.glosses[i]?.replace(/ \(.*/, ""));
   };
   const german = ({ text }, i) => html`
-    <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${[text, pair.glosses[i]].filter(Boolean).join(", ")}: ${lookedAt(pair, i)}" data-gloss=${below(i, pair.glosses[i])} data-brief=${brief(i)}
+    <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${[text, pair.glosses[i]].filter(Boolean).join(", ")}: ${lookedAt(pair, i)}" data-gloss=${below(i, pair.glosses[i], " likely")} data-brief=${brief(i)}
       style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}; --certain: ${pair.certain[i]}" ?data-hidden=${i >= known} ?data-at=${i === at} ?data-with=${goWith(pair, at, i)} ?data-close=${pair.others[i].length} ?data-chosen=${i === now.chosen} ?data-changed=${changes?.includes(i)} aria-hidden=${i >= known ? "true" : nothing}
       @click=${() => pick(i)} @pointerenter=${() => point(i)} @focus=${() => point(i)}><span>${text}</span></button>`;
   const write = (each, { target }) => {
@@ -200,19 +212,19 @@ function pairOf(now, heard, beside, actions) {
     again.focus({ preventScroll: true }); // the button itself goes
     onOther(each);
   };
+  const offered = isPlaying ? [] : (pair.others[at] ?? []);
+  const isInvited = offered.length > 0 && at !== now.chosen;
   const other = (each, i) => html`
-    <button type="button" data-control="other-${i}" aria-label="Write “${each.text}” instead" style="--certain: ${each.probability}"
+    <button type="button" data-control="other-${i}" ?data-invited=${isInvited && i === 0} aria-label="Write “${each.text}” instead" style="--certain: ${each.probability}"
       @click=${(event) => write(each, event)}><span lang="de">${each.text}</span> ${each.meaning ? meant(each.meaning) : nothing} ${percent(each.probability, 0)}</button>`;
   const isAlone = !isPlaying && at !== null && pair.certain[at] >= PROBABLE;
-  const offered = isPlaying ? [] : (pair.others[at] ?? []);
   const instead = html`<span class="tff-instead"><span class="tff-base">“${pair.german[at]?.text}”</span> or</span>`;
-  const orPress =
-    offered.length && at !== now.chosen
-      ? `, or ${isTouched() ? "" : "press "}“${offered[0].text}”`
-      : "";
+  const hint = isInvited
+    ? `${isTouched() ? "Tap" : "Press"} “${offered[0].text}” and see what follows.`
+    : `${pointing()} a word.`;
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
-    <p class="tff-key"><span class="tff-first">A small Transformer <span class="tff-wide">${size}</span> writes German. Nobody told it where to look.</span> <span class="tff-thicker">The thicker a line, the more attention.</span> <b class="tff-hint" ?data-waiting=${isPlaying}>${isTouched() ? "Tap" : "Point at"} a word<span class="tff-or">${orPress}</span>.</b></p>
+    <p class="tff-key"><span class="tff-first">A small Transformer writes German. Nobody told it where to look.</span> <span class="tff-thicker">${THICKER}<span class="tff-bars">Bar: how likely.</span></span> <b class="tff-hint" ?data-waiting=${isPlaying}>${hint}</b></p>
     <div class="tff-pair" ?data-picked=${now.isPicked} @pointerleave=${leave}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
@@ -223,7 +235,7 @@ function pairOf(now, heard, beside, actions) {
     </div>
     <div class="tff-below">
       <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : now.chosen === null ? "Play again" : "Undo"}</button>
-      <p class="tff-told" ?data-noted=${noteOf(now, isPlaying)}><span>${toldWhole(now, isPlaying)}<span class="tff-sure">${isPlaying || at === null ? nothing : sureOf(now)}</span></span> ${beside}</p>
+      <p class="tff-told" ?data-noted=${noteOf(now, isPlaying)}><span>${toldMarked(now, isPlaying)}<span class="tff-sure">${isPlaying || at === null ? nothing : sureOf(now)}</span></span> ${beside}</p>
     </div>
     ${heard}`;
 }
@@ -244,7 +256,7 @@ function sureOf({ pair, at, chosen }) {
   const why = likely
     ? `“${likely.text}” was likelier here, but with “${pair.german[at].text}” the whole sentence scored better. `
     : "";
-  return own < GUESSED || likely ? html`${own < GUESSED ? guess : ""}${why}` : LEGEND;
+  return own < GUESSED || likely ? html`${own < GUESSED ? guess : ""}${why}` : legend();
 }
 
 // Lines from each word that stands there to what it looked at.
