@@ -368,6 +368,11 @@ def test_what_is_told_of_two_words_is_seen_at_both(opened):
     opened.locator('[data-control="sentence-0"]').check(force=True)
     opened.get_by_role("button", name="Play again").wait_for()
     beside = opened.locator(".tff-german [data-with]")
+    told = opened.locator(".tff-told")
+    assert beside.count() == 0  # at rest it says one thing
+    assert "angerufen" not in told.inner_text()
+    opened.locator('[data-control="word-1"]').hover()
+    assert "becomes “hast\u00a0…\u00a0angerufen” (have called)" in told.inner_text()
     assert beside.all_inner_texts() == ["angerufen"]  # "hast … angerufen"
     assert opened.locator(".tff-lines path[data-with]").count() == 2  # did, call
     opened.locator('[data-control="word-4"]').hover()
@@ -386,7 +391,7 @@ def test_below_each_german_word_stands_what_it_means(opened):
     assert found[:3] == ['"my"', '"brother"', '"has"']
     opened.locator('[data-control="sentence-0"]').check(force=True)
     opened.get_by_role("button", name="Play again").wait_for()
-    means = ["why", "have · 61\xa0%", "you", "me", "yesterday", "not", "called"]
+    means = ["why", "have · 61\xa0% likely", "you", "me", "yesterday", "not", "called"]
     assert opened.evaluate(glosses) == [*(f'"{each}"' for each in means), "none"]
     opened.locator('[data-control="other-0"]').click()
     opened.get_by_role("button", name="Undo").wait_for()
@@ -462,8 +467,11 @@ def test_what_came_close_stands_in_the_page(opened, width):
         each.hover()
         box = opened.locator(".tff-others").bounding_box()
         assert box["width"] > 100
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= width
+        said = opened.locator(".tff-try").filter(visible=True)
+        assert said.count() == (width == 1100)  # else above the columns
+        for place in (box, *(one.bounding_box() for one in said.all())):
+            assert place["x"] >= 0
+            assert place["x"] + place["width"] <= width
 
 
 def test_nothing_typed_is_told_and_forgotten_with_the_next_example(opened):

@@ -4,7 +4,7 @@ import { figure, h, radios, say, stopping, wantsStillness } from "../kit/kit.js"
 import { askBar, atFirst, COMPUTED, engineOf } from "../kit/model.js";
 import { html } from "../kit/vendor/lit.js";
 import { doubtful, foreign } from "../live_lab/remarks.js";
-import { legend, pairView } from "./view.js";
+import { pairView } from "./view.js";
 import { answer, waysOf } from "./ways.js";
 
 const AT_ONCE = 2; // words that stand there when the page opens
@@ -12,7 +12,7 @@ const OPENING = 2000; // ms in which its first lines are read before it goes on
 const MEANINGS = "Grey: what the German words usually mean.";
 const KNOWS =
   "The model has read only captions of photographs and short everyday sentences. It makes mistakes, and on other subjects it may be confidently wrong.";
-const RECORDED = html`Examples are recorded; yours is translated on your machine. ${legend()}`;
+const RECORDED = "Examples are recorded; yours is computed here.";
 
 function render({ model, el }) {
   const root = figure(el, "tff", "An English sentence and its German translation");
@@ -48,7 +48,7 @@ function render({ model, el }) {
       lead(text);
       ways.begin({ text, ways: [way], isComputed: true });
       view.reveal();
-      return html`${COMPUTED} ${MEANINGS} ${isReleased ? KNOWS : ""} ${legend()}`;
+      return html`${COMPUTED} ${MEANINGS} ${isReleased ? KNOWS : ""}`;
     },
   });
   const ways = waysOf(engine, example, view, ask.run);

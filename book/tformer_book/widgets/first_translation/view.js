@@ -23,12 +23,10 @@ const LONGEST = 5200; // … for all words of a sentence
 const REST = 600; // … and until all lines are back after the mouse has left
 const NARROW = 544; // px of a phone: there all sentences stand in columns
 const FULL = 0.85; // of a word's height: a line that takes all of its attention
+const BESIDE = 16; // px between what can be pressed and what is said of it
 const BEND = 0.6; // of the way from a word to another, where a line turns
-const NONE = { at: null, from: null, isPicked: false };
-// What is drawn, in words; it is shown below what is told, or below the field.
-const THICKER = "Thicker line: more attention. ";
-export const legend = () =>
-  html`<span class="tff-legend"><span class="tff-thick">${THICKER}</span>Bar: how likely. Orange: other words to try.<span class="tff-wide"> ${pointing()} any word.</span></span>`;
+const NONE = { at: null, from: null, isPicked: false, isAsked: false };
+const LEGEND = html`<span class="tff-legend">Thicker line: more attention. Bar: how likely.<span class="tff-wide"> Orange: other words to try.</span></span>`;
 const NOTHING = {
   english: [],
   german: [],
@@ -54,6 +52,7 @@ export function pairView(onOther, onUndo) {
     at: null, // the one whose lines are strong
     from: null, // or the English word whose lines are
     isPicked: false, // by the reader: then the other lines step back
+    isAsked: false, // the reader has pointed at a word of this pair
     ...ITS_OWN,
   };
   const node = h("div", { class: "tff-stage" });
@@ -78,7 +77,7 @@ export function pairView(onOther, onUndo) {
   };
   function choose(word) {
     halt();
-    show({ known: now.pair.german.length, isPicked: true, ...word });
+    show({ known: now.pair.german.length, isPicked: true, isAsked: true, ...word });
     heard.announce(announced(now));
   }
   const onKey = onArrows({ ...ALONG, ...DOWN }, (move, { currentTarget, target }) => {
@@ -154,10 +153,19 @@ const told = ({ pair, at, from, chosen, before }, isPlaying = false) => {
   const looks = isPlaying ? sawMost(pair, at) : lookedAt(pair, at);
   return `To write “${pair.german[at].text}”, the model ${looks}`;
 };
-// Whether what is told of one German word is told of another, too.
-const goWith = ({ notes }, at, i) =>
-  at !== null && at !== i && Boolean(notes[at]) && notes[i] === notes[at];
-const noteOf = ({ pair, at }, isPlaying) => (isPlaying ? "" : pair.notes[at]);
+// Whether what is told of the German word that is looked at is told of another, too.
+const goesWith = ({ pair: { notes }, at, isAsked, chosen }, i) =>
+  (isAsked || chosen !== null) &&
+  at !== null &&
+  at !== i &&
+  Boolean(notes[at]) &&
+  notes[i] === notes[at];
+// What is told of two words waits until the reader asks: at rest the picture says one thing.
+function noteOf({ pair: { notes }, at, isAsked, chosen }, isPlaying) {
+  const isOfTwo = notes.filter((note) => note === notes[at]).length > 1;
+  const isShort = isOfTwo && !isAsked && chosen === null;
+  return isPlaying || isShort ? "" : notes[at];
+}
 // … with what is worth knowing of the word.
 const toldWhole = (now, isPlaying = false) => {
   const note = noteOf(now, isPlaying);
@@ -169,17 +177,6 @@ const announced = (now) => {
   return toldWhole(now) + sure;
 };
 const isTouched = () => matchMedia("(hover: none)").matches;
-const pointing = () => (isTouched() ? "Tap" : "Point at");
-// What is told of a word, in which the other word that it is told of looks as above.
-function toldMarked(now, isPlaying) {
-  const text = toldWhole(now, isPlaying);
-  const isPartner = (_, i) => !isPlaying && goWith(now.pair, now.at, i);
-  const partner = now.pair.german.find(isPartner)?.text;
-  const place = partner ? text.lastIndexOf(partner) : -1;
-  if (place < 0 || now.chosen !== null) return text;
-  const rest = text.slice(place + partner.length);
-  return html`${text.slice(0, place)}<span class="tff-partner">${partner}</span>${rest}`;
-}
 
 function pairOf(now, heard, beside, actions) {
   const { onKey, pick, pickEnglish, leave, again, onOther, isPlaying } = actions;
@@ -205,7 +202,7 @@ function pairOf(now, heard, beside, actions) {
   };
   const german = ({ text }, i) => html`
     <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${[text, pair.glosses[i]].filter(Boolean).join(", ")}: ${lookedAt(pair, i)}" data-gloss=${below(i, pair.glosses[i], " likely")} data-brief=${brief(i)}
-      style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}; --certain: ${pair.certain[i]}" ?data-hidden=${i >= known} ?data-at=${i === at} ?data-with=${goWith(pair, at, i)} ?data-close=${pair.others[i].length} ?data-chosen=${i === now.chosen} ?data-changed=${changes?.includes(i)} aria-hidden=${i >= known ? "true" : nothing}
+      style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}; --certain: ${pair.certain[i]}" ?data-hidden=${i >= known} ?data-at=${i === at} ?data-with=${goesWith(now, i)} ?data-close=${pair.others[i].length} ?data-chosen=${i === now.chosen} ?data-changed=${changes?.includes(i)} aria-hidden=${i >= known ? "true" : nothing}
       @click=${() => pick(i)} @pointerenter=${() => point(i)} @focus=${() => point(i)}><span>${text}</span></button>`;
   const write = (each, { target }) => {
     const again = target.closest(".tff-stage").querySelector('[data-control="again"]');
@@ -219,23 +216,25 @@ function pairOf(now, heard, beside, actions) {
       @click=${(event) => write(each, event)}><span lang="de">${each.text}</span> ${each.meaning ? meant(each.meaning) : nothing} ${percent(each.probability, 0)}</button>`;
   const isAlone = !isPlaying && at !== null && pair.certain[at] >= PROBABLE;
   const instead = html`<span class="tff-instead"><span class="tff-base">“${pair.german[at]?.text}”</span> or</span>`;
-  const hint = isInvited
-    ? `${isTouched() ? "Tap" : "Press"} “${offered[0].text}” and see what follows.`
-    : `${pointing()} a word.`;
+  // What to press is said beside it, where there is room.
+  const press = isInvited
+    ? html`${isTouched() ? "Tap" : "Press"} “${offered[0].text}”<span class="tff-wide"> and see what follows</span>.`
+    : nothing;
+  const invitation = `${isTouched() ? "Tap" : "Point at"} a word.`;
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
-    <p class="tff-key"><span class="tff-first">A small Transformer writes German. Nobody told it where to look.</span> <span class="tff-thicker">${THICKER}<span class="tff-bars">Bar: how likely.</span></span> <b class="tff-hint" ?data-waiting=${isPlaying}>${hint}</b></p>
+    <p class="tff-key"><span class="tff-first">A small Transformer writes German. Nobody told it where to look.</span> <span class="tff-hint" ?data-waiting=${isPlaying} ?data-invites=${isInvited}><span class="tff-point">${invitation}</span><b class="tff-press">${press}</b></span></p>
     <div class="tff-pair" ?data-picked=${now.isPicked} @pointerleave=${leave}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
         @keydown=${onKey}>${repeat(pair.english, key, english)}</div>
       <div class="tff-words tff-german" lang="de" role="group" aria-label="The translation, word by word"
         @keydown=${onKey}>${repeat(pair.german, key, german)}</div>
-      <p class="tff-others">${offered.length ? [instead, offered.map(other)] : isAlone ? "nothing else came close" : nothing}</p>
+      <p class="tff-others">${offered.length ? [instead, offered.map(other), isInvited ? html`<b class="tff-try"><span>${press}</span></b>` : nothing] : isAlone ? "nothing else came close" : nothing}</p>
     </div>
     <div class="tff-below">
       <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : now.chosen === null ? "Play again" : "Undo"}</button>
-      <p class="tff-told" ?data-noted=${noteOf(now, isPlaying)}><span>${toldMarked(now, isPlaying)}<span class="tff-sure">${isPlaying || at === null ? nothing : sureOf(now)}</span></span> ${beside}</p>
+      <p class="tff-told" ?data-noted=${noteOf(now, isPlaying)}><span>${toldWhole(now, isPlaying)}</span> ${beside} <span class="tff-sure">${isPlaying || at === null ? nothing : sureOf(now)}</span></p>
     </div>
     ${heard}`;
 }
@@ -256,11 +255,12 @@ function sureOf({ pair, at, chosen }) {
   const why = likely
     ? `“${likely.text}” was likelier here, but with “${pair.german[at].text}” the whole sentence scored better. `
     : "";
-  return own < GUESSED || likely ? html`${own < GUESSED ? guess : ""}${why}` : legend();
+  return own < GUESSED || likely ? html`${own < GUESSED ? guess : ""}${why}` : LEGEND;
 }
 
 // Lines from each word that stands there to what it looked at.
-function drawLines(node, { pair, known, at, from }) {
+function drawLines(node, now) {
+  const { pair, known, at, from } = now;
   const stage = node.querySelector(".tff-pair");
   const [drawing, english, german, others] = stage.children;
   if (!stage.offsetWidth) return;
@@ -276,7 +276,7 @@ function drawLines(node, { pair, known, at, from }) {
     const isAt = g === at || e === from;
     if (share < LEAST) return nothing;
     const d = between(ends[g][e], isRow);
-    return svg`<path d=${d} ?data-at=${isAt} ?data-with=${goWith(pair, at, g)} ?data-most=${share === Math.max(...all)} style="--share: ${share.toFixed(3)}; stroke-width: ${(full * share).toFixed(1)}px" />`;
+    return svg`<path d=${d} ?data-at=${isAt} ?data-with=${goesWith(now, g)} ?data-most=${share === Math.max(...all)} style="--share: ${share.toFixed(3)}; stroke-width: ${(full * share).toFixed(1)}px" />`;
   };
   drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
   const words = pair.shares.slice(0, known);
@@ -288,6 +288,9 @@ function drawLines(node, { pair, known, at, from }) {
   const left = word ? word.offsetLeft + (word.offsetWidth - others.offsetWidth) / 2 : 0;
   const right = isRow ? 0 : width - others.offsetWidth; // beside columns it stands still
   others.style.left = `${Math.max(0, Math.min(left, right))}px`;
+  const tried = others.querySelector(".tff-try")?.offsetWidth ?? 0;
+  const isFull = others.offsetLeft + others.offsetWidth + tried + BESIDE > width;
+  others.toggleAttribute("data-flip", isFull);
 }
 
 const wraps = ({ children: [first, ...rest] }) =>
