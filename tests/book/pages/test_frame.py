@@ -246,7 +246,9 @@ def test_the_ways_in_are_on_the_first_screen_however_low_it_is(visit):
             assert box["y"] + box["height"] < picture["y"] < height
             promise = seen.page.locator("h1 + p strong").bounding_box()
             below = box["y"] >= promise["y"] + promise["height"]
-            assert below == (height == 900)  # where there is room, else beside the title
+            assert below == (
+                height == 900
+            )  # where there is room, else beside the title
             assert below or box["y"] + box["height"] <= promise["y"]  # not covered
             text = seen.page.locator(".bd-article section > p").nth(1)
             assert text.bounding_box()["width"] < 660  # no wider than elsewhere

@@ -192,16 +192,19 @@ function pairOf(now, heard, beside, actions) {
     now.chosen === null ? [] : changedAfter(now.chosen, now.before, germanOf(pair));
   // Below a word stands what it means, and of the one that is looked at how probable it
   // was. In short: what sets a word apart is left out, but of those that were changed.
-  const below = (i, gloss, likely = "") => {
-    const sure = i === at && !isPlaying ? percent(pair.certain[i], 0) + likely : "";
-    return [gloss, sure].filter(Boolean).join(" · ") || nothing;
-  };
+  const sure = (i) =>
+    i === at && !isPlaying ? `${percent(pair.certain[i], 0)} likely` : "";
+  const below = (i) =>
+    [pair.glosses[i], sure(i)].filter(Boolean).join(" · ") || nothing;
   const brief = (i) => {
-    const isWhole = i !== at && changes?.includes(i);
-    return below(i, isWhole ? pair.glosses[i] : pair.glosses[i]?.replace(/ \(.*/, ""));
+    if (sure(i)) return sure(i);
+    const isWhole = changes?.includes(i);
+    return (
+      (isWhole ? pair.glosses[i] : pair.glosses[i]?.replace(/ \(.*/, "")) || nothing
+    );
   };
   const german = ({ text }, i) => html`
-    <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${[text, pair.glosses[i]].filter(Boolean).join(", ")}: ${lookedAt(pair, i)}" data-gloss=${below(i, pair.glosses[i], " likely")} data-brief=${brief(i)}
+    <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${[text, pair.glosses[i]].filter(Boolean).join(", ")}: ${lookedAt(pair, i)}" data-gloss=${below(i)} data-brief=${brief(i)}
       style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}; --certain: ${pair.certain[i]}" ?data-hidden=${i >= known} ?data-at=${i === at} ?data-with=${goesWith(now, i)} ?data-close=${pair.others[i].length} ?data-chosen=${i === now.chosen} ?data-changed=${changes?.includes(i)} aria-hidden=${i >= known ? "true" : nothing}
       @click=${() => pick(i)} @pointerenter=${() => point(i)} @focus=${() => point(i)}><span>${text}</span></button>`;
   const write = (each, { target }) => {
@@ -266,6 +269,7 @@ function drawLines(node, now) {
   if (!stage.offsetWidth) return;
   // Words that need a second line stand in columns.
   stage.removeAttribute("data-columns");
+  stage.removeAttribute("data-tight");
   const isNarrow = stage.offsetWidth < NARROW;
   stage.toggleAttribute("data-columns", isNarrow || wraps(english) || wraps(german));
   const { offsetWidth: width, offsetHeight: height } = stage; // as the words' places
@@ -285,12 +289,17 @@ function drawLines(node, now) {
     drawing,
   );
   const word = german.children[at];
-  const left = word ? word.offsetLeft + (word.offsetWidth - others.offsetWidth) / 2 : 0;
+  const isLine = getComputedStyle(others).display === "flex";
+  const past = isLine ? 0 : (word?.offsetWidth - others.offsetWidth) / 2; // or centred
+  const left = word ? word.offsetLeft + past : 0;
   const right = isRow ? 0 : width - others.offsetWidth; // beside columns it stands still
   others.style.left = `${Math.max(0, Math.min(left, right))}px`;
-  const tried = others.querySelector(".tff-try")?.offsetWidth ?? 0;
-  const isFull = others.offsetLeft + others.offsetWidth + tried + BESIDE > width;
+  // What is said of it stands after it, or before it, or above the picture.
+  const room = (others.querySelector(".tff-try")?.offsetWidth ?? 0) + BESIDE;
+  const before = others.offsetLeft;
+  const isFull = before + others.offsetWidth + room > width;
   others.toggleAttribute("data-flip", isFull);
+  stage.toggleAttribute("data-tight", isFull && before < room);
 }
 
 const wraps = ({ children: [first, ...rest] }) =>
