@@ -197,7 +197,7 @@ function pairOf(now, heard, beside, actions) {
   const below = (i) =>
     [pair.glosses[i], sure(i)].filter(Boolean).join(" · ") || nothing;
   const brief = (i) => {
-    if (sure(i)) return sure(i);
+    if (sure(i)) return below(i);
     const isWhole = changes?.includes(i);
     return (
       (isWhole ? pair.glosses[i] : pair.glosses[i]?.replace(/ \(.*/, "")) || nothing
@@ -221,12 +221,12 @@ function pairOf(now, heard, beside, actions) {
   const instead = html`<span class="tff-instead"><span class="tff-base">“${pair.german[at]?.text}”</span> or</span>`;
   // What to press is said beside it, where there is room.
   const press = isInvited
-    ? html`${isTouched() ? "Tap" : "Press"} “${offered[0].text}”<span class="tff-wide"> and see what follows</span>.`
+    ? html`${isTouched() ? "Tap" : "Press"} “${offered[0].text}”<span class="tff-wide">: it rewrites the rest</span>.`
     : nothing;
   const invitation = `${isTouched() ? "Tap" : "Point at"} a word.`;
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
-    <p class="tff-key"><span class="tff-first">A small Transformer writes German. Nobody told it where to look.</span> <span class="tff-hint" ?data-waiting=${isPlaying} ?data-invites=${isInvited}><span class="tff-point">${invitation}</span><b class="tff-press">${press}</b></span></p>
+    <p class="tff-key"><span class="tff-first">A small Transformer writes German. <span class="tff-wide">Lines show the English words that it looked at. </span>Nobody told it where to look.</span> <span class="tff-hint" ?data-waiting=${isPlaying} ?data-invites=${isInvited}><span class="tff-point">${invitation}</span><b class="tff-press">${press}</b></span></p>
     <div class="tff-pair" ?data-picked=${now.isPicked} @pointerleave=${leave}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
