@@ -26,7 +26,8 @@ const FULL = 0.85; // of a word's height: a line that takes all of its attention
 const BESIDE = 16; // px between what can be pressed and what is said of it
 const BEND = 0.6; // of the way from a word to another, where a line turns
 const NONE = { at: null, from: null, isPicked: false, isAsked: false };
-const LEGEND = html`<span class="tff-legend">Thicker line: more attention. Bar: how likely.<span class="tff-wide"> Orange: other words to try.</span></span>`;
+const legend = () =>
+  html`<span class="tff-legend">Thicker line: more attention. Bar: how likely.<span class="tff-wide"> Orange: other words to try. ${pointing()} any word.</span></span>`;
 const NOTHING = {
   english: [],
   german: [],
@@ -177,6 +178,7 @@ const announced = (now) => {
   return toldWhole(now) + sure;
 };
 const isTouched = () => matchMedia("(hover: none)").matches;
+const pointing = () => (isTouched() ? "Tap" : "Point at");
 
 function pairOf(now, heard, beside, actions) {
   const { onKey, pick, pickEnglish, leave, again, onOther, isPlaying } = actions;
@@ -192,16 +194,14 @@ function pairOf(now, heard, beside, actions) {
     now.chosen === null ? [] : changedAfter(now.chosen, now.before, germanOf(pair));
   // Below a word stands what it means, and of the one that is looked at how probable it
   // was. In short: what sets a word apart is left out, but of those that were changed.
-  const sure = (i) =>
-    i === at && !isPlaying ? `${percent(pair.certain[i], 0)} likely` : "";
-  const below = (i) =>
-    [pair.glosses[i], sure(i)].filter(Boolean).join(" · ") || nothing;
+  const sure = (i, likely = "") =>
+    i === at && !isPlaying ? percent(pair.certain[i], 0) + likely : "";
+  const joined = (...parts) => parts.filter(Boolean).join(" · ") || nothing;
+  const below = (i) => joined(pair.glosses[i], sure(i, " likely"));
   const brief = (i) => {
-    if (sure(i)) return below(i);
-    const isWhole = changes?.includes(i);
-    return (
-      (isWhole ? pair.glosses[i] : pair.glosses[i]?.replace(/ \(.*/, "")) || nothing
-    );
+    const isWhole = i !== at && changes?.includes(i);
+    const gloss = isWhole ? pair.glosses[i] : pair.glosses[i]?.replace(/ \(.*/, "");
+    return joined(gloss, sure(i));
   };
   const german = ({ text }, i) => html`
     <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${[text, pair.glosses[i]].filter(Boolean).join(", ")}: ${lookedAt(pair, i)}" data-gloss=${below(i)} data-brief=${brief(i)}
@@ -223,10 +223,9 @@ function pairOf(now, heard, beside, actions) {
   const press = isInvited
     ? html`${isTouched() ? "Tap" : "Press"} “${offered[0].text}”<span class="tff-wide">: it rewrites the rest</span>.`
     : nothing;
-  const invitation = `${isTouched() ? "Tap" : "Point at"} a word.`;
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
-    <p class="tff-key"><span class="tff-first">A small Transformer writes German. <span class="tff-wide">Lines show the English words that it looked at. </span>Nobody told it where to look.</span> <span class="tff-hint" ?data-waiting=${isPlaying} ?data-invites=${isInvited}><span class="tff-point">${invitation}</span><b class="tff-press">${press}</b></span></p>
+    <p class="tff-key"><span class="tff-first">A small Transformer writes German. <span class="tff-wide">Lines show where it looked. </span>Nobody told it where to look.</span> <span class="tff-hint" ?data-waiting=${isPlaying} ?data-invites=${isInvited}><span class="tff-point">${pointing()} a word.</span><b class="tff-press">${press}</b></span></p>
     <div class="tff-pair" ?data-picked=${now.isPicked} @pointerleave=${leave}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
@@ -258,7 +257,7 @@ function sureOf({ pair, at, chosen }) {
   const why = likely
     ? `“${likely.text}” was likelier here, but with “${pair.german[at].text}” the whole sentence scored better. `
     : "";
-  return own < GUESSED || likely ? html`${own < GUESSED ? guess : ""}${why}` : LEGEND;
+  return own < GUESSED || likely ? html`${own < GUESSED ? guess : ""}${why}` : legend();
 }
 
 // Lines from each word that stands there to what it looked at.
