@@ -306,7 +306,7 @@ const wraps = ({ children: [first, ...rest] }) =>
 
 // Where the lines of words begin and end: those of one word side by side, in the order of
 // the words that they go to, and none of them beyond the word as long as they have room.
-// -> ends[g][e]: [{ x, y }, { x, y }], or null where there is no line
+// -> ends[g][e]: [{ x, y } at the English word, { x, y } at the German one]
 function endsOf(shares, [english, german], full, isRow) {
   const size = (word) => (isRow ? word.offsetHeight : word.offsetWidth);
   const placed = (word, row, edge) => {
@@ -335,6 +335,7 @@ function endsOf(shares, [english, german], full, isRow) {
   return shares.map((row, g) => row.map((_, e) => [above[e][g], below[g][e]]));
 }
 
+// A curve between two ends, side by side or one above the other.
 function between([a, b], isRow) {
   if (isRow) {
     const [c, d] = [a.x + BEND * (b.x - a.x), b.x - BEND * (b.x - a.x)];
