@@ -197,7 +197,8 @@ function pairOf(now, heard, beside, actions) {
   const sure = (i, likely = "") =>
     i === at && !isPlaying ? percent(pair.certain[i], 0) + likely : "";
   const joined = (...parts) => parts.filter(Boolean).join(" · ") || nothing;
-  const below = (i) => joined(pair.glosses[i], sure(i, " likely"));
+  const below = (i) =>
+    joined(pair.glosses[i], sure(i, pair.glosses[i]?.includes("(") ? "" : " likely"));
   const brief = (i) => {
     const isWhole = i !== at && changes?.includes(i);
     const gloss = isWhole ? pair.glosses[i] : pair.glosses[i]?.replace(/ \(.*/, "");
