@@ -26,8 +26,6 @@ const FULL = 0.85; // of a word's height: a line that takes all of its attention
 const BESIDE = 16; // px between what can be pressed and what is said of it
 const BEND = 0.6; // of the way from a word to another, where a line turns
 const NONE = { at: null, from: null, isPicked: false, isAsked: false };
-const legend = () =>
-  html`<span class="tff-legend">Thicker line: more attention. Bar: how likely.<span class="tff-wide"> Orange: other words to try. ${pointing()} any word.</span></span>`;
 const NOTHING = {
   english: [],
   german: [],
@@ -178,7 +176,6 @@ const announced = (now) => {
   return toldWhole(now) + sure;
 };
 const isTouched = () => matchMedia("(hover: none)").matches;
-const pointing = () => (isTouched() ? "Tap" : "Point at");
 
 function pairOf(now, heard, beside, actions) {
   const { onKey, pick, pickEnglish, leave, again, onOther, isPlaying } = actions;
@@ -220,24 +217,21 @@ function pairOf(now, heard, beside, actions) {
       @click=${(event) => write(each, event)}><span lang="de">${each.text}</span> ${each.meaning ? meant(each.meaning) : nothing} ${percent(each.probability, 0)}</button>`;
   const isAlone = !isPlaying && at !== null && pair.certain[at] >= PROBABLE;
   const instead = html`<span class="tff-instead"><span class="tff-base">“${pair.german[at]?.text}”</span> or</span>`;
-  // What to press is said beside it, where there is room.
-  const press = isInvited
-    ? html`${isTouched() ? "Tap" : "Press"} “${offered[0].text}”<span class="tff-wide">: it rewrites the rest</span>.`
-    : nothing;
+  const press = html`<b class="tff-try"><span>${isTouched() ? "Tap" : "Press"} “${offered[0]?.text}”: it rewrites the rest.</span></b>`;
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
-    <p class="tff-key"><span class="tff-first">A small Transformer writes German. <span class="tff-wide">Lines show where it looked. </span>Nobody told it where to look.</span> <span class="tff-hint" ?data-waiting=${isPlaying} ?data-invites=${isInvited}><span class="tff-point">${pointing()} a word.</span><b class="tff-press">${press}</b></span></p>
+    <p class="tff-key">A small Transformer writes German. <span class="tff-wide">Thick lines show what it looked at most. </span>Nobody told it where to look. <span class="tff-point">${isTouched() ? "Tap" : "Point at"} any word.</span></p>
     <div class="tff-pair" ?data-picked=${now.isPicked} @pointerleave=${leave}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
         @keydown=${onKey}>${repeat(pair.english, key, english)}</div>
       <div class="tff-words tff-german" lang="de" role="group" aria-label="The translation, word by word"
         @keydown=${onKey}>${repeat(pair.german, key, german)}</div>
-      <p class="tff-others">${offered.length ? [instead, offered.map(other), isInvited ? html`<b class="tff-try"><span>${press}</span></b>` : nothing] : isAlone ? "nothing else came close" : nothing}</p>
+      <p class="tff-others">${offered.length ? [instead, offered.map(other), isInvited ? press : nothing] : isAlone ? "nothing else came close" : nothing}</p>
     </div>
     <div class="tff-below">
       <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : now.chosen === null ? "Play again" : "Undo"}</button>
-      <p class="tff-told" ?data-noted=${noteOf(now, isPlaying)}><span>${toldWhole(now, isPlaying)}</span> ${beside} <span class="tff-sure">${isPlaying || at === null ? nothing : sureOf(now)}</span></p>
+      <p class="tff-told" ?data-noted=${noteOf(now, isPlaying)}><span>${toldWhole(now, isPlaying)}<span class="tff-sure">${isPlaying || at === null ? "" : sureOf(now)}</span></span> ${beside}</p>
     </div>
     ${heard}`;
 }
@@ -250,7 +244,7 @@ const meant = (meaning) => {
 
 // What follows from how probable the word was that is looked at.
 function sureOf({ pair, at, chosen }) {
-  if (at === chosen) return nothing; // who chose it knows
+  if (at === chosen) return ""; // who chose it knows
   const own = pair.certain[at];
   const likely = pair.others[at].find(({ probability }) => probability > own);
   const isMade = pair.german[at].places.length > 2;
@@ -258,7 +252,7 @@ function sureOf({ pair, at, chosen }) {
   const why = likely
     ? `“${likely.text}” was likelier here, but with “${pair.german[at].text}” the whole sentence scored better. `
     : "";
-  return own < GUESSED || likely ? html`${own < GUESSED ? guess : ""}${why}` : legend();
+  return (own < GUESSED ? guess : "") + why;
 }
 
 // Lines from each word that stands there to what it looked at.
@@ -269,7 +263,6 @@ function drawLines(node, now) {
   if (!stage.offsetWidth) return;
   // Words that need a second line stand in columns.
   stage.removeAttribute("data-columns");
-  stage.removeAttribute("data-tight");
   const isNarrow = stage.offsetWidth < NARROW;
   stage.toggleAttribute("data-columns", isNarrow || wraps(english) || wraps(german));
   const { offsetWidth: width, offsetHeight: height } = stage; // as the words' places
@@ -294,12 +287,15 @@ function drawLines(node, now) {
   const left = word ? word.offsetLeft + past : 0;
   const right = isRow ? 0 : width - others.offsetWidth; // beside columns it stands still
   others.style.left = `${Math.max(0, Math.min(left, right))}px`;
-  // What is said of it stands after it, or before it, or above the picture.
-  const room = (others.querySelector(".tff-try")?.offsetWidth ?? 0) + BESIDE;
+  // What is said of it stands after it or before it, in two lines where room is short.
+  others.removeAttribute("data-tight");
+  const room = isLine
+    ? 0
+    : (others.querySelector(".tff-try")?.offsetWidth ?? 0) + BESIDE;
   const before = others.offsetLeft;
-  const isFull = before + others.offsetWidth + room > width;
-  others.toggleAttribute("data-flip", isFull);
-  stage.toggleAttribute("data-tight", isFull && before < room);
+  const after = width - before - others.offsetWidth;
+  others.toggleAttribute("data-tight", Math.max(before, after) < room);
+  others.toggleAttribute("data-flip", after < room && before > after);
 }
 
 const wraps = ({ children: [first, ...rest] }) =>
