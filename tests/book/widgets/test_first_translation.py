@@ -156,9 +156,21 @@ def test_what_a_word_looked_at_is_told_and_nothing_that_it_hardly_saw(js):
         "spreads its attention over many words",
     ]
     assert [js(WORDS, f"sawMost(given, {g})", given) for g in range(3)] == [
-        "looks at “b”, “a” and “c”",
-        "looks at “a”",
-        "looks at many words",
+        "looked most at “b”",
+        "looked most at “a”",
+        "looked at many words, none of them much",
+    ]
+
+
+def test_an_english_word_names_the_german_one_that_looked_at_it_most(js):
+    given = {
+        "english": [{"text": each} for each in ("a", "b")],
+        "german": [{"text": each} for each in ("A", "B")],
+        "shares": [[0.2, 0.5], [0.3, 0.1]],
+    }
+    assert [js(WORDS, f"seenMostFor(given, {e})", given) for e in range(2)] == [
+        "“a” was looked at most to write “B”",
+        "“b” was looked at most to write “A”",
     ]
 
 

@@ -12,7 +12,6 @@ const OPENING = 2000; // ms in which its first lines are read before it goes on
 const MEANINGS = "Grey: what the German words usually mean.";
 const KNOWS =
   "The model has read only captions of photographs and short everyday sentences. It makes mistakes, and on other subjects it may be confidently wrong.";
-const RECORDED = "Examples are recorded; yours is computed here.";
 
 function render({ model, el }) {
   const root = figure(el, "tff", "An English sentence and its German translation");
@@ -31,7 +30,7 @@ function render({ model, el }) {
   const texts = sentences.map(({ text }) => text);
   const choice = radios("sentence", "Examples", texts, 0, (i) => {
     ask.show("");
-    if (engine) ask.tell(RECORDED);
+    if (engine) ask.tell("");
     say(remark, "");
     lead(texts[i]);
     ways.begin(sentences[i]);
@@ -55,7 +54,7 @@ function render({ model, el }) {
   // What asking costs is said to whoever is about to ask.
   const costs = () => ask.tell(atFirst(engine, model));
   if (engine) {
-    ask.tell(RECORDED);
+    ask.tell("");
     ask.input.addEventListener("focus", costs, { once: true });
   }
   choice.set.classList.add("tfk-how"); // on paper its sentence stands in the figure

@@ -13,6 +13,7 @@ import {
   lookedFrom,
   PROBABLE,
   sawMost,
+  seenMostFor,
   toldOfChoice,
   worthALook,
 } from "./words.js";
@@ -24,7 +25,7 @@ const REST = 600; // … and until all lines are back after the mouse has left
 const NARROW = 544; // px of a phone: there all sentences stand in columns
 const FULL = 0.85; // of a word's height: a line that takes all of its attention
 const BESIDE = 16; // px between what can be pressed and what is said of it
-const BEND = 0.6; // of the way from a word to another, where a line turns
+const BEND = 0.5; // of the way from a word to another, where a line turns
 const NONE = { at: null, from: null, isPicked: false, isAsked: false };
 const NOTHING = {
   english: [],
@@ -145,13 +146,20 @@ function reveal(node) {
 }
 
 const germanOf = (pair) => pair.german.map(({ text }) => text);
-const told = ({ pair, at, from, chosen, before }, isPlaying = false) => {
+// What the picture shows.
+function headline(now) {
+  const { pair, at, from } = now;
+  if (from !== null) return `${seenMostFor(pair, from)}.`;
+  if (at === null) return "This Transformer reads the English sentence.";
+  if (at === now.chosen) return `${told(now)}.`;
+  return `To write “${pair.german[at].text}”, this Transformer ${sawMost(pair, at)}. Nobody told it to.`;
+}
+// … and more of it, for whoever asks.
+function told({ pair, at, from, chosen, before }) {
   if (from !== null) return lookedFrom(pair, from);
-  if (at === null) return "The model reads the English sentence";
   if (at === chosen) return toldOfChoice(chosen, before, germanOf(pair));
-  const looks = isPlaying ? sawMost(pair, at) : lookedAt(pair, at);
-  return `To write “${pair.german[at].text}”, the model ${looks}`;
-};
+  return `To write “${pair.german[at].text}”, the model ${lookedAt(pair, at)}`;
+}
 // Whether what is told of the German word that is looked at is told of another, too.
 const goesWith = ({ pair: { notes }, at, isAsked, chosen }, i) =>
   (isAsked || chosen !== null) &&
@@ -159,17 +167,9 @@ const goesWith = ({ pair: { notes }, at, isAsked, chosen }, i) =>
   at !== i &&
   Boolean(notes[at]) &&
   notes[i] === notes[at];
-// What is told of two words waits until the reader asks: at rest the picture says one thing.
-function noteOf({ pair: { notes }, at, isAsked, chosen }, isPlaying) {
-  const isOfTwo = notes.filter((note) => note === notes[at]).length > 1;
-  const isShort = isOfTwo && !isAsked && chosen === null;
-  return isPlaying || isShort ? "" : notes[at];
-}
 // … with what is worth knowing of the word.
-const toldWhole = (now, isPlaying = false) => {
-  const note = noteOf(now, isPlaying);
-  return `${told(now, isPlaying)}${note ? `. ${note}` : ""}. `;
-};
+const noteOf = ({ pair, at }) => (pair.notes[at] ? `${pair.notes[at]}. ` : "");
+const toldWhole = (now) => `${told(now)}. ${noteOf(now)}`;
 const announced = (now) => {
   const { pair, at } = now;
   const sure = at === null ? "" : `${howSure(pair, at)}. ${cameClose(pair, at)}`;
@@ -185,7 +185,7 @@ function pairOf(now, heard, beside, actions) {
   const shareOf = (e) => (at === null ? Number(e === from) : tint(pair.shares[at][e]));
   // Tab reaches one word of each sentence, the arrow keys the others.
   const english = ({ text }, e) => html`
-    <button type="button" tabindex=${e === (from ?? 0) ? 0 : -1} style="--share: ${shareOf(e)}"
+    <button type="button" tabindex=${e === (from ?? 0) ? 0 : -1} style="--share: ${shareOf(e)}" data-share=${at !== null && shareOf(e) ? percent(shareOf(e), 0) : nothing}
       @click=${() => pickEnglish(e)} @pointerenter=${() => pickEnglish(e)} @focus=${() => pickEnglish(e)}>${text}</button>`;
   const changes =
     now.chosen === null ? [] : changedAfter(now.chosen, now.before, germanOf(pair));
@@ -218,9 +218,10 @@ function pairOf(now, heard, beside, actions) {
   const isAlone = !isPlaying && at !== null && pair.certain[at] >= PROBABLE;
   const instead = html`<span class="tff-instead"><span class="tff-base">“${pair.german[at]?.text}”</span> or</span>`;
   const press = html`<b class="tff-try"><span>${isTouched() ? "Tap" : "Press"} “${offered[0]?.text}”: it rewrites the rest.</span></b>`;
+  const isTold = !isPlaying && (now.isAsked || now.chosen !== null);
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
-    <p class="tff-key">A small Transformer writes German. <span class="tff-wide">Thick lines show what it looked at most. </span>Nobody told it where to look. <span class="tff-point">${isTouched() ? "Tap" : "Point at"} any word.</span></p>
+    <p class="tff-key">${headline(now)}</p>
     <div class="tff-pair" ?data-picked=${now.isPicked} @pointerleave=${leave}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
@@ -231,10 +232,13 @@ function pairOf(now, heard, beside, actions) {
     </div>
     <div class="tff-below">
       <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : now.chosen === null ? "Play again" : "Undo"}</button>
-      <p class="tff-told" ?data-noted=${noteOf(now, isPlaying)}><span>${toldWhole(now, isPlaying)}<span class="tff-sure">${isPlaying || at === null ? "" : sureOf(now)}</span></span> ${beside}</p>
+      <p class="tff-told" ?data-noted=${noteOf(now)}><span>${isTold ? html`${at !== null && at === now.chosen ? noteOf(now) : toldWhole(now)}<span class="tff-sure">${at === null ? "" : sureOf(now)}</span>` : legend()}</span> ${beside}</p>
     </div>
     ${heard}`;
 }
+
+const legend = () =>
+  html`<span class="tff-legend">${isTouched() ? "Tap any word. " : ""}Bar: how likely. Orange: another word came close.</span>`;
 
 // What a word means; where room is short, only what sets it apart: "have (polite)".
 const meant = (meaning) => {
@@ -282,19 +286,16 @@ function drawLines(node, now) {
     drawing,
   );
   const word = german.children[at];
-  const isLine = getComputedStyle(others).display === "flex";
-  const past = isLine ? 0 : (word?.offsetWidth - others.offsetWidth) / 2; // or centred
+  const past = (word?.offsetWidth - others.offsetWidth) / 2; // it stands below its middle
   const left = word ? word.offsetLeft + past : 0;
   const right = isRow ? 0 : width - others.offsetWidth; // beside columns it stands still
   others.style.left = `${Math.max(0, Math.min(left, right))}px`;
   // What is said of it stands after it or before it, in two lines where room is short.
   others.removeAttribute("data-tight");
-  const room = isLine
-    ? 0
-    : (others.querySelector(".tff-try")?.offsetWidth ?? 0) + BESIDE;
+  const room = (others.querySelector(".tff-try")?.offsetWidth ?? 0) + BESIDE;
   const before = others.offsetLeft;
   const after = width - before - others.offsetWidth;
-  others.toggleAttribute("data-tight", Math.max(before, after) < room);
+  others.toggleAttribute("data-tight", !isRow && Math.max(before, after) < room);
   others.toggleAttribute("data-flip", after < room && before > after);
 }
 

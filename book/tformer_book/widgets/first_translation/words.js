@@ -136,10 +136,19 @@ export function lookedAt(pair, g) {
   return `gives ${listed(parts.map((part) => part.join("\u00a0")))}`;
 }
 
-// … and in fewer.
+// … and the most looked at alone.
 export function sawMost(pair, g) {
-  const words = mostSeen(pair, g).map(({ e }) => `“${pair.english[e].text}”`);
-  return words.length ? `looks at ${listed(words)}` : "looks at many words";
+  const [most] = mostSeen(pair, g);
+  return most
+    ? `looked most at “${pair.english[most.e].text}”`
+    : "looked at many words, none of them much";
+}
+
+// For which German word an English one was looked at most, in words.
+export function seenMostFor({ english, german, shares }, e) {
+  const drawn = shares.map((row) => row[e]);
+  const most = german[drawn.indexOf(Math.max(...drawn))];
+  return `“${english[e].text}” was looked at most to write “${most.text}”`;
 }
 
 const listed = (parts) => parts.join(", ").replace(/, ([^,]*)$/, " and $1");
