@@ -350,7 +350,7 @@ def test_it_comes_to_rest_at_a_word_that_could_have_been_another(opened):
     opened.locator('[data-control="sentence-0"]').check(force=True)
     opened.get_by_role("button", name="Play again").wait_for()
     told = opened.locator(".tff-told").inner_text()
-    assert "Orange: another word came close." in told
+    assert "Orange: other words to try." in told
     shares = opened.locator(".tff-english button").evaluate_all(
         "words => words.map(({ dataset }) => dataset.share ?? '')"
     )

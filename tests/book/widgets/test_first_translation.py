@@ -156,21 +156,24 @@ def test_what_a_word_looked_at_is_told_and_nothing_that_it_hardly_saw(js):
         "spreads its attention over many words",
     ]
     assert [js(WORDS, f"sawMost(given, {g})", given) for g in range(3)] == [
-        "looked most at “b”",
-        "looked most at “a”",
-        "looked at many words, none of them much",
+        "looked most at “b”. Nobody told it to",
+        "looked most at “a”. Nobody told it to",
+        "looked most at the sentence’s end",  # to which the rest went
     ]
+    many = {"english": given["english"] * 4, "shares": [[0.08] * 12]}
+    assert js(WORDS, "sawMost(given, 0)", many).startswith("looked at many words")
 
 
 def test_an_english_word_names_the_german_one_that_looked_at_it_most(js):
     given = {
-        "english": [{"text": each} for each in ("a", "b")],
+        "english": [{"text": each} for each in ("a", "b", "c")],
         "german": [{"text": each} for each in ("A", "B")],
-        "shares": [[0.2, 0.5], [0.3, 0.1]],
+        "shares": [[0.2, 0.5, 0.05], [0.3, 0.1, 0.04]],
     }
-    assert [js(WORDS, f"seenMostFor(given, {e})", given) for e in range(2)] == [
+    assert [js(WORDS, f"seenMostFor(given, {e})", given) for e in range(3)] == [
         "“a” was looked at most to write “B”",
         "“b” was looked at most to write “A”",
+        "No German word looked much at “c”",
     ]
 
 
@@ -209,7 +212,7 @@ def test_without_a_sentence_there_is_nothing_to_show():
             "; the model then wrote “Sie” instead of “du”, “dort” instead of “da”",
         ),
         ("Hast du da ?", "; the model changed nothing else"),
-        ("Hast du ?", "; what follows is the model’s"),
+        ("Hast du ?", "; the model wrote the rest"),
     ],
 )
 def test_what_a_choice_changed_is_told(js, after, told):

@@ -58,7 +58,8 @@ function render({ model, el }) {
     ask.input.addEventListener("focus", costs, { once: true });
   }
   choice.set.classList.add("tfk-how"); // on paper its sentence stands in the figure
-  root.append(view.node, remark, choice.set, ask.node);
+  const foot = h("div", { class: "tff-foot" }, choice.set, ask.node);
+  root.append(view.node, remark, foot);
   if (isInTheBook()) view.beside.append(further);
   lead(texts[0]);
   ways.begin(sentences[0], { known: AT_ONCE, after: OPENING });

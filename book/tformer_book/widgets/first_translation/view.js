@@ -152,8 +152,11 @@ function headline(now) {
   if (from !== null) return `${seenMostFor(pair, from)}.`;
   if (at === null) return "This Transformer reads the English sentence.";
   if (at === now.chosen) return `${told(now)}.`;
-  return `To write “${pair.german[at].text}”, this Transformer ${sawMost(pair, at)}. Nobody told it to.`;
+  return `To write “${pair.german[at].text}”, this Transformer ${sawMost(pair, at)}.`;
 }
+// A headline's words are the picture's.
+const marked = (text) =>
+  text.split(/(“[^”]*”)/).map((part, i) => (i % 2 ? html`<b>${part}</b>` : part));
 // … and more of it, for whoever asks.
 function told({ pair, at, from, chosen, before }) {
   if (from !== null) return lookedFrom(pair, from);
@@ -217,11 +220,11 @@ function pairOf(now, heard, beside, actions) {
       @click=${(event) => write(each, event)}><span lang="de">${each.text}</span> ${each.meaning ? meant(each.meaning) : nothing} ${percent(each.probability, 0)}</button>`;
   const isAlone = !isPlaying && at !== null && pair.certain[at] >= PROBABLE;
   const instead = html`<span class="tff-instead"><span class="tff-base">“${pair.german[at]?.text}”</span> or</span>`;
-  const press = html`<b class="tff-try"><span>${isTouched() ? "Tap" : "Press"} “${offered[0]?.text}”: it rewrites the rest.</span></b>`;
+  const press = html`<b class="tff-try"><span>${isTouched() ? "Tap" : "Press"} “${offered[0]?.text}” and see what changes.</span></b>`;
   const isTold = !isPlaying && (now.isAsked || now.chosen !== null);
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
-    <p class="tff-key">${headline(now)}</p>
+    <p class="tff-key">${marked(headline(now))}</p>
     <div class="tff-pair" ?data-picked=${now.isPicked} @pointerleave=${leave}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
@@ -238,7 +241,7 @@ function pairOf(now, heard, beside, actions) {
 }
 
 const legend = () =>
-  html`<span class="tff-legend">${isTouched() ? "Tap any word. " : ""}Bar: how likely. Orange: another word came close.</span>`;
+  html`<span class="tff-legend">${isTouched() ? "Tap any word. " : ""}Bar: how likely. Orange: other words to try.</span>`;
 
 // What a word means; where room is short, only what sets it apart: "have (polite)".
 const meant = (meaning) => {
@@ -253,9 +256,10 @@ function sureOf({ pair, at, chosen }) {
   const likely = pair.others[at].find(({ probability }) => probability > own);
   const isMade = pair.german[at].places.length > 2;
   const guess = `A guess${isMade ? ", perhaps not a German word" : ""}. `;
-  const why = likely
-    ? `“${likely.text}” was likelier here, but with “${pair.german[at].text}” the whole sentence scored better. `
-    : "";
+  const why =
+    likely && chosen === null
+      ? `“${likely.text}” was likelier here, but with “${pair.german[at].text}” the whole sentence scored better. `
+      : "";
   return (own < GUESSED ? guess : "") + why;
 }
 

@@ -113,7 +113,7 @@ export function lookedFrom({ english, german, shares, notes }, e) {
     .map((row, g) => [`“${german[g].text}”`, row[e], notes[g]])
     .sort(([, a], [, b]) => b - a)
     .concat([["", 0]]); // one word has no next
-  const rest = less >= LEAST ? `, and ${next}\u00a0${percent(less, 0)}` : "";
+  const rest = less >= LEAST ? `, and ${next} gives it\u00a0${percent(less, 0)}` : "";
   return `${most} gives “${english[e].text}”\u00a0${percent(share, 0)} of its attention${rest}${note && `. ${note}`}`;
 }
 
@@ -136,18 +136,22 @@ export function lookedAt(pair, g) {
   return `gives ${listed(parts.map((part) => part.join("\u00a0")))}`;
 }
 
-// … and the most looked at alone.
+// … and the most looked at alone. What is lacking to 1 went to the end of the sentence.
 export function sawMost(pair, g) {
   const [most] = mostSeen(pair, g);
+  const end = 1 - pair.shares[g].reduce((sum, share) => sum + share, 0);
+  if (end > (most?.share ?? LEAST)) return "looked most at the sentence’s end";
   return most
-    ? `looked most at “${pair.english[most.e].text}”`
-    : "looked at many words, none of them much";
+    ? `looked most at “${pair.english[most.e].text}”. Nobody told it to`
+    : "looked at many words, at none of them much";
 }
 
 // For which German word an English one was looked at most, in words.
 export function seenMostFor({ english, german, shares }, e) {
   const drawn = shares.map((row) => row[e]);
-  const most = german[drawn.indexOf(Math.max(...drawn))];
+  const share = Math.max(...drawn);
+  if (share < LEAST) return `No German word looked much at “${english[e].text}”`;
+  const most = german[drawn.indexOf(share)];
   return `“${english[e].text}” was looked at most to write “${most.text}”`;
 }
 
@@ -187,7 +191,7 @@ export function changedAfter(chosen, before, after) {
 export function toldOfChoice(chosen, before, after) {
   const places = changedAfter(chosen, before, after);
   const chose = `You chose “${after[chosen]}” over “${before[chosen]}”`;
-  if (!places || places.length > 3) return `${chose}; what follows is the model’s`;
+  if (!places || places.length > 3) return `${chose}; the model wrote the rest`;
   const parts = places.map((i) => `“${after[i]}” instead of “${before[i]}”`);
   return parts.length
     ? `${chose}; the model then wrote ${parts.join(", ")}`
