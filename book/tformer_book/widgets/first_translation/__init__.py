@@ -43,7 +43,8 @@ NOTES = {
     "Why did you not call me yesterday?": [
         (
             ["hast", "angerufen"],
-            "“did\u00a0… call” becomes “hast\u00a0…\u00a0angerufen” (have called)",
+            "German splits the verb: “did\u00a0… call” becomes"
+            " “hast\u00a0…\u00a0angerufen”",
         ),
         (["haben", "Sie"], "“haben” goes with “Sie”, the polite “you”"),
         (["habt", "ihr"], "“habt” goes with “ihr”, the “you” for several people"),
@@ -55,7 +56,7 @@ NOTES = {
     "My brother has bought a new car.": [
         (["sich", "gekauft"], "“sich … gekauft” is “bought himself”"),
         (["mir", "gekauft"], "“mir … gekauft” is “bought me”"),
-        (["hat", "gekauft"], "German splits “has bought”: “hat … gekauft”"),
+        (["hat", "gekauft"], "German splits the verb: “hat … gekauft” (has bought)"),
     ],
 }
 # What frequent German words usually mean: for sentences of the reader's own.

@@ -164,8 +164,8 @@ function told({ pair, at, from, chosen, before }) {
   return `To write “${pair.german[at].text}”, the model ${lookedAt(pair, at)}`;
 }
 // Whether what is told of the German word that is looked at is told of another, too.
-const goesWith = ({ pair: { notes }, at, isAsked, chosen }, i) =>
-  (isAsked || chosen !== null) &&
+const goesWith = ({ pair: { notes, german }, at, known }, i) =>
+  known === german.length &&
   at !== null &&
   at !== i &&
   Boolean(notes[at]) &&
@@ -225,7 +225,7 @@ function pairOf(now, heard, beside, actions) {
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
     <p class="tff-key">${marked(headline(now))}</p>
-    <div class="tff-pair" ?data-picked=${now.isPicked} @pointerleave=${leave}>
+    <div class="tff-pair" ?data-picked=${now.isPicked} ?data-asked=${now.isAsked} @pointerleave=${leave}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
         @keydown=${onKey}>${repeat(pair.english, key, english)}</div>
@@ -235,13 +235,10 @@ function pairOf(now, heard, beside, actions) {
     </div>
     <div class="tff-below">
       <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : now.chosen === null ? "Play again" : "Undo"}</button>
-      <p class="tff-told" ?data-noted=${noteOf(now)}><span>${isTold ? html`${at !== null && at === now.chosen ? noteOf(now) : toldWhole(now)}<span class="tff-sure">${at === null ? "" : sureOf(now)}</span>` : legend()}</span> ${beside}</p>
+      <p class="tff-told" ?data-noted=${noteOf(now)}><span>${isTold ? html`${at !== null && at === now.chosen ? noteOf(now) : toldWhole(now)}<span class="tff-sure">${at === null ? "" : sureOf(now)}</span>` : isPlaying ? "" : noteOf(now)}</span> ${beside}</p>
     </div>
     ${heard}`;
 }
-
-const legend = () =>
-  html`<span class="tff-legend">${isTouched() ? "Tap any word. " : ""}Bar: how likely. Orange: other words to try.</span>`;
 
 // What a word means; where room is short, only what sets it apart: "have (polite)".
 const meant = (meaning) => {
