@@ -224,7 +224,7 @@ function pairOf(now, heard, beside, actions) {
   const isTold = !isPlaying && (now.isAsked || now.chosen !== null);
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
-    <p class="tff-key">${marked(headline(now))}</p>
+    <p class="tff-key">${repeat([headline(now)], (text) => text, marked)}</p>
     <div class="tff-pair" ?data-picked=${now.isPicked} ?data-asked=${now.isAsked} @pointerleave=${leave}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
