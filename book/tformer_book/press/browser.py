@@ -22,6 +22,7 @@ from typing import Any
 
 from playwright.sync_api import (
     Browser,
+    Error,
     Page,
     Route,
     TimeoutError,
@@ -156,6 +157,10 @@ class NoBrowserError(RuntimeError):
     """No Chromium was found."""
 
 
+class NoFramesError(Error):
+    """A window of Chromium draws nothing any more; its page cannot help that."""
+
+
 def find_chromium() -> str | None:
     """Return a browser's path: $CHROMIUM, else the system's; None: Playwright's own."""
     if os.environ.get("CHROMIUM"):
@@ -272,10 +277,19 @@ class Visit:
         try:
             self.page.wait_for_function(READY, timeout=PATIENCE / 2, polling=100)
         except TimeoutError:
-            self.page.screenshot()  # has a frame drawn
+            self.draw_a_frame()
             self.page.evaluate(SCROLL)
             self.page.wait_for_function(READY, timeout=PATIENCE / 2, polling=100)
         self.page.wait_for_load_state("networkidle", timeout=PATIENCE)
+
+    def draw_a_frame(self) -> None:
+        """Have the window drawn once, whether anything in it changes or not."""
+        try:
+            self.page.screenshot()
+        except TimeoutError as problem:
+            raise NoFramesError(
+                f"the window of {self.name} draws nothing: {problem}"
+            ) from problem
 
     def axe(self, within: str = "html", **options: Any) -> list[str]:
         """Return the serious and critical accessibility findings in a part of the page.
@@ -327,7 +341,35 @@ def visit(
 
     It is waited for until every figure stands (``settle``); or all are told to come,
     and are not waited for; or (without ``draw``) they come when the window is near.
+    A window that stops drawing is replaced by another, once.
     """
+    with contextlib.ExitStack() as windows:
+        window = functools.partial(
+            _window, browser, address, name, size, dark, slowdown, touch
+        )
+        seen = windows.enter_context(window())
+        if settle:
+            try:
+                seen.settle()
+            except NoFramesError:
+                seen = windows.enter_context(window())
+                seen.settle()
+        elif draw:
+            seen.page.evaluate(DRAW)
+        yield seen
+
+
+@contextlib.contextmanager
+def _window(
+    browser: Browser,
+    address: str,
+    name: str,
+    size: str,
+    dark: bool,
+    slowdown: float,
+    touch: bool,
+) -> Iterator[Visit]:
+    """Load one page, and note all that it asks for and complains of."""
     width, height = SIZES[size]
     context = browser.new_context(
         viewport={"width": width, "height": height},
@@ -381,10 +423,6 @@ def visit(
         session.send("Emulation.setCPUThrottlingRate", {"rate": slowdown})
     try:
         page.goto(address + name, wait_until="load", timeout=PATIENCE)
-        if settle:
-            seen.settle()
-        elif draw:
-            page.evaluate(DRAW)
         yield seen
     finally:
         context.close()
