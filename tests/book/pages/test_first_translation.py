@@ -276,7 +276,7 @@ def test_a_word_that_came_close_can_be_written_instead_and_back(opened):
     expected = r"haben\s*have \(polite\)\s*26\s%\s*habt\s*have \(plural\)\s*6\s%"
     assert re.search(expected, others.inner_text())
     opened.locator('[data-control="word-2"]').hover()
-    assert others.inner_text().strip() == "nothing else came close"
+    assert others.inner_text().strip() == "no other word came close"
     opened.locator('[data-control="word-1"]').hover()
     opened.get_by_role("button", name="Write “haben” instead").click()
     assert german(opened)[:2] == ["Warum", "haben"]
@@ -373,7 +373,7 @@ def test_what_is_told_of_two_words_is_seen_at_both(opened):
     beside = opened.locator(".tff-german [data-with]")
     told = opened.locator(".tff-told")
     assert told.inner_text().startswith(
-        "German splits the verb: “did\u00a0… call” becomes"
+        "One verb, two parts: “did\u00a0… call” becomes"
     )
     assert "attention" not in told.inner_text()  # of which the headline speaks
     opened.locator('[data-control="word-1"]').hover()

@@ -43,20 +43,23 @@ NOTES = {
     "Why did you not call me yesterday?": [
         (
             ["hast", "angerufen"],
-            "German splits the verb: “did\u00a0… call” becomes"
+            "One verb, two parts: “did\u00a0… call” becomes"
             " “hast\u00a0…\u00a0angerufen”",
         ),
         (["haben", "Sie"], "“haben” goes with “Sie”, the polite “you”"),
         (["habt", "ihr"], "“habt” goes with “ihr”, the “you” for several people"),
     ],
     "The cat is sleeping because it is tired.": [
-        (["es"], "“es” is wrong: “Katze” is feminine, which asks for “sie”"),
+        (["es"], "“es” is wrong: “Katze” is feminine, so it takes “sie”"),
         (["sie"], "“sie” is right: it stands for “die Katze”"),
     ],
     "My brother has bought a new car.": [
-        (["sich", "gekauft"], "“sich … gekauft” is “bought himself”"),
-        (["mir", "gekauft"], "“mir … gekauft” is “bought me”"),
-        (["hat", "gekauft"], "German splits the verb: “hat … gekauft” (has bought)"),
+        (["sich", "gekauft"], "“sich … gekauft” means “bought himself”"),
+        (["mir", "gekauft"], "“mir … gekauft” means “bought me”"),
+        (
+            ["hat", "gekauft"],
+            "German splits the verb: “has bought” becomes “hat … gekauft”",
+        ),
     ],
 }
 # What frequent German words usually mean: for sentences of the reader's own.
@@ -66,7 +69,7 @@ MOST = 3  # next pieces that are recorded: the one that was written, and two oth
 
 
 class FirstTranslation(ModelFigure):
-    """A sentence above its translation, joined by what the model looked at.
+    """A sentence above its translation, with lines to the words the model looked at.
 
     Args:
         sentences: English sentences to choose from, which are translated and recorded

@@ -9,9 +9,9 @@ import { answer, waysOf } from "./ways.js";
 
 const AT_ONCE = 2; // words that stand there when the page opens
 const OPENING = 2000; // ms in which its first lines are read before it goes on
-const MEANINGS = "Grey: what the German words usually mean.";
+const MEANINGS = "In grey: what the German words usually mean.";
 const KNOWS =
-  "The model has read only captions of photographs and short everyday sentences. It makes mistakes, and on other subjects it may be confidently wrong.";
+  "The model has read only captions of photographs and short everyday sentences. It makes mistakes, and on other subjects it is often wrong, even where it sounds fluent.";
 
 function render({ model, el }) {
   const root = figure(el, "tff", "An English sentence and its German translation");

@@ -8,7 +8,9 @@ import {
   changedAfter,
   GUESSED,
   howSure,
+  isMark,
   LEAST,
+  likelier,
   lookedAt,
   lookedFrom,
   PROBABLE,
@@ -33,6 +35,7 @@ const NOTHING = {
   shares: [],
   others: [],
   certain: [],
+  begun: [],
   notes: [],
   glosses: [],
 };
@@ -152,7 +155,8 @@ function headline(now) {
   if (from !== null) return `${seenMostFor(pair, from)}.`;
   if (at === null) return "This Transformer reads the English sentence.";
   if (at === now.chosen) return `${told(now)}.`;
-  return `To write “${pair.german[at].text}”, this Transformer ${sawMost(pair, at)}.`;
+  const untold = now.isAsked ? "" : " Nobody told it to."; // said once
+  return `To write “${pair.german[at].text}”, this Transformer ${sawMost(pair, at)}.${untold}`;
 }
 // A headline's words are the picture's.
 const marked = (text) =>
@@ -218,9 +222,13 @@ function pairOf(now, heard, beside, actions) {
   const other = (each, i) => html`
     <button type="button" data-control="other-${i}" ?data-invited=${isInvited && i === 0} aria-label="Write “${each.text}” instead" style="--certain: ${each.probability}"
       @click=${(event) => write(each, event)}><span lang="de">${each.text}</span> ${each.meaning ? meant(each.meaning) : nothing} ${percent(each.probability, 0)}</button>`;
-  const isAlone = !isPlaying && at !== null && pair.certain[at] >= PROBABLE;
+  const isAlone =
+    !isPlaying &&
+    at !== null &&
+    pair.certain[at] >= PROBABLE &&
+    !isMark(pair.german[at].text);
   const instead = html`<span class="tff-instead"><span class="tff-base">“${pair.german[at]?.text}”</span> or</span>`;
-  const press = html`<b class="tff-try"><span>${isTouched() ? "Tap" : "Press"} “${offered[0]?.text}” and see what changes.</span></b>`;
+  const press = html`<b class="tff-try"><span>${isTouched() ? "Tap" : "Press"} “${offered[0]?.text}” and see what happens.</span></b>`;
   const isTold = !isPlaying && (now.isAsked || now.chosen !== null);
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
@@ -231,7 +239,7 @@ function pairOf(now, heard, beside, actions) {
         @keydown=${onKey}>${repeat(pair.english, key, english)}</div>
       <div class="tff-words tff-german" lang="de" role="group" aria-label="The translation, word by word"
         @keydown=${onKey}>${repeat(pair.german, key, german)}</div>
-      <p class="tff-others">${offered.length ? [instead, offered.map(other), isInvited ? press : nothing] : isAlone ? "nothing else came close" : nothing}</p>
+      <p class="tff-others">${offered.length ? [instead, offered.map(other), isInvited ? press : nothing] : isAlone ? "no other word came close" : nothing}</p>
     </div>
     <div class="tff-below">
       <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : now.chosen === null ? "Play again" : "Undo"}</button>
@@ -249,15 +257,11 @@ const meant = (meaning) => {
 // What follows from how probable the word was that is looked at.
 function sureOf({ pair, at, chosen }) {
   if (at === chosen) return ""; // who chose it knows
-  const own = pair.certain[at];
-  const likely = pair.others[at].find(({ probability }) => probability > own);
   const isMade = pair.german[at].places.length > 2;
   const guess = `A guess${isMade ? ", perhaps not a German word" : ""}. `;
-  const why =
-    likely && chosen === null
-      ? `“${likely.text}” was likelier here, but with “${pair.german[at].text}” the whole sentence scored better. `
-      : "";
-  return (own < GUESSED ? guess : "") + why;
+  const rival = chosen === null ? likelier(pair, at)?.text : "";
+  const why = `“${rival}” was likelier here, but the search, which looks further ahead, kept “${pair.german[at].text}”. `;
+  return (pair.certain[at] < GUESSED ? guess : "") + (rival ? why : "");
 }
 
 // Lines from each word that stands there to what it looked at.

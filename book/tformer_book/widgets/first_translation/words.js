@@ -42,13 +42,14 @@ export function wordsOf(pieces) {
 }
 
 // A mark stands by itself: "horse" and "." are two.
-const isMark = (piece) => /^[.,;:!?…]$/.test(piece);
+export const isMark = (piece) => /^[.,;:!?…]$/.test(piece);
 
 // -> { english, german, shares } with shares[g][e], which add up to 1 less what a word
 // pays to the end of the sentence. A word of several pieces takes the mean of what they
 // pay, and gets the sum of what they are paid. others[g] are the words that came close to
 // it: { text, probability, prefix: the pieces that a translation with it begins with }[];
-// certain[g] is its own probability, the product of its pieces'.
+// certain[g] is its own probability, the product of its pieces'; begun[g] its first piece's,
+// as "first" is that of one which came close.
 export function linked(way, close = 1) {
   const { sourcePieces, predictedPieces, weights, next } = way;
   const english = wordsOf(sourcePieces);
@@ -69,11 +70,17 @@ export function linked(way, close = 1) {
       .slice(0, 2)
       .map(([piece, probability]) => {
         const prefix = [...predictedPieces.slice(0, t), piece];
-        return { text: `${written([piece])}…`, probability, prefix };
+        return {
+          text: `${written([piece])}…`,
+          probability,
+          first: probability,
+          prefix,
+        };
       }),
   );
   const certain = german.map(({ places }) => chance(way, places));
-  return { english, german, shares, others, certain };
+  const begun = german.map(({ places: [t] }) => way.chances[t]);
+  return { english, german, shares, others, certain, begun };
 }
 
 const chance = ({ chances }, places) => places.reduce((p, t) => p * chances[t], 1);
@@ -86,8 +93,8 @@ export function glossed({ german, certain }, { of = {}, usual = {} } = {}) {
     return texts.map((text) => of[text] ?? "");
   return texts.map((text, g) => {
     if (isMark(text)) return "";
-    if (certain[g] < GUESSED) return "(a guess)";
-    return usually(text, usual) ?? (certain[g] < UNSURE ? "(unsure)" : "");
+    const doubt = certain[g] < GUESSED ? "(a guess)" : "(unsure)";
+    return usually(text, usual) ?? (certain[g] < UNSURE ? doubt : "");
   });
 }
 
@@ -113,46 +120,45 @@ export function lookedFrom({ english, german, shares, notes }, e) {
     .map((row, g) => [`“${german[g].text}”`, row[e], notes[g]])
     .sort(([, a], [, b]) => b - a)
     .concat([["", 0]]); // one word has no next
-  const rest = less >= LEAST ? `, and ${next} gives it\u00a0${percent(less, 0)}` : "";
+  const rest = less >= LEAST ? `, ${next}\u00a0${percent(less, 0)}` : "";
   return `${most} gives “${english[e].text}”\u00a0${percent(share, 0)} of its attention${rest}${note && `. ${note}`}`;
 }
 
-// Which English words a German word looked at, the most looked at first.
-// -> { share, e }[], empty if its attention is spread over many
-export const mostSeen = ({ shares }, g) =>
-  shares[g]
-    .map((share, e) => ({ share, e }))
-    .sort((a, b) => b.share - a.share)
-    .filter(({ share }) => share >= LEAST);
+// What a German word looked at, the most looked at first: English words, and the sign at
+// the sentence's end, which got what is lacking to 1.
+// -> [share, text][], empty if its attention is spread over many
+function mostSeen({ english, shares }, g) {
+  const end = 1 - shares[g].reduce((sum, share) => sum + share, 0);
+  return english
+    .map(({ text }, e) => [shares[g][e], `“${text}”`])
+    .concat([[end, "the unseen end sign"]])
+    .filter(([share]) => share >= LEAST)
+    .sort(([a], [b]) => b - a);
+}
 
 // … in words,
 export function lookedAt(pair, g) {
-  const [most, ...rest] = mostSeen(pair, g).map(({ share, e }) => [
-    `“${pair.english[e].text}”`,
-    percent(share, 0),
-  ]);
-  if (!most) return "spreads its attention over many words";
-  const parts = [[`${most.join("\u00a0")} of its attention`], ...rest];
-  return `gives ${listed(parts.map((part) => part.join("\u00a0")))}`;
+  const parts = mostSeen(pair, g).map(
+    ([share, text], i) =>
+      `${text}\u00a0${percent(share, 0)}${i === 0 ? " of its attention" : ""}`,
+  );
+  if (!parts.length) return "spreads its attention over many words";
+  return `gives ${listed(parts)}`;
 }
 
-// … and the most looked at alone. What is lacking to 1 went to the end of the sentence.
+// … and the most looked at alone.
 export function sawMost(pair, g) {
   const [most] = mostSeen(pair, g);
-  const end = 1 - pair.shares[g].reduce((sum, share) => sum + share, 0);
-  if (end > (most?.share ?? LEAST)) return "looked most at the sentence’s end";
-  return most
-    ? `looked most at “${pair.english[most.e].text}”. Nobody told it to`
-    : "looked at many words, at none of them much";
+  return most ? `looked most at ${most[1]}` : "looked at many words, none of them much";
 }
 
 // For which German word an English one was looked at most, in words.
 export function seenMostFor({ english, german, shares }, e) {
   const drawn = shares.map((row) => row[e]);
   const share = Math.max(...drawn);
-  if (share < LEAST) return `No German word looked much at “${english[e].text}”`;
+  if (share < LEAST) return `No German word paid “${english[e].text}” much attention`;
   const most = german[drawn.indexOf(share)];
-  return `“${english[e].text}” was looked at most to write “${most.text}”`;
+  return `This Transformer looked at “${english[e].text}” most when writing “${most.text}”`;
 }
 
 const listed = (parts) => parts.join(", ").replace(/, ([^,]*)$/, " and $1");
@@ -195,7 +201,7 @@ export function toldOfChoice(chosen, before, after) {
   const parts = places.map((i) => `“${after[i]}” instead of “${before[i]}”`);
   return parts.length
     ? `${chose}; the model then wrote ${parts.join(", ")}`
-    : `${chose}; the model changed nothing else`;
+    : `${chose}; the rest came out the same`;
 }
 
 // A word that came close, as it is written in a translation that is there, how probable that
@@ -212,9 +218,14 @@ export function named(other, ways, { of = {}, usual = {} } = {}) {
 
 // How probable the model found a German word, which its bar shows, in words.
 export function howSure({ german, certain }, g) {
-  const likely = certain[g] < 0.005 ? "hardly" : percent(certain[g], 0);
-  return `It found “${german[g].text}” ${likely} likely`;
+  const likely =
+    certain[g] < 0.005 ? "very unlikely" : `${percent(certain[g], 0)} likely`;
+  return `It found “${german[g].text}” ${likely}`;
 }
+
+// A word that came close and was likelier, as far as it is known and at its beginning.
+export const likelier = ({ others, certain, begun }, g) =>
+  others[g].find((each) => each.probability > certain[g] && each.first > begun[g]);
 
 // What the model might have written instead of a German word, in words.
 export function cameClose({ others }, g) {

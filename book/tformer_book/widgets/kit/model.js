@@ -175,8 +175,8 @@ export function requests(atFirst, onBusy = () => {}) {
 // What stands there before anything was asked.
 export const atFirst = (engine, model) =>
   engine
-    ? `A recording. Yours runs in your browser (${megabytes(model.get("model_bytes"))}, loaded once).`
-    : "A recording. To ask this model, run the cell in a notebook.";
+    ? `What you see was recorded. Your own sentence runs in your browser (${megabytes(model.get("model_bytes"))}, loaded once).`
+    : "What you see was recorded. To ask this model, run the cell in a notebook.";
 
 // The line where a reader types a sentence and asks. onAsk(text, { signal, onProgress })
 // does the work; meanwhile the button stops it. A failure is said in words. With a hint,
