@@ -150,12 +150,12 @@ function reveal(node) {
 
 const germanOf = (pair) => pair.german.map(({ text }) => text);
 // What the picture shows.
-function headline(now) {
+function headline(now, isPlaying) {
   const { pair, at, from } = now;
   if (from !== null) return `${seenMostFor(pair, from)}.`;
   if (at === null) return "This Transformer reads the English sentence.";
   if (at === now.chosen) return `${told(now)}.`;
-  const untold = now.isAsked ? "" : " Nobody told it to."; // said once
+  const untold = now.isAsked || isPlaying ? "" : " Nobody told it to."; // once is enough
   return `To write “${pair.german[at].text}”, this Transformer ${sawMost(pair, at)}.${untold}`;
 }
 // A headline's words are the picture's.
@@ -232,7 +232,7 @@ function pairOf(now, heard, beside, actions) {
   const isTold = !isPlaying && (now.isAsked || now.chosen !== null);
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
-    <p class="tff-key">${repeat([headline(now)], (text) => text, marked)}</p>
+    <p class="tff-key">${repeat([headline(now, isPlaying)], (text) => text, marked)}</p>
     <div class="tff-pair" ?data-picked=${now.isPicked} ?data-asked=${now.isAsked} @pointerleave=${leave}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
