@@ -161,10 +161,10 @@ def test_what_a_word_looked_at_is_told_and_nothing_that_it_hardly_saw(js):
         "shares": [[0.2, 0.53, 0.15], [0.9, 0.05, 0.05], [0.09, 0.08, 0.07]],
     }
     assert [js(WORDS, f"lookedAt(given, {g})", given) for g in range(3)] == [
-        "gives “b”\u00a053\u00a0% of its attention, “a”\u00a020\u00a0%,"
+        "gave “b”\u00a053\u00a0% of its attention, “a”\u00a020\u00a0%,"
         " “c”\u00a015\u00a0% and the unseen end sign\u00a012\u00a0%",
-        "gives “a”\u00a090\u00a0% of its attention",
-        "gives the unseen end sign\u00a076\u00a0% of its attention",
+        "gave “a”\u00a090\u00a0% of its attention",
+        "gave the unseen end sign\u00a076\u00a0% of its attention",
     ]
     assert [js(WORDS, f"sawMost(given, {g})", given) for g in range(3)] == [
         "looked most at “b”",
@@ -172,7 +172,7 @@ def test_what_a_word_looked_at_is_told_and_nothing_that_it_hardly_saw(js):
         "looked most at the unseen end sign",  # which got the rest
     ]
     many = {"english": given["english"] * 4, "shares": [[0.08] * 12]}
-    assert js(WORDS, "lookedAt(given, 0)", many).startswith("spreads its attention")
+    assert js(WORDS, "lookedAt(given, 0)", many).startswith("spread its attention")
     assert js(WORDS, "sawMost(given, 0)", many).startswith("looked at many words")
 
 

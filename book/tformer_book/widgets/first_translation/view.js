@@ -176,13 +176,20 @@ const goesWith = ({ pair: { notes, german }, at, known }, i) =>
   notes[i] === notes[at];
 // … with what is worth knowing of the word.
 const noteOf = ({ pair, at }) => (pair.notes[at] ? `${pair.notes[at]}. ` : "");
-const toldWhole = (now) => `${told(now)}. ${noteOf(now)}`;
 const announced = (now) => {
   const { pair, at } = now;
   const sure = at === null ? "" : `${howSure(pair, at)}. ${cameClose(pair, at)}`;
-  return toldWhole(now) + sure;
+  return `${told(now)}. ${noteOf(now)}${sure}`;
 };
-const isTouched = () => matchMedia("(hover: none)").matches;
+// What stands below the headline, which has named the word.
+function further(now, isPlaying) {
+  const { pair, at, from, chosen, isAsked } = now;
+  if (from !== null) return `${lookedFrom(pair, from)}.`;
+  if (at === null) return "";
+  const seen = at === chosen ? "" : `It ${lookedAt(pair, at)}. `;
+  if (isPlaying) return seen;
+  return seen + (noteOf(now) || (isAsked ? sureOf(now) : ""));
+}
 
 function pairOf(now, heard, beside, actions) {
   const { onKey, pick, pickEnglish, leave, again, onOther, isPlaying } = actions;
@@ -228,11 +235,11 @@ function pairOf(now, heard, beside, actions) {
     pair.certain[at] >= PROBABLE &&
     !isMark(pair.german[at].text);
   const instead = html`<span class="tff-instead"><span class="tff-base">“${pair.german[at]?.text}”</span> or</span>`;
-  const press = html`<b class="tff-try"><span>${isTouched() ? "Tap" : "Press"} “${offered[0]?.text}” and see what happens.</span></b>`;
-  const isTold = !isPlaying && (now.isAsked || now.chosen !== null);
+  const press = html`<span class="tff-try"><span>What if it had written “${offered[0]?.text}”?</span></span>`;
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
     <p class="tff-key">${repeat([headline(now, isPlaying)], (text) => text, marked)}</p>
+    <p class="tff-told" ?data-own=${pair.isComputed}>${further(now, isPlaying)}</p>
     <div class="tff-pair" ?data-picked=${now.isPicked} ?data-asked=${now.isAsked} @pointerleave=${leave}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
@@ -241,10 +248,9 @@ function pairOf(now, heard, beside, actions) {
         @keydown=${onKey}>${repeat(pair.german, key, german)}</div>
       <p class="tff-others">${offered.length ? [instead, offered.map(other), isInvited ? press : nothing] : isAlone ? "no other word came close" : nothing}</p>
     </div>
-    <div class="tff-below">
-      <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : now.chosen === null ? "Play again" : "Undo"}</button>
-      <p class="tff-told" ?data-noted=${noteOf(now)}><span>${isTold ? html`${at !== null && at === now.chosen ? noteOf(now) : toldWhole(now)}<span class="tff-sure">${at === null ? "" : sureOf(now)}</span>` : isPlaying ? "" : noteOf(now)}</span> ${beside}</p>
-    </div>
+    <p class="tff-below">
+      ${beside} <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : now.chosen === null ? "Play again" : "Undo"}</button>
+    </p>
     ${heard}`;
 }
 
@@ -291,7 +297,8 @@ function drawLines(node, now) {
     drawing,
   );
   const word = german.children[at];
-  const past = (word?.offsetWidth - others.offsetWidth) / 2; // it stands below its middle
+  const first = others.querySelector("button") ?? others;
+  const past = (word?.offsetWidth - first.offsetWidth) / 2; // it stands below its middle
   const left = word ? word.offsetLeft + past : 0;
   const right = isRow ? 0 : width - others.offsetWidth; // beside columns it stands still
   others.style.left = `${Math.max(0, Math.min(left, right))}px`;

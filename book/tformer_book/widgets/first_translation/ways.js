@@ -43,7 +43,8 @@ export function waysOf(engine, { close, usual }, view, ask) {
       each.filter(isThere).map((other) => named(other, ways, meanings)),
     );
     const notes = noted(pair.german, shown.notes);
-    return { ...pair, others, notes, glosses: glossed(pair, meanings) };
+    const { isComputed } = shown;
+    return { ...pair, isComputed, others, notes, glosses: glossed(pair, meanings) };
   }
   // What words that came close would have become, found out while the reader reads.
   async function complete(sentence, from) {

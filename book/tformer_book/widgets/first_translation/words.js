@@ -121,7 +121,7 @@ export function lookedFrom({ english, german, shares, notes }, e) {
     .sort(([, a], [, b]) => b - a)
     .concat([["", 0]]); // one word has no next
   const rest = less >= LEAST ? `, ${next}\u00a0${percent(less, 0)}` : "";
-  return `${most} gives “${english[e].text}”\u00a0${percent(share, 0)} of its attention${rest}${note && `. ${note}`}`;
+  return `${most} gave “${english[e].text}”\u00a0${percent(share, 0)} of its attention${rest}${note && `. ${note}`}`;
 }
 
 // What a German word looked at, the most looked at first: English words, and the sign at
@@ -142,8 +142,8 @@ export function lookedAt(pair, g) {
     ([share, text], i) =>
       `${text}\u00a0${percent(share, 0)}${i === 0 ? " of its attention" : ""}`,
   );
-  if (!parts.length) return "spreads its attention over many words";
-  return `gives ${listed(parts)}`;
+  if (!parts.length) return "spread its attention over many words";
+  return `gave ${listed(parts)}`;
 }
 
 // … and the most looked at alone.
