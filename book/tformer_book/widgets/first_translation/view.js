@@ -26,7 +26,6 @@ const LONGEST = 5200; // … for all words of a sentence
 const REST = 600; // … and until all lines are back after the mouse has left
 const NARROW = 544; // px of a phone: there all sentences stand in columns
 const FULL = 0.85; // of a word's height: a line that takes all of its attention
-const BESIDE = 16; // px between what can be pressed and what is said of it
 const BEND = 0.5; // of the way from a word to another, where a line turns
 const NONE = { at: null, from: null, isPicked: false, isAsked: false };
 const NOTHING = {
@@ -156,11 +155,16 @@ function headline(now, isPlaying) {
   if (at === null) return "This Transformer reads the English sentence.";
   if (at === now.chosen) return `${told(now)}.`;
   const untold = now.isAsked || isPlaying ? "" : " Nobody told it to."; // once is enough
-  return `To write “${pair.german[at].text}”, this Transformer ${sawMost(pair, at)}.${untold}`;
+  const [meaning] = pair.glosses[at]?.split(/,| ?\(/) ?? [];
+  const meant = meaning ? ` (${meaning})` : "";
+  return `To write “${pair.german[at].text}”${meant}, this Transformer ${sawMost(pair, at)}.${untold}`;
 }
-// A headline's words are the picture's.
+// A headline's words are the picture's; what one means is left out where room is short.
 const marked = (text) =>
-  text.split(/(“[^”]*”)/).map((part, i) => (i % 2 ? html`<b>${part}</b>` : part));
+  text.split(/(“[^”]*”| \([^)]*\))/).map((part, i) => {
+    if (i % 2 === 0) return part;
+    return part.startsWith("“") ? html`<b>${part}</b>` : html`<i>${part}</i>`;
+  });
 // … and more of it, for whoever asks.
 function told({ pair, at, from, chosen, before }) {
   if (from !== null) return lookedFrom(pair, from);
@@ -181,14 +185,18 @@ const announced = (now) => {
   const sure = at === null ? "" : `${howSure(pair, at)}. ${cameClose(pair, at)}`;
   return `${told(now)}. ${noteOf(now)}${sure}`;
 };
-// What stands below the headline, which has named the word.
+// What stands below the headline, which has named the word. Where there is a note and room,
+// the shares above the words are enough.
 function further(now, isPlaying) {
   const { pair, at, from, chosen, isAsked } = now;
   if (from !== null) return `${lookedFrom(pair, from)}.`;
   if (at === null) return "";
   const seen = at === chosen ? "" : `It ${lookedAt(pair, at)}. `;
   if (isPlaying) return seen;
-  return seen + (noteOf(now) || (isAsked ? sureOf(now) : ""));
+  const note = noteOf(now);
+  return note
+    ? html`<span class="tff-seen">${seen}</span>${note}`
+    : seen + (isAsked ? sureOf(now) : "");
 }
 
 function pairOf(now, heard, beside, actions) {
@@ -197,9 +205,10 @@ function pairOf(now, heard, beside, actions) {
   const point = (i) => i < known && pick(i);
   const tint = (share) => (share < LEAST ? 0 : share);
   const shareOf = (e) => (at === null ? Number(e === from) : tint(pair.shares[at][e]));
+  const most = Math.max(...pair.english.map((_, e) => shareOf(e)), LEAST);
   // Tab reaches one word of each sentence, the arrow keys the others.
   const english = ({ text }, e) => html`
-    <button type="button" tabindex=${e === (from ?? 0) ? 0 : -1} style="--share: ${shareOf(e)}" data-share=${at !== null && shareOf(e) ? percent(shareOf(e), 0) : nothing}
+    <button type="button" tabindex=${e === (from ?? 0) ? 0 : -1} style="--share: ${shareOf(e)}" data-share=${at !== null && shareOf(e) ? percent(shareOf(e), 0) : nothing} ?data-most=${at !== null && shareOf(e) === most}
       @click=${() => pickEnglish(e)} @pointerenter=${() => pickEnglish(e)} @focus=${() => pickEnglish(e)}>${text}</button>`;
   const changes =
     now.chosen === null ? [] : changedAfter(now.chosen, now.before, germanOf(pair));
@@ -213,7 +222,7 @@ function pairOf(now, heard, beside, actions) {
   const brief = (i) => {
     const isWhole = i !== at && changes?.includes(i);
     const gloss = isWhole ? pair.glosses[i] : pair.glosses[i]?.replace(/ \(.*/, "");
-    return joined(gloss, sure(i));
+    return joined(gloss, sure(i, " likely"));
   };
   const german = ({ text }, i) => html`
     <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${[text, pair.glosses[i]].filter(Boolean).join(", ")}: ${lookedAt(pair, i)}" data-gloss=${below(i)} data-brief=${brief(i)}
@@ -227,15 +236,14 @@ function pairOf(now, heard, beside, actions) {
   const offered = isPlaying ? [] : (pair.others[at] ?? []);
   const isInvited = offered.length > 0 && at !== now.chosen;
   const other = (each, i) => html`
-    <button type="button" data-control="other-${i}" ?data-invited=${isInvited && i === 0} aria-label="Write “${each.text}” instead" style="--certain: ${each.probability}"
-      @click=${(event) => write(each, event)}><span lang="de">${each.text}</span> ${each.meaning ? meant(each.meaning) : nothing} ${percent(each.probability, 0)}</button>`;
+    <button type="button" data-control="other-${i}" ?data-invited=${isInvited && i === 0}
+      @click=${(event) => write(each, event)}>${isInvited && i === 0 ? html`<span>Try “<span lang="de">${each.text}</span>” instead</span>` : html`<span lang="de">${each.text}</span>`} ${each.meaning ? meant(each.meaning) : nothing} ${percent(each.probability, 0)}</button>`;
   const isAlone =
     !isPlaying &&
     at !== null &&
     pair.certain[at] >= PROBABLE &&
     !isMark(pair.german[at].text);
   const instead = html`<span class="tff-instead"><span class="tff-base">“${pair.german[at]?.text}”</span> or</span>`;
-  const press = html`<span class="tff-try"><span>What if it had written “${offered[0]?.text}”?</span></span>`;
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
     <p class="tff-key">${repeat([headline(now, isPlaying)], (text) => text, marked)}</p>
@@ -246,7 +254,7 @@ function pairOf(now, heard, beside, actions) {
         @keydown=${onKey}>${repeat(pair.english, key, english)}</div>
       <div class="tff-words tff-german" lang="de" role="group" aria-label="The translation, word by word"
         @keydown=${onKey}>${repeat(pair.german, key, german)}</div>
-      <p class="tff-others">${offered.length ? [instead, offered.map(other), isInvited ? press : nothing] : isAlone ? "no other word came close" : nothing}</p>
+      <p class="tff-others" role="group" aria-label="What it nearly wrote">${offered.length ? [isInvited ? nothing : instead, offered.map(other)] : isAlone ? "no other word came close" : nothing}</p>
     </div>
     <p class="tff-below">
       ${beside} <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : now.chosen === null ? "Play again" : "Undo"}</button>
@@ -302,13 +310,6 @@ function drawLines(node, now) {
   const left = word ? word.offsetLeft + past : 0;
   const right = isRow ? 0 : width - others.offsetWidth; // beside columns it stands still
   others.style.left = `${Math.max(0, Math.min(left, right))}px`;
-  // What is said of it stands after it or before it, in two lines where room is short.
-  others.removeAttribute("data-tight");
-  const room = (others.querySelector(".tff-try")?.offsetWidth ?? 0) + BESIDE;
-  const before = others.offsetLeft;
-  const after = width - before - others.offsetWidth;
-  others.toggleAttribute("data-tight", !isRow && Math.max(before, after) < room);
-  others.toggleAttribute("data-flip", after < room && before > after);
 }
 
 const wraps = ({ children: [first, ...rest] }) =>

@@ -115,13 +115,13 @@ export const beginning = (ways, prefix) =>
   );
 
 // Which German words drew most on an English one, in words.
-export function lookedFrom({ english, german, shares, notes }, e) {
-  const [[most, share, note], [next, less]] = shares
-    .map((row, g) => [`“${german[g].text}”`, row[e], notes[g]])
+export function lookedFrom({ english, german, shares }, e) {
+  const [[most, share], [next, less]] = shares
+    .map((row, g) => [`“${german[g].text}”`, row[e]])
     .sort(([, a], [, b]) => b - a)
     .concat([["", 0]]); // one word has no next
   const rest = less >= LEAST ? `, ${next}\u00a0${percent(less, 0)}` : "";
-  return `${most} gave “${english[e].text}”\u00a0${percent(share, 0)} of its attention${rest}${note && `. ${note}`}`;
+  return `${most} gave “${english[e].text}”\u00a0${percent(share, 0)} of its attention${rest}`;
 }
 
 // What a German word looked at, the most looked at first: English words, and the sign at
@@ -138,10 +138,12 @@ function mostSeen({ english, shares }, g) {
 
 // … in words,
 export function lookedAt(pair, g) {
-  const parts = mostSeen(pair, g).map(
-    ([share, text], i) =>
-      `${text}\u00a0${percent(share, 0)}${i === 0 ? " of its attention" : ""}`,
-  );
+  const parts = mostSeen(pair, g)
+    .slice(0, 3)
+    .map(
+      ([share, text], i) =>
+        `${text}\u00a0${percent(share, 0)}${i === 0 ? " of its attention" : ""}`,
+    );
   if (!parts.length) return "spread its attention over many words";
   return `gave ${listed(parts)}`;
 }
