@@ -194,9 +194,9 @@ function further(now, isPlaying) {
   const seen = at === chosen ? "" : `It ${lookedAt(pair, at)}. `;
   if (isPlaying) return seen;
   const note = noteOf(now);
-  return note
-    ? html`<span class="tff-seen">${seen}</span>${note}`
-    : seen + (isAsked ? sureOf(now) : "");
+  if (!note) return seen + (isAsked ? sureOf(now) : "");
+  const cue = isAsked || at === chosen ? "" : "Point at any word.";
+  return html`<span class="tff-seen">${seen}</span>${note}<span class="tff-cue">${cue}</span>`;
 }
 
 function pairOf(now, heard, beside, actions) {
@@ -222,7 +222,7 @@ function pairOf(now, heard, beside, actions) {
   const brief = (i) => {
     const isWhole = i !== at && changes?.includes(i);
     const gloss = isWhole ? pair.glosses[i] : pair.glosses[i]?.replace(/ \(.*/, "");
-    return joined(gloss, sure(i, " likely"));
+    return joined(gloss, sure(i));
   };
   const german = ({ text }, i) => html`
     <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${[text, pair.glosses[i]].filter(Boolean).join(", ")}: ${lookedAt(pair, i)}" data-gloss=${below(i)} data-brief=${brief(i)}
@@ -305,11 +305,11 @@ function drawLines(node, now) {
     drawing,
   );
   const word = german.children[at];
-  const first = others.querySelector("button") ?? others;
-  const past = (word?.offsetWidth - first.offsetWidth) / 2; // it stands below its middle
-  const left = word ? word.offsetLeft + past : 0;
+  const left = word?.offsetLeft ?? 0; // below it
   const right = isRow ? 0 : width - others.offsetWidth; // beside columns it stands still
-  others.style.left = `${Math.max(0, Math.min(left, right))}px`;
+  const place = Math.max(0, Math.min(left, right));
+  others.style.left = `${place}px`;
+  others.style.setProperty("--tff-stem", `${left + word?.offsetWidth / 2 - place}px`);
 }
 
 const wraps = ({ children: [first, ...rest] }) =>
