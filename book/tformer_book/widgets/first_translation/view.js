@@ -185,6 +185,7 @@ const announced = (now) => {
   const sure = at === null ? "" : `${howSure(pair, at)}. ${cameClose(pair, at)}`;
   return `${told(now)}. ${noteOf(now)}${sure}`;
 };
+const isTouched = () => matchMedia("(hover: none)").matches;
 // What stands below the headline, which has named the word. Where there is a note and room,
 // the shares above the words are enough.
 function further(now, isPlaying) {
@@ -195,7 +196,8 @@ function further(now, isPlaying) {
   if (isPlaying) return seen;
   const note = noteOf(now);
   if (!note) return seen + (isAsked ? sureOf(now) : "");
-  const cue = isAsked || at === chosen ? "" : "Point at any word.";
+  const cue =
+    isAsked || at === chosen ? "" : `${isTouched() ? "Tap" : "Point at"} any word.`;
   return html`<span class="tff-seen">${seen}</span>${note}<span class="tff-cue">${cue}</span>`;
 }
 
