@@ -417,7 +417,7 @@ def test_the_lab_says_when_the_model_does_not_know(lab):
     remarks = lab.root.locator(".tfl-remarks")
     lab.ask(RIGHT[1])
     assert remarks.inner_text() == ""
-    lab.ask(list(WRONG)[-1])
+    lab.ask("The neighbours are very friendly.")
     assert "Take this German with care" in remarks.inner_text()
     lab.ask("Собака спит.")
     assert "Latin letters" in remarks.inner_text()
