@@ -154,10 +154,11 @@ function headline(now, isPlaying) {
   if (from !== null) return `${seenMostFor(pair, from)}.`;
   if (at === null) return "This Transformer reads the English sentence.";
   if (at === now.chosen) return `${told(now)}.`;
-  const untold = now.isAsked || isPlaying ? "" : " Nobody told it to."; // once is enough
+  const isNews = !now.isAsked && !isPlaying && Math.max(...pair.shares[at]) >= LEAST;
+  const untold = isNews ? " Nobody told it to." : ""; // once is enough
   const [meaning] = pair.glosses[at]?.split(/,| ?\(/) ?? [];
-  const meant = meaning ? ` (${meaning})` : "";
-  return `To write “${pair.german[at].text}”${meant}, this Transformer ${sawMost(pair, at)}.${untold}`;
+  const apart = meaning ? ` (${meaning})` : "";
+  return `To write “${pair.german[at].text}”${apart}, this Transformer ${sawMost(pair, at)}.${untold}`;
 }
 // A headline's words are the picture's; what one means is left out where room is short.
 const marked = (text) =>
