@@ -162,14 +162,14 @@ def test_what_a_word_looked_at_is_told_and_nothing_that_it_hardly_saw(js):
     }
     assert [js(WORDS, f"lookedAt(given, {g})", given) for g in range(3)] == [
         "gave “b”\u00a053\u00a0% of its attention, “a”\u00a020\u00a0%"
-        " and “c”\u00a015\u00a0%",
+        " and “c”\u00a015\u00a0%, and less to others",
         "gave “a”\u00a090\u00a0% of its attention",
-        "gave the unseen end sign\u00a076\u00a0% of its attention",
+        "gave the invisible end sign\u00a076\u00a0% of its attention",
     ]
     assert [js(WORDS, f"sawMost(given, {g})", given) for g in range(3)] == [
         "looked most at “b”",
         "looked most at “a”",
-        "looked most at the unseen end sign",  # which got the rest
+        "looked most at the invisible end sign",  # which got the rest
     ]
     many = {"english": given["english"] * 4, "shares": [[0.08] * 12]}
     assert js(WORDS, "lookedAt(given, 0)", many).startswith("spread its attention")
@@ -183,9 +183,9 @@ def test_an_english_word_names_the_german_one_that_looked_at_it_most(js):
         "shares": [[0.2, 0.5, 0.05], [0.3, 0.1, 0.04]],
     }
     assert [js(WORDS, f"seenMostFor(given, {e})", given) for e in range(3)] == [
-        "This Transformer looked at “a” most when writing “B”",
-        "This Transformer looked at “b” most when writing “A”",
-        "No German word paid “c” much attention",
+        "“a” got its largest share of attention from “B”",
+        "“b” got its largest share of attention from “A”",
+        "No German word paid much attention to “c”",
     ]
 
 

@@ -54,8 +54,8 @@ NOTES = {
         (["sie"], "“sie” is right: it stands for “die Katze”"),
     ],
     "My brother has bought a new car.": [
-        (["sich", "gekauft"], "“sich … gekauft” means “bought himself”"),
-        (["mir", "gekauft"], "“mir … gekauft” means “bought me”"),
+        (["sich", "gekauft"], "“sich … gekauft” means “bought for himself”"),
+        (["mir", "gekauft"], "“mir … gekauft” means “bought for me”"),
         (
             ["hat", "gekauft"],
             "German splits the verb: “has bought” becomes “hat … gekauft”",

@@ -156,8 +156,8 @@ function headline(now, isPlaying) {
   if (at === now.chosen) return `${told(now)}.`;
   const isNews = !now.isAsked && !isPlaying && Math.max(...pair.shares[at]) >= LEAST;
   const untold = isNews ? " Nobody told it to." : ""; // once is enough
-  const [meaning] = pair.glosses[at]?.split(/,| ?\(/) ?? [];
-  const apart = meaning ? ` (${meaning})` : "";
+  const [meaning] = pair.glosses[at]?.split(/ ?\(/) ?? [];
+  const apart = meaning && !meaning.includes(",") ? ` (${meaning})` : ""; // if it's one
   return `To write “${pair.german[at].text}”${apart}, this Transformer ${sawMost(pair, at)}.${untold}`;
 }
 // A headline's words are the picture's; what one means is left out where room is short.
@@ -257,7 +257,7 @@ function pairOf(now, heard, beside, actions) {
         @keydown=${onKey}>${repeat(pair.english, key, english)}</div>
       <div class="tff-words tff-german" lang="de" role="group" aria-label="The translation, word by word"
         @keydown=${onKey}>${repeat(pair.german, key, german)}</div>
-      <p class="tff-others" role="group" aria-label="What it nearly wrote">${offered.length ? [isInvited ? nothing : instead, offered.map(other)] : isAlone ? "no other word came close" : nothing}</p>
+      <p class="tff-others" role="group" aria-label="Other words it might write">${offered.length ? [isInvited ? nothing : instead, offered.map(other)] : isAlone ? "no other word came close" : nothing}</p>
     </div>
     <p class="tff-below">
       ${beside} <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : now.chosen === null ? "Play again" : "Undo"}</button>

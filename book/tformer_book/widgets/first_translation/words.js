@@ -131,21 +131,19 @@ function mostSeen({ english, shares }, g) {
   const end = 1 - shares[g].reduce((sum, share) => sum + share, 0);
   return english
     .map(({ text }, e) => [shares[g][e], `“${text}”`])
-    .concat([[end, "the unseen end sign"]])
+    .concat([[end, "the invisible end sign"]])
     .filter(([share]) => share >= LEAST)
     .sort(([a], [b]) => b - a);
 }
 
 // … in words,
 export function lookedAt(pair, g) {
-  const parts = mostSeen(pair, g)
-    .slice(0, 3)
-    .map(
-      ([share, text], i) =>
-        `${text}\u00a0${percent(share, 0)}${i === 0 ? " of its attention" : ""}`,
-    );
+  const parts = mostSeen(pair, g).map(
+    ([share, text], i) =>
+      `${text}\u00a0${percent(share, 0)}${i === 0 ? " of its attention" : ""}`,
+  );
   if (!parts.length) return "spread its attention over many words";
-  return `gave ${listed(parts)}`;
+  return `gave ${listed(parts.slice(0, 3))}${parts[3] ? ", and less to others" : ""}`;
 }
 
 // … and the most looked at alone.
@@ -158,9 +156,10 @@ export function sawMost(pair, g) {
 export function seenMostFor({ english, german, shares }, e) {
   const drawn = shares.map((row) => row[e]);
   const share = Math.max(...drawn);
-  if (share < LEAST) return `No German word paid “${english[e].text}” much attention`;
+  if (share < LEAST)
+    return `No German word paid much attention to “${english[e].text}”`;
   const most = german[drawn.indexOf(share)];
-  return `This Transformer looked at “${english[e].text}” most when writing “${most.text}”`;
+  return `“${english[e].text}” got its largest share of attention from “${most.text}”`;
 }
 
 const listed = (parts) => parts.join(", ").replace(/, ([^,]*)$/, " and $1");

@@ -175,7 +175,7 @@ export function requests(atFirst, onBusy = () => {}) {
 // What stands there before anything was asked.
 export const atFirst = (engine, model) =>
   engine
-    ? `What you see was recorded. Your own sentence runs in your browser (${megabytes(model.get("model_bytes"))}, loaded once).`
+    ? `What you see was recorded. For your own, the model runs in your browser (${megabytes(model.get("model_bytes"))}, loaded once).`
     : "What you see was recorded. To ask this model, run the cell in a notebook.";
 
 // The line where a reader types a sentence and asks. onAsk(text, { signal, onProgress })
