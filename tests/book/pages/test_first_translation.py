@@ -269,6 +269,47 @@ def test_examples_share_a_line_on_a_phone(visit, width):
         assert seen.page.evaluate("document.documentElement.scrollWidth") == width
 
 
+def test_who_has_not_pointed_at_a_word_is_asked_for_one_thing(opened):
+    opened.set_viewport_size({"width": 1100, "height": 900})
+    opened.locator('[data-control="sentence-1"]').check(force=True)
+    opened.locator('[data-control="sentence-0"]').check(force=True)
+    opened.get_by_role("button", name="Play again").wait_for()
+    others = opened.locator(".tff-others button:visible")
+    assert [each.inner_text()[:11] for each in others.all()] == ["Try “haben”"]
+    key = opened.get_by_text("thicker = more attention")
+    assert key.is_visible()
+    translate = opened.get_by_role("button", name="Translate")
+    assert not translate.is_visible()  # nothing to translate
+    opened.locator(".tff textarea").focus()
+    opened.keyboard.press("Tab")
+    assert translate.evaluate("(button) => button === document.activeElement")
+    opened.locator('[data-control="word-1"]').hover()
+    assert others.count() == 2
+    opened.locator('[data-control="word-6"]').hover()
+    boxes = opened.locator(".tff-others").bounding_box(), key.bounding_box()
+    assert boxes[0]["x"] + boxes[0]["width"] > boxes[1]["x"]  # one lies over the other
+    assert not key.is_visible()
+
+
+def test_in_columns_shares_stand_beside_their_words(opened):
+    opened.set_viewport_size({"width": 390, "height": 844})
+    opened.locator('[data-control="sentence-0"]').check(force=True)
+    for word in range(7):
+        opened.locator(f'[data-control="word-{word}"]').focus()
+        labels = opened.locator(".tff-english [data-share]").evaluate_all(
+            """(words) => words.map((word) => {
+              const { content, width } = getComputedStyle(word, "::before");
+              return [content, word.dataset.share, word.offsetLeft - parseFloat(width)];
+            })"""
+        )
+        assert labels
+        for content, share, left in labels:
+            assert content == f'"{share}"'
+            assert left >= 0
+    opened.set_viewport_size({"width": 1100, "height": 900})
+    opened.locator(".tff-pair:not([data-columns])").wait_for()
+
+
 def test_a_word_that_came_close_can_be_written_instead_and_back(opened):
     opened.set_viewport_size({"width": 1100, "height": 900})
     opened.locator('[data-control="sentence-1"]').check(force=True)

@@ -26,6 +26,7 @@ const LONGEST = 5200; // … for all words of a sentence
 const REST = 600; // … and until all lines are back after the mouse has left
 const NARROW = 544; // px of a phone: there all sentences stand in columns
 const FULL = 0.85; // of a word's height: a line that takes all of its attention
+const APART = 24; // px at least between what stands below the picture
 const BEND = 0.5; // of the way from a word to another, where a line turns
 const NONE = { at: null, from: null, isPicked: false, isAsked: false };
 const NOTHING = {
@@ -258,6 +259,7 @@ function pairOf(now, heard, beside, actions) {
       <div class="tff-words tff-german" lang="de" role="group" aria-label="The translation, word by word"
         @keydown=${onKey}>${repeat(pair.german, key, german)}</div>
       <p class="tff-others" role="group" aria-label="Other words it might write">${offered.length ? [isInvited ? nothing : instead, offered.map(other)] : isAlone ? "no other word came close" : nothing}</p>
+      <p class="tff-scale">thicker = more attention</p>
     </div>
     <p class="tff-below">
       ${beside} <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : now.chosen === null ? "Play again" : "Undo"}</button>
@@ -285,7 +287,7 @@ function sureOf({ pair, at, chosen }) {
 function drawLines(node, now) {
   const { pair, known, at, from } = now;
   const stage = node.querySelector(".tff-pair");
-  const [drawing, english, german, others] = stage.children;
+  const [drawing, english, german, others, scale] = stage.children;
   if (!stage.offsetWidth) return;
   // Words that need a second line stand in columns.
   stage.removeAttribute("data-columns");
@@ -313,6 +315,9 @@ function drawLines(node, now) {
   const place = Math.max(0, Math.min(left, right));
   others.style.left = `${place}px`;
   others.style.setProperty("--tff-stem", `${left + word?.offsetWidth / 2 - place}px`);
+  // What thickness means stands beside them, where there is room.
+  const isCrowded = others.offsetWidth > 0 && right - place < scale.offsetWidth + APART;
+  scale.toggleAttribute("data-crowded", isCrowded);
 }
 
 const wraps = ({ children: [first, ...rest] }) =>

@@ -143,7 +143,8 @@ export function lookedAt(pair, g) {
       `${text}\u00a0${percent(share, 0)}${i === 0 ? " of its attention" : ""}`,
   );
   if (!parts.length) return "spread its attention over many words";
-  return `gave ${listed(parts.slice(0, 3))}${parts[3] ? ", and less to others" : ""}`;
+  const named = parts[3] ? [...parts.slice(0, 2), "less to others"] : parts;
+  return `gave ${listed(named)}`;
 }
 
 // … and the most looked at alone.
