@@ -43,7 +43,7 @@ def test_it_writes_word_by_word_until_the_sentence_is_there(opened):
     assert opened.locator('[data-control="again"]').inner_text() == "Skip"
     headline = opened.inner_text(".tff-key")
     assert headline.startswith(
-        "To write “Bruder” (brother), this Transformer looked most at “brother”"
+        "To write “Bruder” (brother), this model looked most at “brother”"
     )
     assert "Nobody" not in headline  # until it stands still
     opened.wait_for_function(
@@ -51,7 +51,7 @@ def test_it_writes_word_by_word_until_the_sentence_is_there(opened):
     )
     assert " ".join(german(opened)) == "Mein Bruder hat ein neues Auto gekauft ."
     opened.get_by_role("button", name="Play again").wait_for()
-    assert opened.inner_text(".tff-key").endswith("Nobody told it to.")
+    assert opened.inner_text(".tff-key").endswith("Nobody told it where to look.")
     opened.locator(".tff-german button").first.click()
     assert "Nobody" not in opened.inner_text(".tff-key")  # it was said
 
@@ -276,19 +276,62 @@ def test_who_has_not_pointed_at_a_word_is_asked_for_one_thing(opened):
     opened.get_by_role("button", name="Play again").wait_for()
     others = opened.locator(".tff-others button:visible")
     assert [each.inner_text()[:11] for each in others.all()] == ["Try “haben”"]
-    key = opened.get_by_text("thicker = more attention")
+    key = opened.get_by_text("thicker line = more attention")
     assert key.is_visible()
     translate = opened.get_by_role("button", name="Translate")
-    assert not translate.is_visible()  # nothing to translate
+    clip = "(button) => getComputedStyle(button).clipPath"
+    assert translate.evaluate(clip) == "inset(50%)"  # there is nothing to translate
     opened.locator(".tff textarea").focus()
+    assert translate.evaluate(clip) == "none"
     opened.keyboard.press("Tab")
     assert translate.evaluate("(button) => button === document.activeElement")
+    assert translate.evaluate(clip) == "none"
     opened.locator('[data-control="word-1"]').hover()
     assert others.count() == 2
     opened.locator('[data-control="word-6"]').hover()
     boxes = opened.locator(".tff-others").bounding_box(), key.bounding_box()
     assert boxes[0]["x"] + boxes[0]["width"] > boxes[1]["x"]  # one lies over the other
     assert not key.is_visible()
+
+
+LABELS = """() => {
+  const above = (word) => {
+    const { left, width, translate } = getComputedStyle(word, "::before");
+    const [x, wide] = [word.offsetLeft + parseFloat(left), parseFloat(width)];
+    return translate === "none" ? [x, x + wide] : [x - wide / 2, x + wide / 2];
+  };
+  const labels = [...document.querySelectorAll(".tff-english [data-share]")].map(above);
+  const point = document.querySelector(".tff-point");
+  if (getComputedStyle(point).visibility === "visible") {
+    const { offsetLeft: x, offsetWidth: wide } = point;
+    labels.push([x - wide / 2, x + wide / 2]);
+  }
+  return labels.toSorted(([a], [b]) => a - b);
+}"""
+
+
+@pytest.mark.parametrize("width", [700, 820, 1100])
+def test_what_stands_above_the_words_lies_over_nothing(opened, width):
+    opened.set_viewport_size({"width": width, "height": 900})
+    for sentence in (1, 0):
+        opened.locator(f'[data-control="sentence-{sentence}"]').check(force=True)
+        opened.get_by_role("button", name="Play again").wait_for()
+        assert opened.locator(".tff-english [data-marked]").count() == 1
+        named = 0
+        for word in range(-1, 8):  # -1: as it stands
+            if word >= 0:
+                opened.locator(f'[data-control="word-{word}"]').focus()
+            labels = opened.evaluate(LABELS)
+            named += opened.locator(".tff-english [data-named]").count()
+            assert all(a[1] < b[0] for a, b in pairwise(labels))
+            seen = opened.locator(".tff-english [data-share]").evaluate_all(
+                "(all) => all.map(({ offsetLeft: x, offsetWidth: w }) => [x, x + w])"
+            )
+            for start, *_ in strong_lines(opened):
+                assert any(left <= start <= right for left, right in seen)
+        assert named
+        assert opened.locator(".tff-english [data-marked]").count() == 0  # it was asked
+    opened.set_viewport_size({"width": 1100, "height": 900})
 
 
 def test_in_columns_shares_stand_beside_their_words(opened):
@@ -319,7 +362,8 @@ def test_a_word_that_came_close_can_be_written_instead_and_back(opened):
     opened.locator('[data-control="word-1"]').hover()
     others = opened.locator(".tff-others")
     expected = (
-        r"Try “haben” instead\s*have \(polite\)\s*26\s%\s*habt\s*have \(plural\)\s*6\s%"
+        r"Try “haben” instead\s*have \(polite\)\s*26\s%\slikely\s*"
+        r"habt\s*have \(plural\)\s*6\s%"
     )
     assert re.search(expected, others.inner_text())
     opened.locator('[data-control="word-2"]').hover()
@@ -421,15 +465,16 @@ def test_what_is_told_of_two_words_is_seen_at_both(opened):
     assert "It gave" not in told.inner_text()  # as the words above do
     assert "One verb, two parts: “did\u00a0… call” becomes" in told.inner_text()
     opened.locator('[data-control="word-1"]').hover()
-    assert "becomes German “hast\u00a0…\u00a0angerufen”" in told.inner_text()
+    assert "becomes “hast\u00a0…\u00a0angerufen”" in told.inner_text()
     assert beside.all_inner_texts() == ["angerufen"]  # "hast … angerufen"
     assert opened.locator(".tff-lines path[data-with]").count() == 2  # did, call
     opened.locator('[data-control="word-4"]').hover()
     assert beside.count() == 0  # nothing is told of "gestern"
     assert told.inner_text().startswith("It gave “yesterday”\u00a0")
-    opened.set_viewport_size({"width": 800, "height": 900})
-    opened.locator('[data-control="word-1"]').hover()
-    assert "It gave “call”\u00a070\u00a0%" in told.inner_text()
+    opened.set_viewport_size({"width": 390, "height": 900})
+    opened.locator('[data-control="word-1"]').click()
+    assert told.inner_text().startswith("One verb")  # beside the words, too
+    opened.set_viewport_size({"width": 1100, "height": 900})
 
 
 def test_below_each_german_word_stands_what_it_means(opened):

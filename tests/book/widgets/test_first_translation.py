@@ -161,7 +161,8 @@ def test_what_a_word_looked_at_is_told_and_nothing_that_it_hardly_saw(js):
         "shares": [[0.2, 0.53, 0.15], [0.9, 0.05, 0.05], [0.09, 0.08, 0.07]],
     }
     assert [js(WORDS, f"lookedAt(given, {g})", given) for g in range(3)] == [
-        "gave “b”\u00a053\u00a0% of its attention, “a”\u00a020\u00a0% and less to others",
+        "gave “b”\u00a053\u00a0% of its attention, “a”\u00a020\u00a0%"
+        " and less to others",
         "gave “a”\u00a090\u00a0% of its attention",
         "gave the invisible end sign\u00a076\u00a0% of its attention",
     ]
