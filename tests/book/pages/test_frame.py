@@ -263,7 +263,7 @@ def test_the_first_screen_has_the_field_for_a_sentence_of_one_s_own(
     size = "phone" if width < 600 else "desk"
     with visit(address("intro"), size=size) as seen:
         seen.page.set_viewport_size({"width": width, "height": height})
-        seen.page.get_by_text("Play again").wait_for()
+        seen.page.get_by_role("button", name="Play again").wait_for()
         field = seen.page.locator(".tff textarea").bounding_box()
         assert field["y"] + field["height"] <= height
         if size == "phone":  # where what is below begins off the screen

@@ -39,6 +39,8 @@ const NOTHING = {
   notes: [],
   glosses: [],
 };
+// An arrow that goes round.
+const REPLAY = svg`<svg viewBox="0 0 16 16" width="18" height="18" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M3 8a5 5 0 1 0 1.6-3.7M4.4 1.6v2.9h2.9"/></svg>`;
 const ITS_OWN = { chosen: null, before: [] }; // as the model wrote it
 
 // onOther(one of `others`): the reader wants that word instead. onUndo(): what stood there
@@ -188,7 +190,7 @@ const announced = (now) => {
   return `${told(now)}. ${noteOf(now)}${sure}`;
 };
 const isTouched = () => matchMedia("(hover: none)").matches;
-// What stands below the picture; the headline has named the word. Where there is a note and room,
+// What stands below the headline, which has named the word. Where there is a note and room,
 // the shares above the words are enough.
 function further(now, isPlaying) {
   const { pair, at, from, chosen, isAsked } = now;
@@ -198,10 +200,9 @@ function further(now, isPlaying) {
   if (isPlaying) return seen;
   const note = noteOf(now);
   if (!note) return seen + (isAsked ? sureOf(now) : "");
-  const asks = isOpen(now, isPlaying) ? `${invitation()}.` : "";
-  return html`<span class="tff-seen">${seen}</span>${note}<span class="tff-cue">${asks}</span>`;
+  const asks = `${isTouched() ? "Tap" : "Point at"} any word.`;
+  return html`<span class="tff-seen">${seen}</span>${note}${isOpen(now, isPlaying) ? asks : ""}`;
 }
-const invitation = () => `${isTouched() ? "Tap" : "Point at"} any word`;
 // Whether the picture stands still, and nobody has asked it anything.
 const isOpen = ({ at, chosen, isAsked }, isPlaying) =>
   !isPlaying && !isAsked && at !== null && at !== chosen;
@@ -220,8 +221,7 @@ function pairOf(now, heard, beside, actions) {
   const changes =
     now.chosen === null ? [] : changedAfter(now.chosen, now.before, germanOf(pair));
   // Below a word stands what it means, and of the one that is looked at how probable it
-  // was. In short: what sets a word apart is left out, but of those that were changed, and
-  // the number that nobody has asked for.
+  // was. In short: what sets a word apart is left out, but of those that were changed.
   const sure = (i, likely = "") =>
     i === at && !isPlaying ? percent(pair.certain[i], 0) + likely : "";
   const joined = (...parts) => parts.filter(Boolean).join(" · ") || nothing;
@@ -230,7 +230,7 @@ function pairOf(now, heard, beside, actions) {
   const brief = (i) => {
     const isWhole = i !== at && changes?.includes(i);
     const gloss = isWhole ? pair.glosses[i] : pair.glosses[i]?.replace(/ \(.*/, "");
-    return joined(gloss, now.isAsked && sure(i));
+    return joined(gloss, sure(i));
   };
   const german = ({ text }, i) => html`
     <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${[text, pair.glosses[i]].filter(Boolean).join(", ")}: ${lookedAt(pair, i)}" data-gloss=${below(i)} data-brief=${brief(i)}
@@ -245,7 +245,7 @@ function pairOf(now, heard, beside, actions) {
   const isInvited = offered.length > 0 && at !== now.chosen;
   const other = (each, i) => html`
     <button type="button" data-control="other-${i}" ?data-invited=${isInvited && i === 0}
-      @click=${(event) => write(each, event)}>${isInvited && i === 0 ? html`<span>Try “<span lang="de">${each.text}</span>” instead</span>` : html`<span lang="de">${each.text}</span>`} ${each.meaning ? meant(each.meaning) : nothing} <span class="tff-chance">${percent(each.probability, 0)}${isInvited && i === 0 ? " likely" : ""}</span></button>`;
+      @click=${(event) => write(each, event)}>${isInvited && i === 0 ? invited(each) : plain(each)}</button>`;
   const isAlone =
     !isPlaying &&
     at !== null &&
@@ -255,6 +255,7 @@ function pairOf(now, heard, beside, actions) {
   const key = (_, i) => `${round} ${i}`; // another pair's words do not turn into these
   return html`
     <p class="tff-key">${repeat([headline(now, isPlaying)], (text) => text, marked)}</p>
+    <p class="tff-told" ?data-own=${pair.isComputed}>${further(now, isPlaying)}</p>
     <div class="tff-pair" ?data-picked=${now.isPicked} ?data-asked=${now.isAsked} @pointerleave=${leave}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
@@ -263,20 +264,26 @@ function pairOf(now, heard, beside, actions) {
         @keydown=${onKey}>${repeat(pair.german, key, german)}</div>
       <p class="tff-others" role="group" aria-label="Other words it might write">${offered.length ? [isInvited ? nothing : instead, offered.map(other)] : isAlone ? "no other word came close" : nothing}</p>
       <p class="tff-scale">thicker line = more attention</p>
-      <p class="tff-point" ?data-open=${isOpen(now, isPlaying)} aria-hidden="true">${invitation()}</p>
     </div>
-    <p class="tff-told" ?data-own=${pair.isComputed}>${further(now, isPlaying)}</p>
     <p class="tff-below">
-      ${beside} <button type="button" class="tfk-do" data-control="again" @click=${again}>${isPlaying ? "Skip" : now.chosen === null ? "Play again" : "Undo"}</button>
+      ${beside} <button type="button" class="tfk-do" data-control="again" aria-label=${!isPlaying && now.chosen === null ? "Play again" : nothing} title=${!isPlaying && now.chosen === null ? "Play again" : nothing} @click=${again}>${isPlaying ? "Skip" : now.chosen === null ? REPLAY : "Undo"}</button>
     </p>
     ${heard}`;
 }
 
-// What a word means; where room is short, only what sets it apart: "have (polite)".
-const meant = (meaning) => {
-  const apart = Math.max(0, meaning.indexOf("("));
-  return html`<small><span class="tff-base">${meaning.slice(0, apart)}</span>${meaning.slice(apart)}</small>`;
-};
+// What is said of a word that came close: what it means, where room is short only what sets
+// it apart: "have (polite)"; …
+function plain({ text, meaning, probability }) {
+  const apart = Math.max(0, meaning?.indexOf("("));
+  const means = html`<small><span class="tff-base">${meaning?.slice(0, apart)}</span>${meaning?.slice(apart)}</small>`;
+  return html`<span lang="de">${text}</span> ${meaning ? means : nothing} ${percent(probability, 0)}`;
+}
+// … and of the one that the reader is asked to try.
+function invited({ text, meaning, probability }) {
+  const apart = /\((.*)\)/.exec(meaning)?.[1] ?? meaning;
+  const means = apart ? html`<small> (${apart})</small>` : nothing;
+  return html`<span>What if it wrote “<span lang="de">${text}</span>”${means}?</span> ${percent(probability, 0)} likely`;
+}
 
 // What follows from how probable the word was that is looked at.
 function sureOf({ pair, at, chosen }) {
@@ -292,7 +299,7 @@ function sureOf({ pair, at, chosen }) {
 function drawLines(node, now) {
   const { pair, known, at, from } = now;
   const stage = node.querySelector(".tff-pair");
-  const [drawing, english, german, others, scale, point] = stage.children;
+  const [drawing, english, german, others, scale] = stage.children;
   if (!stage.offsetWidth) return;
   // Words that need a second line stand in columns.
   stage.removeAttribute("data-columns");
@@ -323,40 +330,26 @@ function drawLines(node, now) {
   // What thickness means stands beside them, where there is room.
   const isCrowded = others.offsetWidth > 0 && right - place < scale.offsetWidth + APART;
   scale.toggleAttribute("data-crowded", isCrowded);
-  if (!isRow) label([...english.children], point, width);
+  if (!isRow) nameLargest([...english.children], width);
 }
 
-const middleOf = ({ offsetLeft, offsetWidth }) => offsetLeft + offsetWidth / 2;
 // Where the share of a word stands above it.
 function shareAbove(word) {
   const { left, width, translate } = getComputedStyle(word, "::before");
   const [x, wide] = [word.offsetLeft + parseFloat(left), parseFloat(width)];
   return translate === "none" ? [x, x + wide] : [x - wide / 2, x + wide / 2];
 }
-// Says what the largest share is, and which word could be pointed at: the last one that is
-// not looked at. Each of them only where it has room.
-function label(words, point, width) {
+// Says what the largest share is, where that lies over no other.
+function nameLargest(words, width) {
   const shared = words.filter((word) => word.hasAttribute("data-share"));
-  const isClear = ([from, to], others) =>
-    from >= -APART / 2 &&
-    to <= width + APART / 2 &&
-    others
-      .map(shareAbove)
-      .every(([a, b]) => to + APART / 3 < a || b + APART / 3 < from);
-  for (const word of words) word.toggleAttribute("data-named", false);
   const most = shared.find((word) => word.hasAttribute("data-most"));
-  most?.toggleAttribute("data-named", true);
-  const others = shared.filter((word) => word !== most);
-  if (most && !isClear(shareAbove(most), others))
-    most.toggleAttribute("data-named", false);
-  const half = point.offsetWidth / 2;
-  const isFree = (word) =>
-    !shared.includes(word) &&
-    !isMark(word.textContent) &&
-    isClear([middleOf(word) - half, middleOf(word) + half], shared);
-  const marked = point.hasAttribute("data-open") ? words.findLast(isFree) : undefined;
-  for (const word of words) word.toggleAttribute("data-marked", word === marked);
-  if (marked) point.style.left = `${middleOf(marked)}px`;
+  for (const word of words) word.toggleAttribute("data-named", word === most);
+  if (!most) return;
+  const [from, to] = shareAbove(most);
+  const others = shared.filter((word) => word !== most).map(shareAbove);
+  const isClear = others.every(([a, b]) => to + APART / 3 < a || b + APART / 3 < from);
+  const isInside = from >= -APART / 2 && to <= width + APART / 2;
+  most.toggleAttribute("data-named", isClear && isInside);
 }
 
 const wraps = ({ children: [first, ...rest] }) =>
