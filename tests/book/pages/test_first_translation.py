@@ -456,9 +456,9 @@ def test_what_is_told_of_two_words_is_seen_at_both(opened):
     beside = opened.locator(".tff-german [data-with]")
     told = opened.locator(".tff-told")
     assert "It gave" not in told.inner_text()  # as the words above do
-    assert "One verb, two parts: “did\u00a0… call” becomes" in told.inner_text()
+    assert "For “did call”, German says “have called”:" in told.inner_text()
     opened.locator('[data-control="word-1"]').hover()
-    assert "becomes “hast\u00a0…\u00a0angerufen”" in told.inner_text()
+    assert "“hast\u00a0…\u00a0angerufen”" in told.inner_text()
     assert beside.all_inner_texts() == ["angerufen"]  # "hast … angerufen"
     assert opened.locator(".tff-lines path[data-with]").count() == 2  # did, call
     opened.locator('[data-control="word-4"]').hover()
@@ -466,7 +466,7 @@ def test_what_is_told_of_two_words_is_seen_at_both(opened):
     assert told.inner_text().startswith("It gave “yesterday”\u00a0")
     opened.set_viewport_size({"width": 390, "height": 900})
     opened.locator('[data-control="word-1"]').click()
-    assert told.inner_text().startswith("One verb")  # beside the words, too
+    assert told.inner_text().startswith("For “did call”")  # beside the words, too
     opened.set_viewport_size({"width": 1100, "height": 900})
 
 

@@ -43,7 +43,7 @@ NOTES = {
     "Why did you not call me yesterday?": [
         (
             ["hast", "angerufen"],
-            "One verb, two parts: “did\u00a0… call” becomes"
+            "For “did call”, German says “have called”:"
             " “hast\u00a0…\u00a0angerufen”",
         ),
         (["haben", "Sie"], "“haben” goes with “Sie”, the polite “you”"),

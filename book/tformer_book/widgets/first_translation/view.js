@@ -256,7 +256,7 @@ function pairOf(now, heard, beside, actions) {
   return html`
     <p class="tff-key">${repeat([headline(now, isPlaying)], (text) => text, marked)}</p>
     <p class="tff-told" ?data-own=${pair.isComputed}>${further(now, isPlaying)}</p>
-    <div class="tff-pair" ?data-picked=${now.isPicked} ?data-asked=${now.isAsked} @pointerleave=${leave}>
+    <div class="tff-pair" ?data-picked=${now.isPicked} ?data-asked=${now.isAsked} ?data-still=${!isPlaying} @pointerleave=${leave}>
       <svg class="tff-lines" aria-hidden="true"></svg>
       <div class="tff-words tff-english" lang="en" role="group" aria-label="The English sentence"
         @keydown=${onKey}>${repeat(pair.english, key, english)}</div>
@@ -330,7 +330,7 @@ function drawLines(node, now) {
   // What thickness means stands beside them, where there is room.
   const isCrowded = others.offsetWidth > 0 && right - place < scale.offsetWidth + APART;
   scale.toggleAttribute("data-crowded", isCrowded);
-  if (!isRow) nameLargest([...english.children], width);
+  if (!isRow) nameLargest(stage, [...english.children]);
 }
 
 // Where the share of a word stands above it.
@@ -339,10 +339,12 @@ function shareAbove(word) {
   const [x, wide] = [word.offsetLeft + parseFloat(left), parseFloat(width)];
   return translate === "none" ? [x, x + wide] : [x - wide / 2, x + wide / 2];
 }
-// Says what the largest share is, where that lies over no other.
-function nameLargest(words, width) {
+// Says what the largest share is, where that lies over no other, once nothing moves.
+function nameLargest(stage, words) {
+  const { offsetWidth: width } = stage;
   const shared = words.filter((word) => word.hasAttribute("data-share"));
-  const most = shared.find((word) => word.hasAttribute("data-most"));
+  const isStill = stage.hasAttribute("data-still");
+  const most = isStill && shared.find((word) => word.hasAttribute("data-most"));
   for (const word of words) word.toggleAttribute("data-named", word === most);
   if (!most) return;
   const [from, to] = shareAbove(most);
