@@ -25,7 +25,7 @@ def spelled(way):
 def test_it_records_what_the_translator_looks_at(figure, page_translator):
     recorded = figure.example["sentences"]
     assert [each["text"] for each in recorded] == SENTENCES
-    for text, _, _, ways in (each.values() for each in recorded):
+    for text, ways in ((each["text"], each["ways"]) for each in recorded):
         assert spelled(ways[0]) == page_translator.translate(text)
         for way in ways:
             maps = page_translator.attention(text, spelled(way))
@@ -37,7 +37,8 @@ def test_it_records_what_the_translator_looks_at(figure, page_translator):
 def test_it_records_how_probable_the_words_were_that_came_close(
     figure, page_translator
 ):
-    text, _, _, ways = figure.example["sentences"][0].values()
+    first = figure.example["sentences"][0]
+    text, ways = first["text"], first["ways"]
     for way in ways:
         scored = page_translator.score(text, spelled(way))
         assert scored.pieces == way["predictedPieces"]
@@ -53,9 +54,7 @@ def test_it_records_how_probable_the_words_were_that_came_close(
 
 
 def test_another_way_begins_alike_and_goes_on_with_the_best_piece(figure):
-    (_, _, _, [own, *others]), (_, _, _, [_]) = (
-        each.values() for each in figure.example["sentences"]
-    )
+    [own, *others], [_] = (each["ways"] for each in figure.example["sentences"])
     assert [spelled(each) for each in others[:2]] == [
         "Warum haben Sie mich gestern nicht angerufen?",
         "Warum habt ihr mich gestern nicht angerufen?",
@@ -161,8 +160,7 @@ def test_what_a_word_looked_at_is_told_and_nothing_that_it_hardly_saw(js):
         "shares": [[0.2, 0.53, 0.15], [0.9, 0.05, 0.05], [0.09, 0.08, 0.07]],
     }
     assert [js(WORDS, f"lookedAt(given, {g})", given) for g in range(3)] == [
-        "gave “b”\u00a053\u00a0% of its attention, “a”\u00a020\u00a0%"
-        " and less to others",
+        "gave “b”\u00a053\u00a0% of its attention, “a”\u00a020\u00a0%, and others less",
         "gave “a”\u00a090\u00a0% of its attention",
         "gave the invisible end sign\u00a076\u00a0% of its attention",
     ]
@@ -278,6 +276,8 @@ def test_it_ends_with_a_word_that_is_worth_a_look(js, certain, others, notes, pl
         "glosses": ["he", "sleeps", ""],
     }
     assert js(WORDS, "worthALook(given)", given) == place
+    given["look"] = "schläft"  # … or with the one that is named
+    assert js(WORDS, "worthALook(given)", given) == 1
 
 
 @pytest.mark.parametrize("english", first_translation.SENTENCES)

@@ -43,11 +43,14 @@ NOTES = {
     "Why did you not call me yesterday?": [
         (
             ["hast", "angerufen"],
-            "For “did call”, German says “have called”:"
+            "For “did\u00a0… call”, German says “have called”:"
             " “hast\u00a0…\u00a0angerufen”",
         ),
         (["haben", "Sie"], "“haben” goes with “Sie”, the polite “you”"),
-        (["habt", "ihr"], "“habt” goes with “ihr”, the “you” for several people"),
+        (
+            ["habt", "ihr"],
+            "“habt” goes with “ihr”, the informal “you” for several people",
+        ),
     ],
     "The cat is sleeping because it is tired.": [
         (["es"], "“es” is wrong: “Katze” is feminine, so it takes “sie”"),
@@ -62,6 +65,8 @@ NOTES = {
         ),
     ],
 }
+# The German word that an example ends with: what it looked at needs no German.
+LOOK = {"Why did you not call me yesterday?": "angerufen"}
 # What frequent German words usually mean: for sentences of the reader's own.
 USUAL = tomllib.loads((Path(__file__).parent / "meanings.toml").read_text("utf-8"))
 CLOSE = 0.05  # probability of a next piece from which it "came close"
@@ -111,6 +116,7 @@ class FirstTranslation(ModelFigure):
                     "text": each,
                     "meanings": words,
                     "notes": NOTES.get(each, []),
+                    "look": LOOK.get(each),
                     "ways": self._ways(each),
                 }
                 for each, words in self._sentences.items()

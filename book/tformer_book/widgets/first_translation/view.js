@@ -199,10 +199,12 @@ function further(now, isPlaying) {
   const seen = at === chosen ? "" : `It ${lookedAt(pair, at)}. `;
   if (isPlaying) return seen;
   const note = noteOf(now);
-  if (!note) return seen + (isAsked ? sureOf(now) : "");
-  const asks = `${isTouched() ? "Tap" : "Point at"} any word.`;
-  return html`<span class="tff-seen">${seen}</span>${note}${isOpen(now, isPlaying) ? asks : ""}`;
+  const asks =
+    isOpen(now, isPlaying) && pair.others[at].length ? `${invitation()}.` : "";
+  if (!note) return seen + (isAsked ? sureOf(now) : asks);
+  return html`<span class="tff-seen">${seen}</span>${note}${asks}`;
 }
+const invitation = () => `${isTouched() ? "Tap" : "Point at"} any word`;
 // Whether the picture stands still, and nobody has asked it anything.
 const isOpen = ({ at, chosen, isAsked }, isPlaying) =>
   !isPlaying && !isAsked && at !== null && at !== chosen;
@@ -213,7 +215,10 @@ function pairOf(now, heard, beside, actions) {
   const point = (i) => i < known && pick(i);
   const tint = (share) => (share < LEAST ? 0 : share);
   const shareOf = (e) => (at === null ? Number(e === from) : tint(pair.shares[at][e]));
-  const most = Math.max(...pair.english.map((_, e) => shareOf(e)), LEAST);
+  // Nothing is the most looked at where the sign at the sentence's end is.
+  const end =
+    at === null ? 0 : 1 - pair.shares[at].reduce((sum, each) => sum + each, 0);
+  const most = Math.max(...pair.english.map((_, e) => shareOf(e)), end, LEAST);
   // Tab reaches one word of each sentence, the arrow keys the others.
   const english = ({ text }, e) => html`
     <button type="button" tabindex=${e === (from ?? 0) ? 0 : -1} style="--share: ${shareOf(e)}" data-share=${at !== null && shareOf(e) ? percent(shareOf(e), 0) : nothing} ?data-most=${at !== null && shareOf(e) === most}
@@ -227,14 +232,16 @@ function pairOf(now, heard, beside, actions) {
   const joined = (...parts) => parts.filter(Boolean).join(" · ") || nothing;
   const below = (i) =>
     joined(pair.glosses[i], sure(i, pair.glosses[i]?.includes("(") ? "" : " likely"));
-  const brief = (i) => {
+  const meant = (i) => {
     const isWhole = i !== at && changes?.includes(i);
-    const gloss = isWhole ? pair.glosses[i] : pair.glosses[i]?.replace(/ \(.*/, "");
-    return joined(gloss, sure(i));
+    return (
+      (isWhole ? pair.glosses[i] : pair.glosses[i]?.replace(/ \(.*/, "")) || nothing
+    );
   };
+  const brief = (i) => joined(meant(i) === nothing ? "" : meant(i), sure(i));
   const german = ({ text }, i) => html`
-    <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${[text, pair.glosses[i]].filter(Boolean).join(", ")}: ${lookedAt(pair, i)}" data-gloss=${below(i)} data-brief=${brief(i)}
-      style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}; --certain: ${pair.certain[i]}" ?data-hidden=${i >= known} ?data-at=${i === at} ?data-with=${goesWith(now, i)} ?data-close=${pair.others[i].length} ?data-chosen=${i === now.chosen} ?data-changed=${changes?.includes(i)} aria-hidden=${i >= known ? "true" : nothing}
+    <button type="button" data-control="word-${i}" tabindex=${i === (at ?? 0) ? 0 : -1} aria-label="${[text, pair.glosses[i]].filter(Boolean).join(", ")}: ${lookedAt(pair, i)}" data-gloss=${below(i)} data-brief=${brief(i)} data-means=${meant(i)}
+      style="--share: ${from === null ? 0 : tint(pair.shares[i][from])}; --certain: ${pair.certain[i]}" ?data-hidden=${i >= known} ?data-at=${i === at} ?data-with=${goesWith(now, i)} ?data-close=${pair.others[i].length} ?data-chosen=${i === now.chosen} ?data-next=${isBeginning && i === next} ?data-changed=${changes?.includes(i)} aria-hidden=${i >= known ? "true" : nothing}
       @click=${() => pick(i)} @pointerenter=${() => point(i)} @focus=${() => point(i)}><span>${text}</span></button>`;
   const write = (each, { target }) => {
     const again = target.closest(".tff-stage").querySelector('[data-control="again"]');
@@ -246,6 +253,13 @@ function pairOf(now, heard, beside, actions) {
   const other = (each, i) => html`
     <button type="button" data-control="other-${i}" ?data-invited=${isInvited && i === 0}
       @click=${(event) => write(each, event)}>${isInvited && i === 0 ? invited(each) : plain(each)}</button>`;
+  // Or, where the word has none, a word that has: one to begin with.
+  const next = offered.length ? -1 : pair.others.findIndex((all) => all.length);
+  const isBeginning = isOpen(now, isPlaying) && next >= 0;
+  const begin = ({ target }) =>
+    target.closest(".tff-pair").querySelector(`[data-control="word-${next}"]`).focus();
+  const first = html`
+    <button type="button" data-control="begin" data-invited @click=${begin}><span>${invitation()}</span></button>`;
   const isAlone =
     !isPlaying &&
     at !== null &&
@@ -262,7 +276,7 @@ function pairOf(now, heard, beside, actions) {
         @keydown=${onKey}>${repeat(pair.english, key, english)}</div>
       <div class="tff-words tff-german" lang="de" role="group" aria-label="The translation, word by word"
         @keydown=${onKey}>${repeat(pair.german, key, german)}</div>
-      <p class="tff-others" role="group" aria-label="Other words it might write">${offered.length ? [isInvited ? nothing : instead, offered.map(other)] : isAlone ? "no other word came close" : nothing}</p>
+      <p class="tff-others" role="group" aria-label="Other words it might write">${isBeginning ? first : offered.length ? [isInvited ? nothing : instead, offered.map(other)] : isAlone ? "no other word came close" : nothing}</p>
       <p class="tff-scale">thicker line = more attention</p>
     </div>
     <p class="tff-below">
@@ -280,7 +294,7 @@ function plain({ text, meaning, probability }) {
 }
 // … and of the one that the reader is asked to try.
 function invited({ text, meaning, probability }) {
-  const apart = /\((.*)\)/.exec(meaning)?.[1] ?? meaning;
+  const apart = / \((.*)\)$/.exec(meaning)?.[1] ?? meaning;
   const means = apart ? html`<small> (${apart})</small>` : nothing;
   return html`<span>What if it wrote “<span lang="de">${text}</span>”${means}?</span> ${percent(probability, 0)} likely`;
 }
@@ -321,7 +335,7 @@ function drawLines(node, now) {
     words.map((shares, g) => shares.map(line(g))),
     drawing,
   );
-  const word = german.children[at];
+  const word = german.querySelector("[data-next]") ?? german.children[at];
   const left = word?.offsetLeft ?? 0; // below it
   const right = isRow ? 0 : width - others.offsetWidth; // beside columns it stands still
   const place = Math.max(0, Math.min(left, right));
@@ -330,7 +344,7 @@ function drawLines(node, now) {
   // What thickness means stands beside them, where there is room.
   const isCrowded = others.offsetWidth > 0 && right - place < scale.offsetWidth + APART;
   scale.toggleAttribute("data-crowded", isCrowded);
-  if (!isRow) nameLargest(stage, [...english.children]);
+  nameLargest(stage, [...english.children], isRow);
 }
 
 // Where the share of a word stands above it.
@@ -340,10 +354,10 @@ function shareAbove(word) {
   return translate === "none" ? [x, x + wide] : [x - wide / 2, x + wide / 2];
 }
 // Says what the largest share is, where that lies over no other, once nothing moves.
-function nameLargest(stage, words) {
+function nameLargest(stage, words, isRow) {
   const { offsetWidth: width } = stage;
   const shared = words.filter((word) => word.hasAttribute("data-share"));
-  const isStill = stage.hasAttribute("data-still");
+  const isStill = stage.hasAttribute("data-still") && !isRow;
   const most = isStill && shared.find((word) => word.hasAttribute("data-most"));
   for (const word of words) word.toggleAttribute("data-named", word === most);
   if (!most) return;

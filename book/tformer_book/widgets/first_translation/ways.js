@@ -13,7 +13,8 @@ import {
 const OTHER = 900; // ms in which another word is seen in its place
 
 // engine: null where a page has none; example: { close, usual: what words usually mean };
-// view: a `pairView`; ask(work): runs what the reader waits for. A sentence is { text, meanings, notes, ways: translations }, the model's own first.
+// view: a `pairView`; ask(work): runs what the reader waits for. A sentence is { text, meanings, notes, look: the
+// word that it ends with, ways: translations }, the model's own first.
 // -> { begin(sentence, how): shows it, writeOther(a word that came close), undo(), stop() }
 export function waysOf(engine, { close, usual }, view, ask) {
   let shown = null;
@@ -43,8 +44,15 @@ export function waysOf(engine, { close, usual }, view, ask) {
       each.filter(isThere).map((other) => named(other, ways, meanings)),
     );
     const notes = noted(pair.german, shown.notes);
-    const { isComputed } = shown;
-    return { ...pair, isComputed, others, notes, glosses: glossed(pair, meanings) };
+    const { isComputed, look } = shown;
+    return {
+      ...pair,
+      isComputed,
+      look,
+      others,
+      notes,
+      glosses: glossed(pair, meanings),
+    };
   }
   // What words that came close would have become, found out while the reader reads.
   async function complete(sentence, from) {

@@ -120,7 +120,7 @@ export function lookedFrom({ english, german, shares }, e) {
     .map((row, g) => [`“${german[g].text}”`, row[e]])
     .sort(([, a], [, b]) => b - a)
     .concat([["", 0]]); // one word has no next
-  const rest = less >= LEAST ? `, ${next}\u00a0${percent(less, 0)}` : "";
+  const rest = less >= LEAST ? `, and ${next} gave it\u00a0${percent(less, 0)}` : "";
   return `${most} gave “${english[e].text}”\u00a0${percent(share, 0)} of its attention${rest}`;
 }
 
@@ -143,8 +143,10 @@ export function lookedAt(pair, g) {
       `${text}\u00a0${percent(share, 0)}${i === 0 ? " of its attention" : ""}`,
   );
   if (!parts.length) return "spread its attention over many words";
-  const named = parts[3] ? [...parts.slice(0, 2), "less to others"] : parts;
-  return `gave ${listed(named)}`;
+  const all = parts[3]
+    ? `${parts.slice(0, 2).join(", ")}, and others less`
+    : listed(parts);
+  return `gave ${all}`;
 }
 
 // … and the most looked at alone.
@@ -163,13 +165,16 @@ export function seenMostFor({ english, german, shares }, e) {
   return `“${english[e].text}” got its largest share of attention from “${most.text}”`;
 }
 
-const listed = (parts) => parts.join(", ").replace(/, ([^,]*)$/, " and $1");
+const listed = (parts) =>
+  [parts.slice(0, -1).join(", "), parts.at(-1)].filter(Boolean).join(" and ");
 
-// The German word that a figure ends with: of those that could have been another the least
+// The German word that a figure ends with: the one that is named; of those that could have been another the least
 // probable one of which something is told, or the one that looked at most words, those
 // first that would have meant something else; where none could have been another the least
 // probable one, unless all are probable.
-export function worthALook({ german, certain, shares, others, notes, glosses }) {
+export function worthALook({ german, certain, shares, others, notes, glosses, look }) {
+  const given = german.findIndex(({ text }) => text === look);
+  if (given >= 0) return given;
   const all = upTo(german.length).filter((g) => !isMark(german[g].text));
   const least = (places, by) => places.toSorted((a, b) => by(a) - by(b))[0];
   const probable = (g) => certain[g];
