@@ -176,12 +176,12 @@ function told({ pair, at, from, chosen, before }) {
   return `To write “${pair.german[at].text}”, the model ${lookedAt(pair, at)}`;
 }
 // Whether what is told of the German word that is looked at is told of another, too.
-const goesWith = ({ pair: { notes, german }, at, known }, i) =>
-  known === german.length &&
-  at !== null &&
-  at !== i &&
-  Boolean(notes[at]) &&
-  notes[i] === notes[at];
+const goesWith = (now, i) => {
+  const { at, known, pair } = now;
+  const { notes, german } = pair;
+  const isThere = known === german.length && at !== null && at !== i;
+  return isThere && !saysItself(now) && Boolean(notes[at]) && notes[i] === notes[at];
+};
 // … with what is worth knowing of the word.
 const noteOf = ({ pair, at }) => (pair.notes[at] ? `${pair.notes[at]}. ` : "");
 const announced = (now) => {
@@ -202,9 +202,14 @@ function further(now, isPlaying) {
   const asks =
     isOpen(now, isPlaying) && pair.others[at].length ? `${invitation()}.` : "";
   if (!note) return seen + (isAsked ? sureOf(now) : asks);
+  if (saysItself(now)) return html`<span class="tff-seen">${seen}</span>`;
   return html`<span class="tff-seen">${seen}</span>${note}${asks}`;
 }
 const invitation = () => `${isTouched() ? "Tap" : "Point at"} any word`;
+// Whether it stands at the word that is named for it, which needs no more than a headline,
+// until somebody asks.
+const saysItself = ({ pair: { look, german }, at, isAsked, chosen }) =>
+  !isAsked && chosen === null && at !== null && german[at].text === look;
 // Whether the picture stands still, and nobody has asked it anything.
 const isOpen = ({ at, chosen, isAsked }, isPlaying) =>
   !isPlaying && !isAsked && at !== null && at !== chosen;
@@ -228,7 +233,9 @@ function pairOf(now, heard, beside, actions) {
   // Below a word stands what it means, and of the one that is looked at how probable it
   // was. In short: what sets a word apart is left out, but of those that were changed.
   const sure = (i, likely = "") =>
-    i === at && !isPlaying ? percent(pair.certain[i], 0) + likely : "";
+    i === at && !isPlaying && !saysItself(now)
+      ? percent(pair.certain[i], 0) + likely
+      : "";
   const joined = (...parts) => parts.filter(Boolean).join(" · ") || nothing;
   const below = (i) =>
     joined(pair.glosses[i], sure(i, pair.glosses[i]?.includes("(") ? "" : " likely"));
