@@ -38,6 +38,7 @@ const NOTHING = {
   begun: [],
   notes: [],
   glosses: [],
+  look: "", // the word that an example ends with
 };
 // An arrow that goes round.
 const REPLAY = svg`<svg viewBox="0 0 16 16" width="18" height="18" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M3 8a5 5 0 1 0 1.6-3.7M4.4 1.6v2.9h2.9"/></svg>`;
@@ -199,11 +200,11 @@ function further(now, isPlaying) {
   const seen = at === chosen ? "" : `It ${lookedAt(pair, at)}. `;
   if (isPlaying) return seen;
   const note = noteOf(now);
-  const asks =
-    isOpen(now, isPlaying) && pair.others[at].length ? `${invitation()}.` : "";
-  if (!note) return seen + (isAsked ? sureOf(now) : asks);
-  if (saysItself(now)) return html`<span class="tff-seen">${seen}</span>`;
-  return html`<span class="tff-seen">${seen}</span>${note}${asks}`;
+  const isCued = isOpen(now, isPlaying) && pair.others[at].length > 0;
+  const cue = isCued ? html`<span class="tff-cue">${invitation()}.</span>` : nothing;
+  if (!note) return html`${seen}${isAsked ? sureOf(now) : cue}`;
+  const isAll = saysItself(now);
+  return html`<span class="tff-seen">${seen}</span>${isAll ? nothing : [note, cue]}`;
 }
 const invitation = () => `${isTouched() ? "Tap" : "Point at"} any word`;
 // Whether it stands at the word that is named for it, which needs no more than a headline,
