@@ -26,6 +26,14 @@ def opened(figure_page, playing):
         yield seen.page
 
 
+def come_to_rest(page):
+    """The first sentence, played anew to its end: nobody has pointed at its words."""
+    page.set_viewport_size({"width": 1100, "height": 900})
+    for sentence in (1, 0):
+        page.locator(f'[data-control="sentence-{sentence}"]').check(force=True)
+    page.get_by_role("button", name="Play again").wait_for()
+
+
 def german(page):
     return [
         each.inner_text()
@@ -270,10 +278,7 @@ def test_examples_share_a_line_on_a_phone(visit, width):
 
 
 def test_who_has_not_pointed_at_a_word_is_asked_for_one_thing(opened):
-    opened.set_viewport_size({"width": 1100, "height": 900})
-    opened.locator('[data-control="sentence-1"]').check(force=True)
-    opened.locator('[data-control="sentence-0"]').check(force=True)
-    opened.get_by_role("button", name="Play again").wait_for()
+    come_to_rest(opened)
     others = opened.locator(".tff-others button:visible")
     assert others.all_inner_texts() == ["Point at any word"]
     key = opened.get_by_text("thicker line = more attention")
@@ -431,10 +436,7 @@ def test_each_choice_is_undone_by_itself_and_the_model_s_own_word_needs_no_undo(
 
 
 def test_it_comes_to_rest_at_the_word_that_is_named(opened):
-    opened.set_viewport_size({"width": 1100, "height": 900})
-    opened.locator('[data-control="sentence-1"]').check(force=True)
-    opened.locator('[data-control="sentence-0"]').check(force=True)
-    opened.get_by_role("button", name="Play again").wait_for()
+    come_to_rest(opened)
     shares = opened.locator(".tff-english button").evaluate_all(
         "words => words.map(({ dataset }) => dataset.share ?? '')"
     )
@@ -445,10 +447,7 @@ def test_it_comes_to_rest_at_the_word_that_is_named(opened):
 
 
 def test_below_a_word_stands_the_one_that_came_close_to_it(opened):
-    opened.set_viewport_size({"width": 1100, "height": 900})
-    opened.locator('[data-control="sentence-1"]').check(force=True)
-    opened.locator('[data-control="sentence-0"]').check(force=True)
-    opened.get_by_role("button", name="Play again").wait_for()
+    come_to_rest(opened)
     begin = opened.locator('[data-control="begin"]').bounding_box()
     opened.locator('[data-control="word-1"]').focus()
     word = opened.locator('[data-control="word-1"]').bounding_box()
@@ -461,10 +460,7 @@ def test_below_a_word_stands_the_one_that_came_close_to_it(opened):
 
 
 def test_what_is_told_of_two_words_is_seen_at_both(opened):
-    opened.set_viewport_size({"width": 1100, "height": 900})
-    opened.locator('[data-control="sentence-1"]').check(force=True)
-    opened.locator('[data-control="sentence-0"]').check(force=True)
-    opened.get_by_role("button", name="Play again").wait_for()
+    come_to_rest(opened)
     beside = opened.locator(".tff-german [data-with]")
     told = opened.locator(".tff-told")
     assert told.inner_text().strip() == ""  # its headline says it, and the words above
@@ -508,10 +504,7 @@ def test_below_each_german_word_stands_what_it_means(opened):
 
 
 def test_bars_are_as_long_as_words_were_probable(opened):
-    opened.set_viewport_size({"width": 1100, "height": 900})
-    opened.locator('[data-control="sentence-1"]').check(force=True)
-    opened.locator('[data-control="sentence-0"]').check(force=True)
-    opened.get_by_role("button", name="Play again").wait_for()
+    come_to_rest(opened)
     drawn_of = "each => getComputedStyle(each).backgroundImage"
     bars = [opened.locator(f'[data-control="word-{i}"] span') for i in (1, 2)]
     for bar in bars:  # none is drawn until the reader has pointed at a word

@@ -13,8 +13,9 @@ import {
 const OTHER = 900; // ms in which another word is seen in its place
 
 // engine: null where a page has none; example: { close, usual: what words usually mean };
-// view: a `pairView`; ask(work): runs what the reader waits for. A sentence is { text, meanings, notes, look: the
-// word that it ends with, ways: translations }, the model's own first.
+// view: a `pairView`; ask(work): runs what the reader waits for. A sentence is { text,
+// meanings, notes, look: the word that it ends with, ways: translations }, the model's own
+// first.
 // -> { begin(sentence, how): shows it, writeOther(a word that came close), undo(), stop() }
 export function waysOf(engine, { close, usual }, view, ask) {
   let shown = null;

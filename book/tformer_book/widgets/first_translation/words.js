@@ -168,10 +168,10 @@ export function seenMostFor({ english, german, shares }, e) {
 const listed = (parts) =>
   [parts.slice(0, -1).join(", "), parts.at(-1)].filter(Boolean).join(" and ");
 
-// The German word that a figure ends with: the one that is named; of those that could have been another the least
-// probable one of which something is told, or the one that looked at most words, those
-// first that would have meant something else; where none could have been another the least
-// probable one, unless all are probable.
+// The German word that a figure ends with: the one that is named ("look"); else, of those
+// that could have been another, the least probable one of which something is told, or the
+// one that looked at most words, those first that would have meant something else; where
+// none could have been another the least probable one, unless all are probable.
 export function worthALook({ german, certain, shares, others, notes, glosses, look }) {
   const given = german.findIndex(({ text }) => text === look);
   if (given >= 0) return given;
